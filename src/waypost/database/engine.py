@@ -1,0 +1,123 @@
+"""Explicit transactions on SQLite and PostgreSQL: `read()` sees one snapshot, `write()` is exclusive on SQLite.
+
+Refuses: autocommit, ambient sessions, and SQLite's default transactions, which take their write lock so late
+that two writers can read the same row and one update is lost without an error.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+from waypost.kit.errors import Unavailable
+
+Tx = AsyncConnection
+"""An open transaction. Whoever holds one got it from `read()` or `write()` and neither commits nor rolls back."""
+
+SQLITE_PRAGMAS = {
+    "journal_mode": "wal",
+    "busy_timeout": 10_000,  # milliseconds; a writer of another process holds the lock for a few of them
+    "synchronous": "full",  # a drained spool segment is deleted after its commit, so the commit must be on the disk
+    "foreign_keys": "on",
+    "cache_size": -16_000,  # KiB
+    "mmap_size": 1 << 30,
+    "temp_store": "memory",
+}
+
+
+class Database:
+    def __init__(self, url: str, *, readers: int = 4) -> None:
+        """`url`: `sqlite:///path` or `postgresql://…`; `readers` bounds the connections that only read."""
+        parsed = make_url(url)
+        self.dialect: Literal["sqlite", "postgresql"] = (
+            "sqlite" if parsed.get_backend_name() == "sqlite" else "postgresql"
+        )
+        self.url = url
+        if self.dialect == "sqlite":
+            self.path = Path(parsed.database or "")
+            self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers)
+            self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
+        else:
+            self._reader = self._writer = _postgres_engine(parsed, size=readers * 4)
+        # SQLite admits one writer. Waiting here is first come, first served; waiting in SQLite is by luck, with long tails.
+        self._turn = asyncio.Lock() if self.dialect == "sqlite" else contextlib.nullcontext()
+
+    @contextlib.asynccontextmanager
+    async def read(self) -> AsyncIterator[Tx]:
+        """One consistent snapshot; nothing can be written through it. Raises Unavailable when the database is gone."""
+        async with _told_plainly():
+            async with self._reader.connect() as connection:
+                if self.dialect == "postgresql":
+                    await connection.execution_options(
+                        isolation_level="REPEATABLE READ", postgresql_readonly=True
+                    )
+                yield connection
+
+    @contextlib.asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
+        async with _told_plainly(), self._turn, self._writer.begin() as connection:
+            yield connection
+
+    async def close(self) -> None:
+        await self._writer.dispose()
+        await self._reader.dispose()
+
+
+@contextlib.asynccontextmanager
+async def _told_plainly() -> AsyncIterator[None]:
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
+        raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
+        raise
+
+
+def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:
+    engine = create_async_engine(
+        url.set(drivername="sqlite+aiosqlite"),
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=30,
+    )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver shall not begin transactions of its own
+        cursor = connection.cursor()
+        for name, value in SQLITE_PRAGMAS.items():
+            cursor.execute(f"PRAGMA {name} = {value}")
+        if begin == "BEGIN":
+            cursor.execute("PRAGMA query_only = on")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
+    return create_async_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_size=size,
+        max_overflow=0,
+        pool_timeout=2,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 2, "application_name": "waypost"},
+    )

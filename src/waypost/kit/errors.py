@@ -1,0 +1,111 @@
+"""What can go wrong for a reason a caller should be told. A class's docstring is its message.
+
+    WaypostError
+    ├── BadRequest         the request as a whole cannot be taken
+    ├── Unauthenticated    no usable key
+    ├── PaymentRequired    no live plan
+    ├── Forbidden          the key lacks the scope
+    ├── NotFound           missing, or another account's: nobody learns which
+    ├── MethodNotAllowed   the path is known, the verb is not
+    ├── TooLarge           the body is over its limit
+    ├── Invalid            fields that failed, each with its messages
+    ├── RateLimited        the budget is spent
+    └── Unavailable        something we stand on is gone for now
+
+How each looks over HTTP is `web.envelope`'s business.
+"""
+
+from collections.abc import Iterable
+from typing import Self
+
+Errors = dict[str, list[str]]
+
+
+class WaypostError(Exception):
+    """Something went wrong."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").partition("\n")[0])
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+
+class BadRequest(WaypostError):
+    """The request could not be understood."""
+
+
+class Unauthenticated(WaypostError):
+    """A valid API key is required: send it as "Authorization: Bearer <key>"."""
+
+
+class PaymentRequired(WaypostError):
+    """The account has no active plan."""
+
+
+class Forbidden(WaypostError):
+    """The API key lacks the scope this endpoint needs."""
+
+
+class NotFound(WaypostError):
+    """There is no such resource."""
+
+
+class MethodNotAllowed(WaypostError):
+    """This path does not take that method."""
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        super().__init__()
+        self.allowed = sorted(allowed)
+
+
+class TooLarge(WaypostError):
+    """The request's body is too large."""
+
+
+class RateLimited(WaypostError):
+    """Too many requests."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+        """Whole seconds until a slot frees, at least 1."""
+
+
+class Unavailable(WaypostError):
+    """The service cannot do this right now. Try again in a moment."""
+
+    retry_after = 1
+
+
+class Invalid(WaypostError):
+    """The given data was invalid."""
+
+    def __init__(self, errors: Errors) -> None:
+        super().__init__()
+        self.errors = errors
+
+
+class Problems:
+    """Collects what is wrong with an input, so that one answer names every field."""
+
+    def __init__(self, errors: Errors | None = None) -> None:
+        self.errors: Errors = dict(errors or {})
+
+    def add(self, field: str, message: str) -> None:
+        messages = self.errors.setdefault(field, [])
+        if message not in messages:
+            messages.append(message)
+
+    def __contains__(self, field: str) -> bool:
+        """Whether the field, or an element or member of it, was found wrong."""
+        return any(name == field or name.startswith(f"{field}.") for name in self.errors)
+
+    def __bool__(self) -> bool:
+        return bool(self.errors)
+
+    def raise_if_any(self) -> Self:
+        if self.errors:
+            raise Invalid(self.errors)
+        return self

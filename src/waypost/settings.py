@@ -1,0 +1,138 @@
+"""Every setting, read once from the environment and `waypost.toml`, then handed down as arguments.
+
+Only `app.py` and `cli.py` read it. An unknown name is an error that names the nearest known one.
+"""
+
+import difflib
+import os
+import tomllib
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+Network = IPv4Network | IPv6Network
+PREFIX = "WAYPOST_"
+CONFIG_FILE = Path("waypost.toml")
+
+
+class SettingsError(Exception):
+    """What is wrong with the configuration, in words for the operator."""
+
+
+def _commas(value: object) -> object:
+    """`a, b` of the environment; a list of the TOML file passes through."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _networks(value: object) -> object:
+    parts = _commas(value)
+    return [ip_network(part, strict=False) for part in parts] if isinstance(parts, list) else parts
+
+
+Networks = Annotated[list[Network], NoDecode, BeforeValidator(_networks)]
+Strings = Annotated[list[str], NoDecode, BeforeValidator(_commas)]
+Seconds = Annotated[list[float], NoDecode, BeforeValidator(_commas)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    base_url: str = "http://localhost:8000"
+    shared_domain: str = ""
+    data_dir: Path = Path("./data")
+    database_url: str = ""
+    secret_key: SecretStr | None = None
+    trusted_proxies: Networks = []
+    outbound_allow: Networks = []
+    outbound_ca_file: Path | None = None
+    dns_servers: Strings = []
+    trial_days: int = Field(14, ge=0)
+    default_plan: Literal["trial", "lifetime", "none"] = "trial"
+    safe_browsing_key: SecretStr | None = None
+    safe_browsing_url: AnyUrl = AnyUrl("https://safebrowsing.googleapis.com")
+    blocklist: Path | None = None
+    ip_privacy: Literal["full", "truncated", "none"] = "full"
+    routes_in_memory: int = Field(250_000, ge=1_000)
+    spool_limit_mb: int = Field(4_096, ge=64)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_origin(cls, value: str) -> str:
+        parts = urlsplit(value.rstrip("/"))
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
+            raise ValueError("must be an origin such as https://app.example.com, without a path")
+        return f"{parts.scheme}://{parts.netloc.lower()}"
+
+    @field_validator("shared_domain")
+    @classmethod
+    def _is_host(cls, value: str) -> str:
+        if value and (urlsplit(f"//{value}").netloc != value or not urlsplit(f"//{value}").hostname):
+            raise ValueError("must be a host name with an optional port, such as go.example.com")
+        return value.lower()
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_database(cls, value: str) -> str:
+        if value and value.partition("://")[0] not in {"sqlite", "postgresql", "postgres"}:
+            raise ValueError("must start with postgresql:// or sqlite://")
+        return value
+
+    @model_validator(mode="after")
+    def _derive(self) -> Self:
+        if not self.shared_domain:
+            object.__setattr__(self, "shared_domain", urlsplit(self.base_url).netloc)
+        return self
+
+    @property
+    def database(self) -> str:
+        """The database's URL; SQLite in the data directory unless another is set."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings
+
+
+def load(**overrides: Any) -> Settings:
+    """Command line over environment over file. Raises SettingsError with every fault named."""
+    _refuse_unknown(name.removeprefix(PREFIX) for name in os.environ if name.startswith(PREFIX))
+    from_file = _read_file(CONFIG_FILE)
+    _refuse_unknown(from_file)
+    in_environment = {name.removeprefix(PREFIX).lower() for name in os.environ}
+    given = {name: value for name, value in from_file.items() if name not in in_environment}
+    given |= {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        faults = [f"{PREFIX}{str(e['loc'][0] if e['loc'] else '').upper()}: {e['msg']}" for e in error.errors()]
+        raise SettingsError("\n".join(faults)) from None  # the error's own text would print secret values
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    """The file's keys are the settings' names, with or without prefix, in any case."""
+    try:
+        content = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    return {key.upper().removeprefix(PREFIX).lower(): value for key, value in content.items()}
+
+
+def _refuse_unknown(names: Any) -> None:
+    known = Settings.model_fields
+    for name in names:
+        if name.lower() not in known:
+            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0)
+            raise SettingsError(f"{PREFIX}{name.upper()} is not a setting. Did you mean {PREFIX}{near[0].upper()}?")

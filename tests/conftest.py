@@ -1,0 +1,144 @@
+"""Real databases for every storage test: `db` runs each test once on SQLite and once on PostgreSQL."""
+
+import asyncio
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from waypost.database import Database
+from waypost.database.migrations import migrate
+
+POSTGRES_BIN = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
+
+
+class PostgresServer:
+    """A throw-away cluster on a Unix socket, shared by all test processes of one run."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = 5432
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@/{database}?host={self.directory}&port={self.port}"
+
+    def start(self) -> None:
+        data = self.directory / "data"
+        self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = (
+            f"-k {self.directory} -c listen_addresses='' -c port={self.port} -c fsync=off "
+            "-c full_page_writes=off -c max_connections=300"
+        )
+        self._run("pg_ctl", "-D", str(data), "-l", str(self.directory / "log"), "-o", options, "-w", "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self.directory / "data"), "-m", "immediate", "stop")
+
+    def sql(self, statement: str) -> None:
+        engine = create_engine(self.url("postgres").replace("postgresql", "postgresql+psycopg", 1))
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text(statement))
+        engine.dispose()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        assert POSTGRES_BIN, "PostgreSQL is missing: apt-get install postgresql (make test does it as root)"
+        command = [str(POSTGRES_BIN / program), *arguments]
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def run_directory(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """One directory for all processes of this run."""
+    own = tmp_path_factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
+@pytest.fixture(scope="session")
+def postgres(run_directory: Path) -> Iterator[PostgresServer]:
+    """The first process to come starts the cluster, the last one to leave stops it."""
+    note = run_directory / "postgres"
+    users = run_directory / "postgres.users"
+    with _locked(run_directory / "postgres.lock"):
+        if not note.exists():
+            directory = Path(tempfile.mkdtemp(prefix="waypost-pg-"))  # short: a socket's path has 107 bytes at most
+            directory.chmod(0o777)
+            server = PostgresServer(directory)
+            server.start()
+            note.write_text(str(directory))
+        server = PostgresServer(Path(note.read_text()))
+        users.write_text(str(int(users.read_text() if users.exists() else 0) + 1))
+    yield server
+    with _locked(run_directory / "postgres.lock"):
+        left = int(users.read_text()) - 1
+        users.write_text(str(left))
+        if left == 0:
+            server.stop()
+            shutil.rmtree(server.directory, ignore_errors=True)
+            note.unlink()
+
+
+class _locked:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        self.file = self.path.open("w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "waypost.db"
+    asyncio.run(_migrate(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer, run_directory: Path) -> str:
+    with _locked(run_directory / "postgres.lock"):
+        done = run_directory / "postgres.template"
+        if not done.exists():
+            postgres.sql("CREATE DATABASE template_waypost")
+            asyncio.run(_migrate(postgres.url("template_waypost")))
+            done.touch()
+    return "template_waypost"
+
+
+async def _migrate(url: str) -> None:
+    db = Database(url)
+    await migrate(db)
+    await db.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A migrated database of the test's own."""
+    if request.param == "sqlite":
+        path = tmp_path / "waypost.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    name = f"test_{uuid.uuid4().hex}"
+    server.sql(f"CREATE DATABASE {name} TEMPLATE {request.getfixturevalue('postgres_template')} STRATEGY file_copy")
+    yield server.url(name)
+    server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url)
+    yield database
+    await database.close()

@@ -1,0 +1,72 @@
+"""R27: what `read()` and `write()` promise, on live connections."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import text
+from waypost.database import Database
+from waypost.database.engine import SQLITE_PRAGMAS
+from waypost.kit.errors import Unavailable
+
+
+async def increment(db: Database, times: int) -> None:
+    for _ in range(times):
+        async with db.write() as tx:
+            lock = "" if db.dialect == "sqlite" else " FOR UPDATE"
+            seen = (await tx.execute(text(f"SELECT n FROM counter{lock}"))).scalar_one()
+            await asyncio.sleep(0)
+            await tx.execute(text("UPDATE counter SET n = :n"), {"n": seen + 1})
+
+
+async def make_counter(db: Database) -> None:
+    async with db.write() as tx:
+        await tx.execute(text("CREATE TABLE counter (n INTEGER)"))
+        await tx.execute(text("INSERT INTO counter VALUES (0)"))
+
+
+async def test_no_update_is_lost(db: Database, database_url: str) -> None:
+    await make_counter(db)
+    other = Database(database_url)  # another process as the database sees it: it shares no lock with the first
+    await asyncio.gather(*(increment(each, 10) for each in [db, other] * 10))
+    async with db.read() as tx:
+        assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == 200
+    await other.close()
+
+
+async def test_a_failed_write_leaves_nothing(db: Database) -> None:
+    await make_counter(db)
+    with pytest.raises(ZeroDivisionError):
+        async with db.write() as tx:
+            await tx.execute(text("UPDATE counter SET n = 7"))
+            raise ZeroDivisionError
+    async with db.read() as tx:
+        assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == 0
+
+
+async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> None:
+    await make_counter(db)
+    async with db.read() as tx:
+        first = (await tx.execute(text("SELECT n FROM counter"))).scalar_one()
+        await increment(db, 1)
+        assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == first
+    with pytest.raises(Unavailable):
+        async with db.read() as tx:
+            await tx.execute(text("UPDATE counter SET n = 9"))
+
+
+async def test_pragmas_hold_on_live_connections(db: Database) -> None:
+    if db.dialect != "sqlite":
+        pytest.skip("SQLite's own")
+    expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}
+    for begin in (db.read, db.write):
+        async with begin() as tx:
+            for name, value in expected.items():
+                assert (await tx.exec_driver_sql(f"PRAGMA {name}")).scalar_one() == value, name
+
+
+async def test_a_server_that_is_gone_is_unavailable() -> None:
+    db = Database("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(Unavailable):
+        async with db.read():
+            pass
+    await db.close()
