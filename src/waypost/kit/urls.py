@@ -1,0 +1,175 @@
+"""One reading of a URL: what is accepted here has the same host for a browser, for Python and for us.
+
+Refuses everything two parsers could read differently. Which addresses a host may have is `outbound`'s business.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, unquote_plus, urlsplit
+
+import ada_url
+
+UTM_KEYS = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# the ports browsers refuse: https://fetch.spec.whatwg.org/#port-blocking
+BAD_PORTS = frozenset(
+    int(port)
+    for port in """
+        0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119
+        123 135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990
+        993 995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
+    """.split()
+)
+# names that never lead to the public internet; .test and .example do no harm: nobody answers for them
+SPECIAL_NAMES = ("localhost", "local", "internal", "home.arpa", "onion", "invalid")
+
+_UNSEEN = {"Cc", "Cs", "Zs", "Zl", "Zp"}  # controls, lone surrogates, blanks of every script
+_AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]+)")
+_HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
+_DECIMALS = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
+_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
+_CLEAN = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # visible ASCII without those a URL may not hold: "<>\^`{|}
+
+
+class BadUrl(ValueError):
+    """Its text tells the user what is wrong and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    text: str
+    """ASCII; as sent where that was clean already, else as a browser would write it."""
+    scheme: str
+    host: str
+    """A-labels in lower case, or an IP literal in its canonical form, without brackets."""
+    port: int
+    is_ip: bool
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def canonical(text: str, *, schemes: Collection[str] = ("http", "https")) -> Url:
+    """The one reading of `text`. Raises BadUrl."""
+    _refuse_unseen(text)
+    raw_host = _raw_host(text, schemes)
+    try:
+        parsed = ada_url.URL(text)
+    except ValueError:
+        raise BadUrl("This is not a valid URL. Check its spelling.") from None
+    scheme = parsed.protocol.removesuffix(":")
+    host, is_ip = _checked_host(parsed, raw_host)
+    port = _checked_port(parsed, scheme)
+    url = Url(text, scheme, host, port, is_ip)
+    if _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host and _python_agrees(url):
+        return url
+    url = Url(parsed.href, scheme, host, port, is_ip)
+    if not _python_agrees(url):
+        raise BadUrl("The URL's host can be read in two ways. Write it in its plain form.")
+    return url
+
+
+def _refuse_unseen(text: str) -> None:
+    if any(unicodedata.category(character) in _UNSEEN for character in text):
+        raise BadUrl("The URL must not contain blanks or control characters. Write a blank as %20.")
+    if "\\" in text:
+        raise BadUrl("The URL must not contain a backslash. Use / instead, or write it as %5C.")
+
+
+def _raw_host(text: str, schemes: Collection[str]) -> str:
+    """The host as typed, brackets included. What parsers forgive (`http:///host`, `http:host`) is refused."""
+    found = _AUTHORITY.match(text)
+    scheme = (found[1] if found else text.partition(":")[0]).lower()
+    if scheme not in schemes:
+        raise BadUrl(f"The URL must start with {' or '.join(f'{name}://' for name in schemes)}.")
+    if not found:
+        raise BadUrl("The URL has no host. Write it as in https://example.com/page.")
+    if "@" in found[2]:
+        raise BadUrl("The URL must not contain a user name or password. Remove everything up to the @.")
+    host_port = _HOST_PORT.fullmatch(found[2])
+    if not host_port or "%" in found[2]:
+        raise BadUrl("The URL's host or port is not valid. Check its spelling.")
+    return host_port[1]
+
+
+def _checked_host(parsed: ada_url.URL, raw_host: str) -> tuple[str, bool]:
+    """The canonical host, and whether it is an address."""
+    if parsed.host_type == ada_url.HostType.IPV6:
+        return parsed.hostname.strip("[]"), True
+    if parsed.host_type == ada_url.HostType.IPV4:
+        if not _DECIMALS.fullmatch(raw_host):  # 127.1, 0x7f000001, 2130706433, full-width digits, …
+            raise BadUrl("Write the IP address as four plain decimal numbers.")
+        return parsed.hostname, True
+    return _checked_name(parsed.hostname), False
+
+
+def _checked_name(name: str) -> str:
+    if name.endswith("."):
+        raise BadUrl("The URL's host must not end with a dot.")
+    labels = name.split(".")
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise BadUrl("The URL's host is not a valid host name.")
+    if len(labels) == 1 or any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
+        raise BadUrl("The URL's host is not a public host name.")
+    return name
+
+
+def _checked_port(parsed: ada_url.URL, scheme: str) -> int:
+    port = int(parsed.port or DEFAULT_PORTS[scheme])
+    if port in BAD_PORTS:
+        raise BadUrl(f"Port {port} cannot be used in a URL: browsers refuse it.")
+    return port
+
+
+def _python_agrees(url: Url) -> bool:
+    try:
+        parts = urlsplit(url.text)
+        port = parts.port or DEFAULT_PORTS[url.scheme]
+    except ValueError:
+        return False
+    return (parts.scheme, parts.hostname, port, parts.username) == (url.scheme, url.host, url.port, None)
+
+
+def with_query(url_text: str, params: Mapping[str, str]) -> str:
+    """The canonical URL with `params` at its query's end, in place of parameters of the same names.
+
+    Scheme and host become lower case, and a path that names no file ends with a slash (spec, Links rule 4).
+    """
+    if not params:
+        return url_text
+    start, query, fragment = _split(url_text)
+    scheme, _, rest = start.partition("://")
+    authority, _, path = rest.partition("/")
+    if path and not path.endswith("/") and "." not in path.rpartition("/")[2]:
+        path += "/"
+    kept = [part for part in _other_parts(query, params) if part]
+    new = [f"{quote(key, safe='')}={quote(params[key], safe='')}" for key in sorted(params, key=_utm_order)]
+    return f"{scheme.lower()}://{authority.lower()}/{path}?{'&'.join(kept + new)}{fragment}"
+
+
+def without_query_keys(url_text: str, keys: Collection[str]) -> str:
+    """The URL without the query parameters of these names; all else stays byte for byte."""
+    start, query, fragment = _split(url_text)
+    kept = _other_parts(query, keys)
+    if len(kept) == query.count("&") + 1:
+        return url_text
+    return f"{start}{'?' if kept else ''}{'&'.join(kept)}{fragment}"
+
+
+def _split(url_text: str) -> tuple[str, str, str]:
+    """What stands before the query, the query, and the fragment with its `#`."""
+    before, hash_sign, fragment = url_text.partition("#")
+    start, _, query = before.partition("?")
+    return start, query, hash_sign + fragment
+
+
+def _other_parts(query: str, keys: Collection[str]) -> list[str]:
+    return [part for part in query.split("&") if unquote_plus(part.partition("=")[0]) not in keys]
+
+
+def _utm_order(key: str) -> int:
+    """Unknown keys come last, in the order given: sorting is stable."""
+    return UTM_KEYS.index(key) if key in UTM_KEYS else len(UTM_KEYS)
