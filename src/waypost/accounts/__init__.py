@@ -1,0 +1,43 @@
+"""Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
+
+from waypost.accounts.callers import Callers
+from waypost.accounts.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
+from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, Plan, PlanChoice, Scope, accounts
+from waypost.accounts.passwords import hash_password
+from waypost.accounts.rules import is_live, is_usable
+from waypost.accounts.service import (
+    create_account,
+    create_key,
+    find_account,
+    list_accounts,
+    list_keys,
+    revoke_key,
+    set_plan,
+)
+
+__all__ = [
+    "REQUESTS_PER_MINUTE",
+    "SCOPES",
+    "UNKNOWN_PER_MINUTE",
+    "Account",
+    "ApiKey",
+    "Caller",
+    "Callers",
+    "FileLimiter",
+    "Limiter",
+    "Plan",
+    "PlanChoice",
+    "Scope",
+    "Taken",
+    "accounts",
+    "create_account",
+    "create_key",
+    "find_account",
+    "hash_password",
+    "is_live",
+    "is_usable",
+    "list_accounts",
+    "list_keys",
+    "revoke_key",
+    "set_plan",
+]

@@ -1,0 +1,99 @@
+"""Accounts, their plans and their API keys: the tables and what a row becomes.
+
+A key's text is never in here: only its digest, and the first characters for showing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+from uuid import UUID
+
+from sqlalchemy import Column, ForeignKey, Integer, String, Table, Text
+
+from waypost.database import Id, Instant, Json, metadata
+
+PlanType = Literal["trial", "subscription", "lifetime", "none"]
+PlanChoice = Literal["trial", "subscription", "past_due", "lifetime", "none"]
+"""What an operator names: `past_due` is a subscription whose payment failed."""
+
+Scope = Literal[
+    "links:read",
+    "links:write",
+    "domains:read",
+    "domains:write",
+    "pixels:read",
+    "pixels:write",
+    "webhooks:manage",
+]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("email", String(254), nullable=False, unique=True),  # lower case
+    Column("name", Text, nullable=False),
+    Column("password_hash", Text),
+    Column("plan_type", Text, nullable=False),
+    Column("plan_status", Text),  # Stripe's word; null without a subscription
+    Column("trial_ends_at", Instant),
+    Column("renews_at", Instant),
+    # kept by links in their own transactions: counting a million rows for a page's total would take 50 ms
+    Column("links_count", Integer, nullable=False, server_default="0"),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("prefix", Text, nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("scopes", Json, nullable=False),
+    Column("last_used_at", Instant),
+    Column("expires_at", Instant),
+    Column("revoked_at", Instant),
+    Column("created_at", Instant, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    type: PlanType
+    status: str | None
+    trial_ends_at: datetime | None
+    renews_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    id: UUID
+    email: str
+    name: str
+    plan: Plan
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    id: UUID
+    account_id: UUID
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    last_used_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a request speaks for, and with which key."""
+
+    account: Account
+    key: ApiKey

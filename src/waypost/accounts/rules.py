@@ -1,0 +1,64 @@
+"""What a plan and a key allow, as pure functions of what is stored and what time it is."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from waypost.accounts.model import SCOPES, ApiKey, Plan, PlanChoice
+from waypost.kit.errors import Problems
+
+LIVE_STATUSES = frozenset({"active", "trialing"})
+
+_EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
+_EMAIL_LIMIT = 254
+_NAME_LIMIT = 255
+
+
+def is_live(plan: Plan, now: datetime) -> bool:
+    """Whether the API may be used."""
+    if plan.type == "trial":
+        return plan.trial_ends_at is not None and now < plan.trial_ends_at
+    if plan.type == "subscription":
+        return plan.status in LIVE_STATUSES
+    return plan.type == "lifetime"
+
+
+def is_usable(key: ApiKey, now: datetime) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
+
+
+def chosen_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | None, trial_days: int) -> Plan:
+    if choice == "trial":
+        return Plan("trial", None, trial_ends_at or now + timedelta(days=trial_days), None)
+    if choice == "subscription":
+        return Plan("subscription", "active", None, None)
+    if choice == "past_due":
+        return Plan("subscription", "past_due", None, None)
+    return Plan(choice, None, None, None)
+
+
+def check_account(email: str, name: str) -> None:
+    """Raises Invalid. `email` as it will be stored."""
+    problems = Problems()
+    if len(email) > _EMAIL_LIMIT or not email.isprintable() or not _EMAIL.fullmatch(email):
+        problems.add("email", "This must be an e-mail address.")
+    if not _is_label(name):
+        problems.add("name", "This must be printable text of at most 255 characters.")
+    problems.raise_if_any()
+
+
+def check_key(name: str, scopes: Sequence[str], expires_at: datetime | None, now: datetime) -> None:
+    """Raises Invalid."""
+    problems = Problems()
+    if not name or not _is_label(name):
+        problems.add("name", "This must be printable text of 1 to 255 characters.")
+    for index, scope in enumerate(scopes):
+        if scope not in SCOPES:
+            problems.add(f"scopes.{index}", f"This must be one of: {', '.join(SCOPES)}.")
+    if expires_at is not None and expires_at <= now:
+        problems.add("expires_at", "This must be in the future.")
+    problems.raise_if_any()
+
+
+def _is_label(text: str) -> bool:
+    return len(text) <= _NAME_LIMIT and text.isprintable()

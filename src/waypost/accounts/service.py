@@ -1,0 +1,103 @@
+"""The verbs on accounts and keys. Whatever changes what a caller may do is announced after its commit."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.exc import IntegrityError
+
+from waypost.accounts import keys, rules, store
+from waypost.accounts.model import SCOPES, Account, ApiKey, PlanChoice
+from waypost.accounts.stamp import announcing
+from waypost.database import Database
+from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.ids import new_id
+
+
+async def create_account(
+    db: Database,
+    *,
+    email: str,
+    name: str,
+    plan: PlanChoice,
+    now: datetime,
+    trial_days: int,
+    password_hash: str | None = None,
+) -> Account:
+    address = email.strip().lower()
+    rules.check_account(address, name)
+    chosen = rules.chosen_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
+    account = Account(new_id(), address, name, chosen, now, now)
+    try:
+        async with db.write() as tx:
+            await store.add_account(tx, account, password_hash)
+    except IntegrityError:
+        raise Invalid({"email": ["This e-mail address is already taken."]}) from None
+    return account
+
+
+async def set_plan(
+    db: Database,
+    account_id: UUID,
+    plan: PlanChoice,
+    *,
+    now: datetime,
+    trial_days: int,
+    trial_ends_at: datetime | None = None,
+) -> Account:
+    chosen = rules.chosen_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
+    with announcing(db):
+        async with db.write() as tx:
+            account = await store.change_plan(tx, account_id, chosen, now)
+    if account is None:
+        raise NotFound
+    return account
+
+
+async def find_account(db: Database, email: str) -> Account:
+    async with db.read() as tx:
+        account = await store.account_of(tx, email.strip().lower())
+    if account is None:
+        raise NotFound
+    return account
+
+
+async def list_accounts(db: Database) -> list[Account]:
+    async with db.read() as tx:
+        return await store.all_accounts(tx)
+
+
+async def create_key(
+    db: Database,
+    *,
+    account_id: UUID,
+    name: str,
+    scopes: Sequence[str],
+    now: datetime,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The key and its text, which nobody can be shown again. No scope named means all of them."""
+    rules.check_key(name, scopes, expires_at, now)
+    text = keys.mint()
+    granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
+    key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
+    async with db.write() as tx:
+        if not await store.has_account(tx, account_id):
+            raise NotFound
+        await store.add_key(tx, key, keys.digest(text))
+    return key, text
+
+
+async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
+    with announcing(db):
+        async with db.write() as tx:
+            key = await store.revoke(tx, key_id, now)
+    if key is None:
+        raise NotFound
+    return key
+
+
+async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
+    """Newest first, revoked and expired ones included."""
+    async with db.read() as tx:
+        return await store.keys_of(tx, account_id)

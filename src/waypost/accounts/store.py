@@ -1,0 +1,113 @@
+"""Every statement on `accounts` and `api_keys`, except the links' own count of themselves."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import bindparam, insert, or_, select, update
+
+from waypost.accounts.model import Account, ApiKey, Caller, Plan, accounts, api_keys
+from waypost.database import Tx
+
+_ACCOUNT = (
+    accounts.c.id,
+    accounts.c.email,
+    accounts.c.name,
+    accounts.c.plan_type,
+    accounts.c.plan_status,
+    accounts.c.trial_ends_at,
+    accounts.c.renews_at,
+    accounts.c.created_at,
+    accounts.c.updated_at,
+)
+_KEY = (
+    api_keys.c.id,
+    api_keys.c.account_id,
+    api_keys.c.name,
+    api_keys.c.prefix,
+    api_keys.c.scopes,
+    api_keys.c.last_used_at,
+    api_keys.c.expires_at,
+    api_keys.c.revoked_at,
+    api_keys.c.created_at,
+)
+_CALLER = (
+    select(*_ACCOUNT, *_KEY)
+    .join_from(api_keys, accounts, api_keys.c.account_id == accounts.c.id)
+    .where(api_keys.c.digest == bindparam("digest"))
+)
+_BY_CREATION = (api_keys.c.created_at.desc(), api_keys.c.id.desc())
+
+
+async def add_account(tx: Tx, account: Account, password_hash: str | None) -> None:
+    values = {"id": account.id, "email": account.email, "name": account.name, "password_hash": password_hash}
+    stamps = {"created_at": account.created_at, "updated_at": account.updated_at}
+    await tx.execute(insert(accounts).values(**values, **stamps, **_plan_values(account.plan)))
+
+
+async def change_plan(tx: Tx, account_id: UUID, plan: Plan, now: datetime) -> Account | None:
+    statement = update(accounts).where(accounts.c.id == account_id).values(updated_at=now, **_plan_values(plan))
+    row = (await tx.execute(statement.returning(*_ACCOUNT))).one_or_none()
+    return None if row is None else _account(row)
+
+
+async def account_of(tx: Tx, email: str) -> Account | None:
+    row = (await tx.execute(select(*_ACCOUNT).where(accounts.c.email == email))).one_or_none()
+    return None if row is None else _account(row)
+
+
+async def all_accounts(tx: Tx) -> list[Account]:
+    rows = await tx.execute(select(*_ACCOUNT).order_by(accounts.c.created_at.desc(), accounts.c.id.desc()))
+    return [_account(row) for row in rows]
+
+
+async def has_account(tx: Tx, account_id: UUID) -> bool:
+    return (await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id))).first() is not None
+
+
+async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
+    values = {"id": key.id, "account_id": key.account_id, "name": key.name, "prefix": key.prefix, "digest": digest}
+    times = {"expires_at": key.expires_at, "created_at": key.created_at}
+    await tx.execute(insert(api_keys).values(**values, **times, scopes=list(key.scopes)))
+
+
+async def revoke(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
+    """The key with the moment it was first revoked; revoking twice changes nothing."""
+    live = (api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
+    await tx.execute(update(api_keys).where(*live).values(revoked_at=now))
+    row = (await tx.execute(select(*_KEY).where(api_keys.c.id == key_id))).one_or_none()
+    return None if row is None else _key(row)
+
+
+async def keys_of(tx: Tx, account_id: UUID) -> list[ApiKey]:
+    statement = select(*_KEY).where(api_keys.c.account_id == account_id).order_by(*_BY_CREATION)
+    return [_key(row) for row in await tx.execute(statement)]
+
+
+async def caller_with(tx: Tx, digest: str) -> Caller | None:
+    """Key and account in one go: it stands before every API request."""
+    row = (await tx.execute(_CALLER, {"digest": digest})).one_or_none()
+    return None if row is None else Caller(_account(row[: len(_ACCOUNT)]), _key(row[len(_ACCOUNT) :]))
+
+
+async def note_use(tx: Tx, key_id: UUID, at: datetime, *, at_most_every: timedelta) -> None:
+    """Several processes may have seen the same key: the first to write within the time wins."""
+    stale = or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at <= at - at_most_every)
+    await tx.execute(update(api_keys).where(api_keys.c.id == key_id, stale).values(last_used_at=at))
+
+
+def _plan_values(plan: Plan) -> dict[str, Any]:
+    times = {"trial_ends_at": plan.trial_ends_at, "renews_at": plan.renews_at}
+    return {"plan_type": plan.type, "plan_status": plan.status, **times}
+
+
+def _account(row: Sequence[Any]) -> Account:
+    account_id, email, name, plan_type, plan_status, trial_ends_at, renews_at, created_at, updated_at = row
+    plan = Plan(plan_type, plan_status, trial_ends_at, renews_at)
+    return Account(account_id, email, name, plan, created_at, updated_at)
+
+
+def _key(row: Sequence[Any]) -> ApiKey:
+    key_id, account_id, name, prefix, scopes, last_used_at, expires_at, revoked_at, created_at = row
+    return ApiKey(key_id, account_id, name, prefix, tuple(scopes), last_used_at, expires_at, revoked_at, created_at)
