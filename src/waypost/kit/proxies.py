@@ -1,0 +1,88 @@
+"""Who really calls, when proxies stand between: forwarding headers are believed only from trusted networks (R26).
+
+Takes any text as a header's value and never raises.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
+
+_HOPS = 32
+"""How many entries from the right are looked at: more hops than any real chain of proxies has."""
+
+_FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s]*)', re.IGNORECASE)
+
+
+def visitor_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
+    """The nearest address that is not a trusted proxy's.
+
+    `peer` is who connected, `forwarded_for` the values of X-Forwarded-For joined with commas.
+    """
+    return list(_chain(peer, forwarded_for, trusted))[-1]
+
+
+def visitor_scheme(scheme: str, peer: str, forwarded_for: str, forwarded_proto: str, trusted: Sequence[Network]) -> str:
+    """`http` or `https`, as the visitor used it. `scheme` is the connection's own.
+
+    Where each proxy added its own value, the visitor's is as far from the right as the visitor's address is.
+    """
+    hops = len(list(_chain(peer, forwarded_for, trusted))) - 1
+    protos = _last_entries(forwarded_proto)
+    if not protos or not is_trusted(peer, trusted):
+        return scheme
+    proto = protos[min(max(hops, 1), len(protos)) - 1].lower()
+    return proto if proto in {"http", "https"} else scheme
+
+
+def read_forwarded(header: str) -> tuple[str, str]:
+    """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held."""
+    found: dict[str, list[str]] = {"for": [], "proto": []}
+    for name, value in _FORWARDED.findall(header):
+        found[name.lower()].append(value.strip('"').replace(",", ""))
+    return ", ".join(found["for"]), ", ".join(found["proto"])
+
+
+def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
+    address = _address(peer)
+    return address is not None and _is_within(address, trusted)
+
+
+def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterator[str]:
+    """The peer, then hop by hop away from us as far as each one is vouched for by a trusted one."""
+    address = _address(peer)
+    yield peer if address is None else str(address)
+    for entry in _last_entries(forwarded_for):
+        if address is None or not _is_within(address, trusted):
+            return
+        address = _address(entry)
+        if address is None:
+            return
+        yield str(address)
+
+
+def _last_entries(header: str) -> list[str]:
+    """From the right, at most as many as a chain can be long."""
+    return [entry.strip() for entry in reversed(header.rsplit(",", _HOPS)[-_HOPS:])] if header else []
+
+
+def _address(text: str) -> Address | None:
+    """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`; v4-mapped addresses are unwrapped."""
+    bare = text.strip().strip('"')
+    if bare.startswith("["):
+        bare = bare[1:].partition("]")[0]
+    elif bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    if "%" in bare:  # a zone means nothing to anyone but the machine that wrote it
+        return None
+    try:
+        address = ip_address(bare)
+    except ValueError:
+        return None
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
+
+
+def _is_within(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)

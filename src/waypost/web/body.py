@@ -1,0 +1,78 @@
+"""The fields of a request's body, JSON or multipart, read under a limit and only after the guard has let it in.
+
+Whatever is sent is answered with 413 or 422, never with a server error.
+"""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from python_multipart.multipart import parse_options_header
+from starlette.requests import Request
+
+from waypost.kit.errors import TooLarge
+from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, Uuid
+from waypost.web.multipart import malformed, read_multipart
+from waypost.web.parsing import parse
+
+__all__ = ["Body", "LongText", "Text", "Timestamp", "Upload", "Uuid", "parse", "read_fields"]
+
+JSON_LIMIT = 1 << 20
+MULTIPART_LIMIT = 3 << 20
+
+
+async def read_fields(request: Request) -> dict[str, Any]:
+    """A dependency; name it after the guard's, whose refusals come first."""
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind == b"multipart/form-data":
+        return read_multipart(await _read(request, MULTIPART_LIMIT), options.get(b"boundary", b""))
+    if kind in {b"", b"application/json"} or kind.endswith(b"+json"):
+        return _json(await _read(request, JSON_LIMIT))
+    raise malformed("Send JSON (Content-Type: application/json) or a multipart/form-data body.")
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    announced = request.headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > limit:
+        raise TooLarge
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise TooLarge
+    return bytes(body)
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(
+            body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite
+        )
+    except UnicodeDecodeError:
+        raise malformed("The body must be JSON in UTF-8.") from None
+    except RecursionError:
+        raise malformed("The body is nested too deeply.") from None
+    except ValueError:  # also an integer of more digits than Python is willing to read
+        raise malformed("The body must be valid JSON.") from None
+    if not isinstance(value, dict):
+        raise malformed("The body must be a JSON object.")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers of a repeated key may each take another value: nobody gets to choose."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise malformed("The body names a key twice.")
+    return members
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number

@@ -1,0 +1,178 @@
+"""The one translator from what went wrong to the specification's error envelope. `/api` always answers JSON.
+
+Unexpected errors are logged once, without secrets, and told as nothing but an error's number.
+"""
+
+import re
+import traceback
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+import structlog
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from waypost.accounts import Taken
+from waypost.kit import errors
+from waypost.web.parsing import message as plain_message
+from waypost.web.responses import Json
+
+CODES = {
+    401: "unauthenticated",
+    402: "payment_required",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    422: "validation_error",
+    429: "rate_limited",
+    500: "server_error",
+}
+"""The specification's codes; every other status is an `http_error`."""
+
+STATUSES: dict[type[errors.WaypostError], int] = {
+    errors.BadRequest: 400,
+    errors.Unauthenticated: 401,
+    errors.PaymentRequired: 402,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.TooLarge: 413,
+    errors.Invalid: 422,
+    errors.RateLimited: 429,
+    errors.Unavailable: 503,
+}
+
+BUDGET = "waypost.budget"
+"""Where the guard leaves, in the ASGI scope, a pair of what it took from a budget and that budget's limit."""
+
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+_SECRET = re.compile(r"(wp_live_|whsec_)\w+|(?<=Bearer )\S+")
+
+log = structlog.get_logger()
+
+
+def install(app: FastAPI) -> None:
+    app.add_middleware(Envelope)
+    app.add_exception_handler(errors.WaypostError, _domain_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _undeclared)
+
+
+def answer(error: errors.WaypostError) -> Response:
+    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    fields = error.errors if isinstance(error, errors.Invalid) else None
+    return enveloped(status, error.message, fields, _headers(error))
+
+
+def enveloped(
+    status: int, message: str, fields: errors.Errors | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    error: dict[str, Any] = {"code": CODES.get(status, "http_error"), "message": message}
+    if fields is not None:
+        error["errors"] = fields
+    return Json({"error": error}, status, headers)
+
+
+class Envelope:
+    """The outermost layer of our own: adds the budget's headers to every answer, and answers what nobody expected.
+
+    It answers instead of raising on, as Starlette's does, after which the server would log the same error again.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def send_with_budget(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                _add_budget(message, scope)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_budget)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # noqa: BLE001  # the one place that answers for whatever was not foreseen
+            number = _log(error, scope)
+            if not has_begun:
+                told = enveloped(500, f"Something went wrong on our side. The error's number is {number}.")
+                await told(scope, receive, send_with_budget)
+
+
+def _add_budget(message: Message, scope: Scope) -> None:
+    if BUDGET in scope:
+        taken, limit = scope[BUDGET]
+        headers = MutableHeaders(scope=message)
+        headers["X-RateLimit-Limit"] = str(limit)
+        headers["X-RateLimit-Remaining"] = str(taken.remaining)
+
+
+def note_budget(request: Request, taken: Taken, limit: int) -> None:
+    request.scope[BUDGET] = (taken, limit)
+
+
+def _log(error: Exception, scope: Scope) -> str:
+    number = uuid4().hex
+    trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
+    log.error("request failed", error_id=number, method=scope["method"], path=scope["path"], trace=trace)
+    return number
+
+
+async def _domain_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
+    return answer(error)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Starlette's own: an unknown path, or a known one with another verb."""
+    assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
+    if error.status_code == 404:
+        return enveloped(404, errors.NotFound().message)
+    if error.status_code == 405:
+        return answer(errors.MethodNotAllowed(_methods_of(request)))
+    return enveloped(error.status_code, str(error.detail), headers=error.headers)
+
+
+async def _undeclared(_request: Request, error: Exception) -> Response:
+    """Parameters that an endpoint declared to FastAPI instead of reading them itself."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for these alone
+    problems = errors.Problems()
+    for detail in error.errors():
+        problems.add(".".join(str(part) for part in detail["loc"][1:]) or "body", plain_message(detail))
+    return answer(errors.Invalid(problems.errors))
+
+
+def _methods_of(request: Request) -> list[str]:
+    """All that the path takes: the framework tells only those of the first route that matches it."""
+    routes = request.app.router.routes
+
+    def is_taken(method: str) -> bool:
+        return any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+
+    return [method for method in _METHODS if is_taken(method)]
+
+
+def _headers(error: errors.WaypostError) -> dict[str, str]:
+    match error:
+        case errors.Unauthenticated():
+            return {"WWW-Authenticate": "Bearer"}
+        case errors.MethodNotAllowed():
+            return {"Allow": ", ".join(error.allowed)}
+        case errors.RateLimited() | errors.Unavailable():
+            return {"Retry-After": str(error.retry_after)}
+        case _:
+            return {}

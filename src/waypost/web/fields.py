@@ -1,0 +1,64 @@
+"""Types for the fields of a body. Nothing is converted: 5 is not a string. Text holds no control characters."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.ids import parse_id
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_CONTROLS_IN_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class Body(BaseModel):
+    """What a body's model derives from. Its fields have defaults, so that `parse` can leave out what failed.
+
+    `model_fields_set` tells what was sent.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    filename: str
+    content_type: str
+    content: bytes
+
+
+def _one_line(text: str) -> str:
+    if _CONTROLS.search(text):
+        raise ValueError("This may not hold control characters.")
+    return text
+
+
+def _lines(text: str) -> str:
+    if _CONTROLS_IN_LINES.search(text):
+        raise ValueError("This may not hold control characters other than line breaks and tabs.")
+    return text
+
+
+def _timestamp(value: Any) -> datetime:
+    try:
+        return value if isinstance(value, datetime) else parse_timestamp(value)
+    except (ValueError, AttributeError):  # the latter for anything that is not text
+        raise ValueError("This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.") from None
+
+
+def _uuid(value: Any) -> UUID:
+    parsed = parse_id(value) if isinstance(value, str) else None
+    if parsed is None:
+        raise ValueError("This must be a UUID.")
+    return parsed
+
+
+Text = Annotated[str, AfterValidator(_one_line)]
+LongText = Annotated[str, AfterValidator(_lines)]
+"""Text that may have several lines."""
+Timestamp = Annotated[datetime, BeforeValidator(_timestamp)]
+Uuid = Annotated[UUID, BeforeValidator(_uuid)]

@@ -1,0 +1,134 @@
+"""Who may do this? Asked in the specification's order: https, key, plan, scope, budget; only then the endpoint.
+
+Unknown paths and verbs never come here: routing has refused them already.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Self
+from uuid import UUID
+
+from starlette.requests import Request
+
+from waypost import accounts
+from waypost.accounts import Caller, Callers, FileLimiter, Limiter, Scope
+from waypost.database import Database
+from waypost.kit.clock import Clock, now
+from waypost.kit.errors import (
+    BadRequest,
+    Forbidden,
+    NotFound,
+    PaymentRequired,
+    RateLimited,
+    Unauthenticated,
+)
+from waypost.kit.ids import parse_id
+from waypost.kit.proxies import Network, read_forwarded, visitor_address, visitor_scheme
+from waypost.web.envelope import note_budget
+
+Allowed = Callable[[Request], Awaitable[Caller]]
+
+
+class Guard:
+    def __init__(
+        self,
+        callers: Callers,
+        *,
+        budget: Limiter,
+        unknown: Limiter,
+        base_url: str,
+        trusted: Sequence[Network] = (),
+        clock: Clock = now,
+    ) -> None:
+        """`budget` is each key's; `unknown` each address's, for requests without a usable key."""
+        self._callers = callers
+        self._budget = budget
+        self._unknown = unknown
+        self._needs_https = base_url.startswith("https:")
+        self._trusted = trusted
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        db: Database,
+        *,
+        data_dir: Path,
+        base_url: str,
+        trusted: Sequence[Network] = (),
+        clock: Clock = now,
+    ) -> Self:
+        """With budgets shared by all processes of this machine that have the same data directory."""
+        run = data_dir / "run"
+        budget = FileLimiter(run / "limits", limit=accounts.REQUESTS_PER_MINUTE)
+        unknown = FileLimiter(run / "limits-unknown", limit=accounts.UNKNOWN_PER_MINUTE, slots=4_096)
+        return cls(Callers(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
+
+    def allow(self, scope: Scope | None) -> Allowed:
+        """A dependency that gives the caller, or raises. None: any valid key will do."""
+
+        async def allowed(request: Request) -> Caller:
+            self._refuse_plain_http(request)
+            caller = await self._authenticate(request)
+            at = self._clock()
+            if not accounts.is_live(caller.account.plan, at):
+                raise PaymentRequired
+            if scope is not None and scope not in caller.key.scopes:
+                raise Forbidden
+            await self._spend(request, caller)
+            self._callers.used(caller, at)
+            return caller
+
+        return allowed
+
+    async def flush(self) -> None:
+        """Writes when keys were last used. For a background task, every few seconds and at the end."""
+        await self._callers.flush()
+
+    def _refuse_plain_http(self, request: Request) -> None:
+        if self._needs_https:
+            forwarded_for, proto = _forwarded(request)
+            scheme = visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, self._trusted)
+            if scheme != "https":
+                raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
+
+    async def _authenticate(self, request: Request) -> Caller:
+        kind, _, key = request.headers.get("authorization", "").partition(" ")
+        caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
+        if caller is None or not accounts.is_usable(caller.key, self._clock()):
+            await self._throttle(request)
+            raise Unauthenticated
+        return caller
+
+    async def _throttle(self, request: Request) -> None:
+        address = visitor_address(_peer(request), _forwarded(request)[0], self._trusted)
+        taken = await self._unknown.take(address.encode())
+        if not taken.allowed:
+            raise RateLimited(taken.retry_after)
+
+    async def _spend(self, request: Request, caller: Caller) -> None:
+        taken = await self._budget.take(caller.key.id.bytes)
+        note_budget(request, taken, self._budget.limit)
+        if not taken.allowed:
+            raise RateLimited(taken.retry_after)
+
+
+def path_id(id: str) -> UUID:  # noqa: A002  # the path parameter's name
+    """A dependency for `{id}`: anything but a UUID is a resource nobody has."""
+    parsed = parse_id(id)
+    if parsed is None:
+        raise NotFound
+    return parsed
+
+
+def _peer(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _forwarded(request: Request) -> tuple[str, str]:
+    """The lists of addresses and of schemes; `X-Forwarded-*` before `Forwarded`."""
+    headers = request.headers
+    forwarded_for, proto = read_forwarded(", ".join(headers.getlist("forwarded")))
+    xff = ", ".join(headers.getlist("x-forwarded-for"))
+    xfp = ", ".join(headers.getlist("x-forwarded-proto"))
+    return xff or forwarded_for, xfp or proto

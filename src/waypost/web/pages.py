@@ -1,0 +1,67 @@
+"""Pages of a list over HTTP: which one was asked for, and the paginated shape of the specification."""
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+
+from waypost.kit.errors import Problems
+from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
+
+_LAST = 10**15
+"""A page no list has, and whose offset still fits the databases' 64 bits."""
+
+
+def page_request(request: Request) -> PageRequest:
+    """Raises Invalid naming `page`, `per_page` or both."""
+    problems = Problems()
+    asked = read_page(request, problems)
+    problems.raise_if_any()
+    return asked
+
+
+def read_page(request: Request, problems: Problems) -> PageRequest:
+    """For lists with further parameters, whose problems belong into the same answer."""
+    page = _natural(request, "page", 1, problems)
+    per_page = _natural(request, "per_page", DEFAULT_PER_PAGE, problems)
+    return PageRequest(min(page, _LAST), min(per_page, MAX_PER_PAGE))
+
+
+def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> dict[str, Any]:
+    """Built from the base URL, never from what the client called us. Other query parameters stay."""
+    current, last = page.request.page, page.last_page
+    start = page.request.offset + 1
+    path = base_url + quote(request.scope["path"])
+    others = [pair for pair in request.query_params.multi_items() if pair[0] != "page"]
+
+    def url(number: int) -> str:
+        return f"{path}?{urlencode([*others, ('page', number)])}"
+
+    return {
+        "data": list(page.items),
+        "links": {
+            "first": url(1),
+            "last": url(last),
+            "prev": url(current - 1) if current > 1 else None,
+            "next": url(current + 1) if current < last else None,
+        },
+        "meta": {
+            "current_page": current,
+            "from": start if page.items else None,
+            "last_page": last,
+            "path": path,
+            "per_page": page.request.per_page,
+            "to": start + len(page.items) - 1 if page.items else None,
+            "total": page.total,
+        },
+    }
+
+
+def _natural(request: Request, name: str, default: int, problems: Problems) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or not text.strip("0"):
+        problems.add(name, "This must be an integer of at least 1.")
+        return default
+    return int(text.lstrip("0")[:16])  # longer ones are beyond every page; reading them whole is quadratic

@@ -1,0 +1,83 @@
+"""Alice and Bob, each with an account and a key: what most tests of the API begin with."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+from fastapi import APIRouter
+
+from waypost.accounts import PlanChoice, create_account, create_key
+from waypost.database import Database
+from waypost.web import Guard, new_api
+
+BASE_URL = "http://app.test"
+START = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+class FakeClock:
+    """The wall clock of a test: stands until it is moved."""
+
+    def __init__(self, at: datetime = START) -> None:
+        self.at = at
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def move(self, by: timedelta) -> None:
+        self.at += by
+
+
+@dataclass(frozen=True)
+class Person:
+    account_id: UUID
+    key_id: UUID
+    key: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
+
+
+async def new_person(
+    db: Database,
+    name: str,
+    *,
+    plan: PlanChoice = "lifetime",
+    scopes: Sequence[str] = (),
+    now: datetime = START,
+    expires_at: datetime | None = None,
+) -> Person:
+    """`new_person(db, "alice")`: alice@example.com with a key; no scope named means all."""
+    email = f"{name.lower()}@example.com"
+    account = await create_account(db, email=email, name=name, plan=plan, now=now, trial_days=14)
+    return await new_key(db, account.id, scopes=scopes, now=now, expires_at=expires_at)
+
+
+async def new_key(
+    db: Database,
+    account_id: UUID,
+    *,
+    scopes: Sequence[str] = (),
+    now: datetime = START,
+    expires_at: datetime | None = None,
+) -> Person:
+    key, text = await create_key(db, account_id=account_id, name="tests", scopes=scopes, expires_at=expires_at, now=now)
+    return Person(account_id, key.id, text)
+
+
+def new_client(
+    db: Database,
+    data_dir: Path,
+    routes: Callable[[Guard], APIRouter],
+    *,
+    clock: Callable[[], datetime] = FakeClock(),  # noqa: B008  # nobody moves it
+    base_url: str = BASE_URL,
+) -> httpx.AsyncClient:
+    """A client of an API with these routes, without a socket between."""
+    guard = Guard.open(db, data_dir=data_dir, base_url=base_url, clock=clock)
+    app = new_api()
+    app.include_router(routes(guard))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url)
