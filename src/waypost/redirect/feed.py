@@ -1,0 +1,49 @@
+"""Tells every process of this machine which slugs changed: a ring of bytes in a memory-mapped file.
+
+A writer publishes after its commit and before it answers, so the next redirect, in whatever process, sees the change.
+Asking whether there is news costs one comparison of integers. Other machines are told through the database.
+"""
+
+import fcntl
+import mmap
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_HEAD = 8
+_RING = 1 << 18
+
+
+class ChangeFeed:
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.ftruncate(self._fd, _HEAD + _RING)
+        self._map = mmap.mmap(self._fd, _HEAD + _RING)
+        self.head = memoryview(self._map)[:_HEAD].cast("Q")
+        """`head[0]`: bytes ever published. A reader that has seen another number has news to read."""
+
+    def publish(self, slugs: Iterable[str]) -> None:
+        """Returns once every process of this machine can see the change."""
+        news = b"".join(slug.encode() + b"\n" for slug in slugs)
+        fcntl.flock(self._fd, fcntl.LOCK_EX)  # held for microseconds; the kernel lets go if we die
+        try:
+            start = self.head[0]
+            for i, byte in enumerate(news):
+                self._map[_HEAD + (start + i) % _RING] = byte
+            self.head[0] = start + len(news)  # last: what is half-written is not there yet
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def since(self, seen: int) -> tuple[int, list[bytes] | None]:
+        """(new position, slugs changed since `seen`), or None for the slugs when too much was missed to tell."""
+        head = self.head[0]
+        news = bytes(self._map[_HEAD + i % _RING] for i in range(seen, head)) if 0 <= head - seen <= _RING else None
+        if news is None or self.head[0] - seen > _RING:  # the second: overwritten while it was read
+            return head, None
+        return head, news.split(b"\n")[:-1]
+
+    def close(self) -> None:
+        self.head.release()
+        self._map.close()
+        os.close(self._fd)

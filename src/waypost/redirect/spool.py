@@ -1,0 +1,184 @@
+"""Visits on their way to the database: one line each, in append-only segment files of this machine.
+
+A line is written before its redirect is answered, so a killed process loses no answered visit, and is fsynced once a
+second, so a crashed machine loses one second at most. A writer holds a lock on its segment; a segment nobody holds is
+finished. Reading, and remembering how far, is the drainer's business.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+from uuid_utils import uuid7
+
+log = structlog.get_logger(__name__)
+
+HEADER = b"waypost-spool 1\n"
+SUFFIX = ".visits"
+_SEGMENT_BYTES = 64 << 20
+_TAB_COUNT = 10
+_FIELD_LIMIT = 1024
+_LINE_LIMIT = 4096
+
+
+class Visit(NamedTuple):
+    """One line. Headers are raw, as sent: what they mean is decided when the line is drained."""
+
+    id: bytes  # UUIDv7, 32 hex digits
+    at: bytes  # microseconds since 1970, decimal
+    link: bytes  # 32 hex digits
+    query: bytes
+    peer: bytes  # address of the other end of the connection
+    forwarded_for: bytes
+    user_agent: bytes
+    referrer: bytes
+    language: bytes
+    purpose: bytes  # Sec-Purpose, Purpose or X-Moz: prefetching is not visiting
+    privacy: bytes  # "1" when Sec-GPC or DNT asks for it
+
+
+def encode(visit: tuple[bytes, ...]) -> bytes:
+    """The line of a Visit's fields. The parser lets a tab through in a header's value, but no line end."""
+    line = b"\t".join(visit)
+    if len(line) > _LINE_LIMIT or line.count(b"\t") != _TAB_COUNT:
+        return b"\t".join([_tamed(field) for field in visit]) + b"\n"
+    return line + b"\n"
+
+
+def _tamed(field: bytes) -> bytes:
+    return field[:_FIELD_LIMIT].translate(_BLANKS)
+
+
+_BLANKS = bytes(0x20 if byte in b"\t\r\n" else byte for byte in range(256))
+
+
+def decode(line: bytes) -> Visit | None:
+    """None for a line that was torn by a full disk or a crash of the machine."""
+    fields = line.split(b"\t")
+    if len(fields) != len(Visit._fields) or len(fields[0]) != 32 or len(fields[2]) != 32 or not fields[1].isdigit():
+        return None
+    return Visit(*fields)
+
+
+class Spool:
+    """The end of the spool that one process writes to."""
+
+    def __init__(self, directory: Path, *, limit: int) -> None:
+        """`limit`: bytes all segments together may take. What finds no room is counted in `dropped`, and told."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory
+        self._limit = limit
+        self._fd = -1
+        self._size = 0
+        self._torn = b""
+        self._has_room = True
+        self._synced = 0
+        self.dropped = 0
+        self._dropped_told = 0
+        self._open_segment()
+
+    def append(self, lines: bytes) -> None:
+        """Whole lines. Never raises: a visitor's redirect does not depend on our disk."""
+        if self._fd < 0 or not self._has_room:
+            self._drop(lines)
+            return
+        try:
+            written = os.write(self._fd, self._torn + lines if self._torn else lines)
+        except OSError as error:
+            self._drop(lines, error)
+            return
+        if written < len(self._torn) + len(lines):
+            self._undo(written)
+            self._drop(lines, OSError("the disk is full"))
+            return
+        self._torn = b""
+        self._size += written
+        if self._size >= _SEGMENT_BYTES:
+            self._open_segment()
+
+    def sync(self) -> None:
+        """Once a second, off the event loop: to the disk, room measured again, trouble told."""
+        if self._fd < 0:
+            self._open_segment()
+        elif self._size != self._synced:
+            size = self._size
+            with contextlib.suppress(OSError):  # a full disk shows at the next write, where it is told
+                os.fdatasync(self._fd)
+                self._synced = size
+        self._has_room = sum(bytes_of(segments(self._directory))) < self._limit
+        if self.dropped > self._dropped_told:
+            self._dropped_told = self.dropped
+            reason = "disk error" if self._has_room else "the spool has reached its limit"
+            log.error("visits not recorded", dropped=self.dropped, reason=reason, directory=str(self._directory))
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            with contextlib.suppress(OSError):
+                os.fsync(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+
+    def _open_segment(self) -> None:
+        path = self._directory / f"{uuid7()}{SUFFIX}"
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(fd, HEADER)
+        except OSError as error:
+            log.error("no spool segment can be made", path=str(path), error=str(error))  # noqa: TRY400  # not a bug
+            return  # the present one, if any, goes on
+        self.close()
+        self._fd, self._size, self._torn = fd, len(HEADER), b""
+
+    def _undo(self, written: int) -> None:
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError:
+            self._size += written
+            self._torn = b"\n"  # ends the torn line before the next one begins
+
+    def _drop(self, lines: bytes, error: OSError | None = None) -> None:
+        first = self.dropped == self._dropped_told
+        self.dropped += lines.count(b"\n")
+        if first and error:
+            log.error("a visit could not be recorded", error=str(error), directory=str(self._directory))
+
+
+def segments(directory: Path) -> list[Path]:
+    """Oldest first: their names are UUIDv7s."""
+    return sorted(directory.glob(f"*{SUFFIX}"))
+
+
+def bytes_of(paths: list[Path]) -> Iterator[int]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # drained meanwhile
+            yield path.stat().st_size
+
+
+def read_lines(path: Path, position: int, limit: int) -> tuple[list[bytes], int]:
+    """Whole lines from `position`, about `limit` bytes of them, and the position behind them."""
+    with path.open("rb") as file:
+        file.seek(position)
+        chunk = file.read(limit)
+    end = chunk.rfind(b"\n") + 1
+    lines = chunk[:end].split(b"\n")[:-1]
+    if position == 0 and lines and lines[0] + b"\n" == HEADER:
+        del lines[0]
+    return lines, position + end
+
+
+def is_finished(path: Path) -> bool:
+    """Whether no process writes to the segment any more. Look first, then read once more: it may have grown before."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(fd)

@@ -1,0 +1,165 @@
+"""Routes in memory: bounded, never older than their source, and flat in cost from a thousand to a million links.
+
+Each of 256 shards is a pair of dictionaries, young and old. Routes are read into the young one; when it is full it
+becomes the old one and the previous old one is dropped; a hit in the old one moves the route back. That keeps what is
+in use like an LRU does, but a hit writes nothing, and no step ever frees or rehashes more than a few thousand entries:
+one large dictionary would stop the process for tens of milliseconds when it grows.
+"""
+
+import asyncio
+import time
+from typing import Protocol
+
+from waypost.kit.errors import Unavailable
+from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.route import MISSING, Route
+
+_SHARDS = 256
+_MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
+_MISSING_AT_MOST = 20_000
+_SOURCE_REST = 1.0  # seconds a source that failed is left alone while there is a route in memory to serve
+_UNTRUSTED = -1  # no position of a feed
+
+
+class Source(Protocol):
+    """Where routes come from."""
+
+    def find_now(self, slug: bytes) -> Route | None:
+        """For an embedded database that answers in microseconds. Raises Unavailable."""
+
+    async def find(self, slug: bytes) -> Route | None:
+        """For a database across the network. Raises Unavailable."""
+
+    @property
+    def is_embedded(self) -> bool: ...
+
+
+class RouteTable:
+    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
+        """`capacity`: routes in memory, at most."""
+        self._source = source
+        self._feed = feed
+        self._head = feed.head
+        self._position = self._seen = feed.head[0]
+        self._half_shard = max(1, capacity // _SHARDS // 2)
+        self._young: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
+        self._old: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
+        self._missing: dict[bytes, float] = {}
+        self._loading: dict[bytes, asyncio.Task[Route]] = {}
+        self._is_trusted = True
+        self._source_failed_at = float("-inf")
+
+    def __len__(self) -> int:
+        return sum(map(len, self._young)) + sum(map(len, self._old))
+
+    def find(self, slug: bytes) -> Route | None:
+        """The route, MISSING, or None: only `load` can tell. The hot path: it neither waits nor raises."""
+        if self._head[0] != self._seen:
+            self._catch_up()
+            if not self._is_trusted:
+                return None
+        shard = hash(slug) & 255
+        return self._young[shard].get(slug) or self._find_further(shard, slug)
+
+    async def load(self, slug: bytes) -> Route:
+        """The route or MISSING, from the source if need be. Raises Unavailable when neither it nor memory can tell."""
+        route = self.find(slug)
+        if route is not None:
+            return route
+        kept = self._peek(slug)
+        if kept and time.monotonic() - self._source_failed_at < _SOURCE_REST:
+            return kept
+        try:
+            return await self._load_once(slug)
+        except Unavailable:
+            self._source_failed_at = time.monotonic()
+            if kept:  # R20: without the database, links in memory keep redirecting
+                return kept
+            raise
+
+    def drop(self, slug: bytes) -> None:
+        """The slug changed: whatever was known of it is forgotten, also what is being read right now."""
+        shard = hash(slug) & 255
+        self._young[shard].pop(slug, None)
+        self._old[shard].pop(slug, None)
+        self._missing.pop(slug, None)
+        self._loading.pop(slug, None)
+
+    def clear(self) -> None:
+        for shard in range(_SHARDS):
+            self._young[shard] = {}
+            self._old[shard] = {}
+        self._missing.clear()
+        self._loading.clear()
+
+    def distrust(self) -> None:
+        """News from elsewhere may be missed from now on: every hit asks the source first."""
+        self._is_trusted = False
+        self._seen = _UNTRUSTED
+
+    def trust(self) -> None:
+        """News arrives again. What was read before may have changed unseen."""
+        self.clear()
+        self._is_trusted = True
+
+    def _find_further(self, shard: int, slug: bytes) -> Route | None:
+        route = self._old[shard].pop(slug, None)
+        if route is not None:
+            self._keep(slug, route)
+            return route
+        gone_until = self._missing.get(slug)
+        if gone_until is not None and time.monotonic() < gone_until:
+            return MISSING
+        if not self._source.is_embedded:
+            return None
+        try:
+            return self._remember(slug, self._source.find_now(slug))
+        except Unavailable:
+            return None  # `load` will meet the same failure where it can be told
+
+    def _catch_up(self) -> None:
+        self._position, changed = self._feed.since(self._position)
+        if self._is_trusted:
+            self._seen = self._position
+        if changed is None:
+            self.clear()
+        for slug in changed or ():
+            self.drop(slug)
+
+    def _peek(self, slug: bytes) -> Route | None:
+        shard = hash(slug) & 255
+        return self._young[shard].get(slug) or self._old[shard].get(slug)
+
+    async def _load_once(self, slug: bytes) -> Route:
+        """However many visitors ask for a slug at once, the source is asked once."""
+        task = self._loading.get(slug)
+        if task is None:
+            task = self._loading[slug] = asyncio.ensure_future(self._load_from_source(slug))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if task.done() and self._loading.get(slug) is task:
+                del self._loading[slug]
+
+    async def _load_from_source(self, slug: bytes) -> Route:
+        route = await self._source.find(slug)
+        if self._loading.get(slug) is asyncio.current_task():
+            return self._remember(slug, route)
+        return route or MISSING  # it changed while it was read: good for this answer, not for keeping
+
+    def _remember(self, slug: bytes, route: Route | None) -> Route:
+        if route is not None:
+            self._keep(slug, route)
+            return route
+        if len(self._missing) >= _MISSING_AT_MOST:
+            self._missing.clear()
+        self._missing[slug] = time.monotonic() + _MISSING_FOR
+        return MISSING
+
+    def _keep(self, slug: bytes, route: Route) -> None:
+        shard = hash(slug) & 255
+        young = self._young[shard]
+        if len(young) >= self._half_shard:
+            self._old[shard] = young
+            young = self._young[shard] = {}
+        young[slug] = route
