@@ -1,0 +1,150 @@
+"""The one HTTP client. It connects to checked addresses only, and no answer can cost more than it was given.
+
+Follows no redirects, keeps no connections or cookies, takes no proxy from the environment, always verifies TLS.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import structlog
+import yarl
+
+from waypost.kit.urls import Url
+from waypost.outbound.addresses import Address, Network, Reachable
+from waypost.outbound.errors import Unreachable
+from waypost.outbound.failures import reason_of
+from waypost.outbound.names import Names
+from waypost.outbound.route import Route
+from waypost.settings import SettingsError
+
+HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
+MAX_HEADERS = 128
+MAX_HEADER = 16_384  # bytes of one line; content security policies grow long
+
+_Request = AbstractAsyncContextManager[aiohttp.ClientResponse]
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    """Found under any case of the name."""
+    body: bytes
+    """Decompressed, and cut off at the limit asked for."""
+    url: Url
+
+
+class Outbound:
+    def __init__(
+        self, *, allow: Sequence[Network] = (), dns_servers: Sequence[str] = (), ca_file: Path | None = None
+    ) -> None:
+        for network in allow:
+            log.warning("outbound requests may reach a network that is not public", network=str(network))
+        self._reachable = Reachable(tuple(allow))
+        self._names = Names(self._reachable, dns_servers)
+        self._tls = _tls(ca_file)
+
+    async def resolve(self, url: Url) -> list[Address]:
+        """The addresses a request would go to. Raises NotPublic, Unreachable."""
+        return await self._names.resolve(url)
+
+    async def request(
+        self,
+        method: str,
+        url: Url,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        deadline: float,
+        connect_timeout: float | None = None,
+        max_body: int,
+        body_types: Collection[str] = (),
+    ) -> Answer:
+        """One request and its answer within `deadline` seconds in all; `connect_timeout` is for TCP and TLS.
+
+        With `body_types` (`text/html`), the body of an answer of any other type is not read.
+        Raises NotPublic, Unreachable.
+        """
+        try:
+            async with asyncio.timeout(deadline):
+                route = Route(self._reachable, await self._names.resolve(url))
+                async with self._session(route, connect_timeout) as session:
+                    request = session.request(
+                        method, _target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
+                    )
+                    return await _answer(request, route, url, max_body, body_types)
+        except TimeoutError:
+            raise Unreachable("timed out") from None
+
+    def _session(self, route: Route, connect_timeout: float | None) -> aiohttp.ClientSession:
+        """A session of one request: nothing that was checked for another one can be reused."""
+        connector = aiohttp.TCPConnector(
+            resolver=route,
+            socket_factory=route.open_socket,
+            ssl=self._tls,
+            use_dns_cache=False,
+            force_close=True,
+        )
+        peer_check = aiohttp.TraceConfig()
+        peer_check.on_connection_create_end.append(route.check_peer)
+        return aiohttp.ClientSession(
+            connector=connector,
+            trace_configs=[peer_check],
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
+            trust_env=False,
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+            max_headers=MAX_HEADERS,
+        )
+
+
+async def _answer(request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]) -> Answer:
+    try:
+        async with request as response:
+            wanted = not body_types or _type(response) in body_types
+            body = await _read(response.content, max_body) if wanted else b""
+            return Answer(response.status, response.headers, body, url)
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise route.refused or Unreachable(reason_of(error)) from error
+
+
+def _type(response: aiohttp.ClientResponse) -> str:
+    return response.content_type if "Content-Type" in response.headers else "text/html"  # as browsers guess
+
+
+async def _read(content: aiohttp.StreamReader, max_body: int) -> bytes:
+    """Chunks come decompressed in pieces of bounded size; what is not asked for is never decompressed."""
+    body = bytearray()
+    while len(body) < max_body and (chunk := await content.readany()):
+        body += chunk
+    return bytes(body[:max_body])
+
+
+def _target(url: Url) -> yarl.URL:
+    """Built from the parts that were checked, so that no third parser has a say about the host."""
+    parts = urlsplit(url.text)
+    return yarl.URL.build(
+        scheme=url.scheme, host=url.host, port=url.port, path=parts.path or "/", query_string=parts.query, encoded=True
+    )
+
+
+def _tls(ca_file: Path | None) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        if ca_file:
+            context.load_verify_locations(ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(
+            f"WAYPOST_OUTBOUND_CA_FILE: {ca_file} cannot be read as PEM certificates: {error}"
+        ) from None
+    return context

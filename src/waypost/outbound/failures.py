@@ -1,0 +1,37 @@
+"""What went wrong with a connection, in a few plain words for users and delivery logs."""
+
+import errno
+
+import aiohttp
+from aiohttp.http_exceptions import LineTooLong
+
+_BY_NUMBER = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.ECONNRESET: "connection reset",
+    errno.EPIPE: "connection reset",
+    errno.ETIMEDOUT: "timed out",
+    errno.EHOSTUNREACH: "no route to the host",
+    errno.ENETUNREACH: "no route to the host",
+}
+# the first that fits; several of these are also OSErrors
+_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ClientSSLError, "tls: the handshake failed"),
+    (TimeoutError, "timed out"),
+    (aiohttp.ServerDisconnectedError, "the connection was closed without an answer"),
+    (aiohttp.ClientPayloadError, "the answer broke off or cannot be decoded"),
+)
+
+
+def reason_of(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"tls: {getattr(error.certificate_error, 'verify_message', '') or 'the certificate is not valid'}"
+    for kind, reason in _BY_TYPE:
+        if isinstance(error, kind):
+            return reason
+    if isinstance(error, OSError):
+        return _BY_NUMBER.get(error.errno or 0, "cannot connect")
+    return "the answer's head is too large" if _is_too_large(error) else "the answer is not valid HTTP"
+
+
+def _is_too_large(error: Exception) -> bool:
+    return isinstance(error.__cause__, LineTooLong) or "too many headers" in str(error).lower()
