@@ -112,7 +112,7 @@ class Plane:
                 route[2],
                 query,
                 peer,
-                get(b"x-forwarded-for", b""),
+                get(b"x-forwarded-for") or get(b"forwarded", b""),
                 get(b"user-agent", b""),
                 get(b"referer", b""),
                 get(b"accept-language", b""),

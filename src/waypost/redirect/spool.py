@@ -33,7 +33,7 @@ class Visit(NamedTuple):
     link: bytes  # 32 hex digits
     query: bytes
     peer: bytes  # address of the other end of the connection
-    forwarded_for: bytes
+    forwarded: bytes  # X-Forwarded-For, else Forwarded
     user_agent: bytes
     referrer: bytes
     language: bytes
@@ -124,10 +124,12 @@ class Spool:
 
     def _open_segment(self) -> None:
         path = self._directory / f"{uuid7()}{SUFFIX}"
+        unnamed = path.with_suffix(".new")
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fd = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(fd, HEADER)
+            unnamed.rename(path)  # only now can the drainer see it: it takes a segment without a lock for finished
         except OSError as error:
             log.error("no spool segment can be made", path=str(path), error=str(error))  # noqa: TRY400  # not a bug
             return  # the present one, if any, goes on
@@ -159,16 +161,23 @@ def bytes_of(paths: list[Path]) -> Iterator[int]:
             yield path.stat().st_size
 
 
+class UnknownFormat(Exception):
+    """The segment was written by another version of this program, whose lines mean something else."""
+
+
 def read_lines(path: Path, position: int, limit: int) -> tuple[list[bytes], int]:
-    """Whole lines from `position`, about `limit` bytes of them, and the position behind them."""
+    """Whole lines from `position`, at most `limit` bytes of them, and the position behind them.
+
+    Raises UnknownFormat, and FileNotFoundError.
+    """
     with path.open("rb") as file:
-        file.seek(position)
+        if file.read(len(HEADER)) != HEADER:
+            raise UnknownFormat(path.name)
+        start = max(position, len(HEADER))
+        file.seek(start)
         chunk = file.read(limit)
     end = chunk.rfind(b"\n") + 1
-    lines = chunk[:end].split(b"\n")[:-1]
-    if position == 0 and lines and lines[0] + b"\n" == HEADER:
-        del lines[0]
-    return lines, position + end
+    return chunk[:end].split(b"\n")[:-1], start + end
 
 
 def is_finished(path: Path) -> bool:

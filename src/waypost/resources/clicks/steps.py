@@ -1,0 +1,82 @@
+"""What is made of a visit's raw line, one named step after the other. Pure: no step looks anything up elsewhere."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from waypost.kit.clock import from_microseconds
+from waypost.kit.proxies import read_forwarded, visitor_address
+from waypost.redirect.spool import Visit
+from waypost.resources.clicks.model import PREFETCH, Click
+
+_PREFETCHING = (b"prefetch", b"prerender", b"preview")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the operator decided."""
+
+    trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
+    ip_privacy: str = "full"
+    """`full`, `truncated` or `none`."""
+
+
+def address(click: Click, visit: Visit, rules: Rules) -> None:
+    forwarded = _text(visit.forwarded)
+    hops = read_forwarded(forwarded)[0] if "for=" in forwarded.lower() else forwarded
+    found = visitor_address(_text(visit.peer), hops, rules.trusted_proxies)
+    click.ip = shortened(found, "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy)
+
+
+def kind(click: Click, visit: Visit, _rules: Rules) -> None:
+    """A browser that fetches ahead, in case the visitor goes there, is not a visitor."""
+    if visit.purpose and any(word in visit.purpose.lower() for word in _PREFETCHING):
+        click.kind = PREFETCH
+
+
+def scan(click: Click, visit: Visit, _rules: Rules) -> None:
+    click.is_scan = b"r=qr" in visit.query.split(b"&")
+
+
+def referrer(click: Click, visit: Visit, _rules: Rules) -> None:
+    """Origin and path only: a query can carry what the visitor did not mean to tell."""
+    if visit.referrer.startswith((b"http://", b"https://")):
+        try:
+            parts = urlsplit(_text(visit.referrer))
+        except ValueError:
+            return
+        click.referrer = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def browser(click: Click, visit: Visit, _rules: Rules) -> None:
+    click.user_agent = _text(visit.user_agent)
+    click.language = _text(visit.language)
+
+
+STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (address, kind, scan, referrer, browser)
+
+
+def click_of(visit: Visit, rules: Rules) -> Click:
+    """Raises ValueError for ids that are not hexadecimal: such a line is damaged."""
+    click = Click(UUID(_text(visit.id)), UUID(_text(visit.link)), from_microseconds(int(visit.at)))
+    for step in STEPS:
+        step(click, visit, rules)
+    return click
+
+
+def shortened(text: str, privacy: str) -> str:
+    """The address with as much of it as is to be kept: all, its /24 or /48, or nothing."""
+    if privacy == "full" or not text:
+        return text
+    if privacy == "none":
+        return ""
+    found = ip_address(text)
+    prefix = 24 if isinstance(found, IPv4Address) else 48
+    return str(ip_network((found, prefix), strict=False).network_address)
+
+
+def _text(raw: bytes) -> str:
+    """Headers are bytes of no promised encoding; PostgreSQL takes no NUL."""
+    return raw.decode("utf-8", "replace").replace("\0", "")
