@@ -1,0 +1,88 @@
+"""The entry of every process that the parent starts: settings, log, event loop, and an end when the parent ends."""
+
+import argparse
+import asyncio
+import importlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import structlog
+import uvloop
+
+from waypost import logs, settings
+from waypost.secret_key import with_secret_key
+from waypost.worker.parent import GRACE, WRONG_USAGE
+
+WORKER_NICENESS = 5  # redirects on the same core go first
+
+
+class App(Protocol):
+    """What the composition root offers; each function returns when `stop` is set."""
+
+    run_web: Callable[..., Awaitable[None]]
+    run_worker: Callable[..., Awaitable[None]]
+
+
+def main() -> int:
+    given = _arguments()
+    logs.configure()
+    structlog.contextvars.bind_contextvars(process=given.kind)
+    try:
+        uvloop.run(_run(given, with_secret_key(settings.load())))
+    except settings.SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG_USAGE
+    except Exception as error:  # noqa: BLE001  # the last one to see it: a line for the log, and the parent restarts
+        structlog.get_logger().critical("process ends", error=str(error), exc_info=True)
+        return 1
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="waypost.child")
+    parser.add_argument("kind", choices=["web", "worker", "welcome"])
+    parser.add_argument("--socket", type=int)
+    parser.add_argument("--lifeline", type=int, required=True)
+    parser.add_argument("--host", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--app", required=True)
+    parser.add_argument("--role", required=True)
+    return parser.parse_args()
+
+
+async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
+    stop = asyncio.Event()
+    _end_on(stop, given.lifeline)
+    if given.kind == "welcome":
+        module: Any = importlib.import_module("waypost.welcome")
+        await module.welcome(config, given.host, given.port, stop=stop)
+        return
+    app: App = importlib.import_module(given.app)
+    if given.kind == "web":
+        sockets = [socket.socket(fileno=given.socket)]
+        await app.run_web(config, role=given.role, sockets=sockets, stop=stop)
+    else:
+        os.nice(WORKER_NICENESS)
+        await app.run_worker(config, stop=stop)
+
+
+def _end_on(stop: asyncio.Event, lifeline: int) -> None:
+    """A signal, or the parent's death: the kernel closes its end of the lifeline even after `kill -9`."""
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        loop.remove_reader(lifeline)
+        stop.set()
+        signal.alarm(int(GRACE))  # ends this process even if it hangs and no parent is left to kill it
+
+    loop.add_reader(lifeline, end)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,327 @@
+"""The commands of operations: parse, call one verb, print. Imports late, so that --help answers at once.
+
+Results go to stdout; with --json they are one document, and what is meant for people goes to stderr.
+"""
+
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+
+if TYPE_CHECKING:
+    from waypost.database import Database
+    from waypost.settings import Settings
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+
+Plan = Literal["trial", "subscription", "past_due", "lifetime", "none"]
+Role = Literal["all", "web", "redirect", "worker"]
+AsJson = Annotated[bool, Parameter(name="--json", negative="")]
+Account = Annotated[str, Parameter(name="--account")]
+
+# plain text: rendering help as Markdown would take 0.1 s more
+app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version_flags=[])
+account = App(name="account", help="Accounts and their plans.")
+key = App(name="key", help="API keys.")
+app.command(account)
+app.command(key)
+
+
+@app.command
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    workers: int = 1,
+    role: Role = "all",
+    data_dir: Path | None = None,
+) -> int:
+    """Run the service until SIGTERM or Ctrl-C.
+
+    Parameters
+    ----------
+    host
+        Address to listen on; 0.0.0.0 is every one.
+    port
+        Port to listen on; without it the one of a local WAYPOST_BASE_URL, else 8000.
+    workers
+        Number of web processes.
+    role
+        all is everything in one command; the others are the parts of a larger deployment.
+    data_dir
+        Where database, images and spool live (WAYPOST_DATA_DIR).
+
+    """
+    from waypost import serving
+
+    if workers < 1 or (port is not None and not 0 < port < 65536):
+        return _complain("--workers must be at least 1, and --port between 1 and 65535.")
+    return serving.start(host=host, port=port, workers=workers, role=role, data_dir=data_dir)
+
+
+@app.command
+def migrate() -> int:
+    """Bring the database to the current schema."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost.serving import migrated
+
+        before, after = await migrated(settings)
+        _say(f"The schema is {after} already." if before == after else f"The schema is now {after}.")
+        return DONE
+
+    return _with_settings(run)
+
+
+@account.command(name="create")
+def create_account(
+    email: str,
+    /,
+    *,
+    name: str = "",
+    password_stdin: Annotated[bool, Parameter(negative="")] = False,
+    plan: Plan | None = None,
+    json: AsJson = False,
+) -> int:
+    """Make an account; its plan is WAYPOST_DEFAULT_PLAN unless named."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+        from waypost.kit import clock
+
+        password = await accounts.hash_password(sys.stdin.readline().rstrip("\r\n")) if password_stdin else None
+        async with _database(settings) as db:
+            made = await accounts.create_account(
+                db,
+                email=email,
+                name=name or email.partition("@")[0],
+                plan=plan or settings.default_plan,
+                now=clock.now(),
+                trial_days=settings.trial_days,
+                password_hash=password,
+            )
+        printing.show(printing.account(made), as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@account.command(name="plan")
+def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, json: AsJson = False) -> int:
+    """Change an account's plan."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+        from waypost.kit import clock
+
+        async with _database(settings) as db:
+            changed = await accounts.set_plan(
+                db,
+                (await _account(db, email)).id,
+                plan,
+                now=clock.now(),
+                trial_ends_at=_moment("--trial-ends-at", trial_ends_at),
+                trial_days=settings.trial_days,
+            )
+        printing.show(printing.account(changed), as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@account.command(name="list")
+def list_accounts(*, json: AsJson = False) -> int:
+    """List every account."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+
+        async with _database(settings) as db:
+            printing.show([printing.account(each) for each in await accounts.list_accounts(db)], as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@key.command(name="create")
+def create_key(
+    *,
+    account: Account,
+    name: str,
+    scope: Annotated[tuple[str, ...], Parameter(name="--scope", negative="")] = (),
+    expires_at: str | None = None,
+    json: AsJson = False,
+) -> int:
+    """Make an API key and print it, this once; it has every scope unless some are named."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+        from waypost.kit import clock
+
+        async with _database(settings) as db:
+            owner = await _account(db, account)
+            made, text = await accounts.create_key(
+                db,
+                account_id=owner.id,
+                name=name,
+                scopes=scope,
+                expires_at=_moment("--expires-at", expires_at),
+                now=clock.now(),
+            )
+        printing.show(printing.new_key(made, text), as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@key.command(name="revoke")
+def revoke_key(key_id: str, /, *, json: AsJson = False) -> int:
+    """Refuse a key from its next request on."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+        from waypost.kit import clock, ids
+        from waypost.kit.errors import NotFound
+
+        wanted = ids.parse_id(key_id)
+        if wanted is None:
+            raise NotFound(f"There is no key {key_id}: waypost key list shows the ids.")
+        async with _database(settings) as db:
+            revoked = await accounts.revoke_key(db, wanted, now=clock.now())
+        printing.show(printing.key(revoked), as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@key.command(name="list")
+def list_keys(*, account: Account, json: AsJson = False) -> int:
+    """List an account's keys, newest first."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import accounts, printing
+
+        async with _database(settings) as db:
+            owner = await _account(db, account)
+            printing.show([printing.key(each) for each in await accounts.list_keys(db, owner.id)], as_json=json)
+        return DONE
+
+    return _with_settings(run)
+
+
+@app.command
+def doctor(*, json: AsJson = False) -> int:
+    """Check everything the service stands on; say what is wrong and what to do."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost import printing
+        from waypost.doctor import examine
+
+        findings = await examine(settings)
+        printing.findings(findings, as_json=json)
+        return FAILED if any(finding.state == "failed" for finding in findings) else DONE
+
+    return _with_settings(run)
+
+
+@app.command
+def backup(file: Path, /) -> int:
+    """Write everything into one archive, while the service runs."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost.backup import write_backup
+
+        for note in write_backup(settings, file):
+            _say(note)
+        return DONE
+
+    return _with_settings(run)
+
+
+def main() -> NoReturn:
+    try:
+        code = app(exit_on_error=False, result_action="return_value")
+    except CycloptsError:  # already told
+        code = WRONG_USAGE
+    except KeyboardInterrupt:
+        code = FAILED
+    except Exception as error:  # noqa: BLE001  # no traceback on a terminal; an unexpected one goes into a log line
+        code = _tell(error)
+    sys.exit(code or DONE)
+
+
+def _with_settings(command: "Callable[[Settings], Coroutine[Any, Any, int]]") -> int:
+    import asyncio
+
+    from waypost.settings import load
+
+    return asyncio.run(command(load()))
+
+
+def _tell(error: Exception) -> int:
+    from waypost.kit.errors import Invalid, WaypostError
+    from waypost.settings import SettingsError
+
+    if isinstance(error, SettingsError):
+        return _complain(str(error))
+    if isinstance(error, Invalid):
+        faults = [f"{name}: {' '.join(texts)}" for name, texts in error.errors.items()]
+        return _complain("\n".join(faults), code=FAILED)
+    if isinstance(error, WaypostError):
+        return _complain(error.message, code=FAILED)
+    return _log(error)
+
+
+@asynccontextmanager
+async def _database(settings: "Settings") -> "AsyncIterator[Database]":
+    from waypost.database import Database
+    from waypost.serving import check_schema
+
+    db = Database(settings.database, readers=1)
+    try:
+        await check_schema(db)
+        yield db
+    finally:
+        await db.close()
+
+
+async def _account(db: "Database", email: str) -> Any:
+    from waypost.accounts import find_account
+    from waypost.kit.errors import NotFound
+
+    try:
+        return await find_account(db, email)
+    except NotFound:
+        raise NotFound(f"There is no account {email}: waypost account list shows them.") from None
+
+
+def _moment(option: str, text: str | None) -> Any:
+    from waypost.kit import clock
+    from waypost.kit.errors import Invalid
+
+    try:
+        return clock.parse_timestamp(text) if text else None
+    except ValueError:
+        raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None
+
+
+def _log(error: Exception) -> int:
+    import structlog
+
+    from waypost import logs
+
+    logs.configure()
+    structlog.get_logger().critical("unexpected error", error=str(error), exc_info=error)
+    return FAILED
+
+
+def _complain(text: str, *, code: int = WRONG_USAGE) -> int:
+    _say(text)
+    return code
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

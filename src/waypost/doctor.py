@@ -1,0 +1,176 @@
+"""`waypost doctor`: looks at everything the service stands on, says what is wrong and what to do. Changes nothing."""
+
+import asyncio
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from sqlalchemy import func, select, text
+
+from waypost import secret_key
+from waypost.database import Database, Tx
+from waypost.database.migrations import pending
+from waypost.kit import clock
+from waypost.kit.errors import Unavailable
+from waypost.settings import Settings
+from waypost.worker.model import jobs
+
+_MB = 1 << 20
+_LOCAL = {"localhost", "127.0.0.1", "::1"}
+_SKEW = 5.0  # seconds that two clocks may differ
+_OVERDUE = 60  # seconds a job may be late before somebody should look
+
+
+@dataclass(frozen=True)
+class Finding:
+    check: str
+    state: Literal["ok", "warning", "failed"]
+    message: str
+    advice: str = ""
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    findings = [*_settings(settings), *_files(settings), _clock(settings)]
+    findings.append(await _dns(settings))
+    db = Database(settings.database, readers=1)
+    try:
+        findings += [finding async for finding in _database(db)]
+    except Unavailable as error:
+        advice = "Run waypost migrate, or check WAYPOST_DATABASE_URL and that the server runs and lets us in."
+        findings.append(Finding("database", "failed", f"cannot be used: {error.__cause__}".partition("\n")[0], advice))
+    finally:
+        await db.close()
+    return findings
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    base = urlsplit(settings.base_url)
+    if base.scheme == "http" and base.hostname not in _LOCAL:
+        advice = "Put a TLS proxy in front and set WAYPOST_BASE_URL to its https:// address."
+        yield Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
+    else:
+        yield Finding("base URL", "ok", settings.base_url)
+    if settings.outbound_allow:
+        networks = ", ".join(map(str, settings.outbound_allow))
+        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless links into these networks are meant."
+        yield Finding("outbound", "warning", f"destinations in {networks} are reachable for every user", advice)
+    else:
+        yield Finding("outbound", "ok", "public addresses only")
+
+
+def _files(settings: Settings) -> Iterator[Finding]:
+    directory = settings.data_dir
+    if not directory.is_dir():
+        yield Finding("data directory", "failed", f"{directory} is missing", "Start waypost serve once; it makes it.")
+        return
+    yield _writable(directory)
+    yield _key(settings)
+    yield _disk(directory)
+    yield _spool(directory / "spool", settings.spool_limit_mb)
+
+
+def _writable(directory: Path) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(b"x")
+    except OSError as error:
+        advice = f"Make {directory} writable for the user that runs waypost."
+        return Finding("data directory", "failed", f"{directory}: {error.strerror}", advice)
+    return Finding("data directory", "ok", f"{directory} is writable")
+
+
+def _key(settings: Settings) -> Finding:
+    path = settings.data_dir / secret_key.FILE
+    if settings.secret_key:
+        return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
+    if not path.exists():
+        return Finding("secret key", "failed", f"{path} is missing", "Start waypost serve once, or restore a backup.")
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        return Finding("secret key", "failed", f"{path} has mode {mode:o}: others can read it", f"chmod 600 {path}")
+    return Finding("secret key", "ok", f"{path}, mode {mode:o}")
+
+
+def _disk(directory: Path) -> Finding:
+    free = shutil.disk_usage(directory).free // _MB
+    advice = "Free some space: without it links cannot be created, nor clicks kept."
+    state: Literal["ok", "warning", "failed"] = "ok" if free >= 1024 else "warning" if free >= 100 else "failed"
+    return Finding("disk", state, f"{free} MB free", "" if state == "ok" else advice)
+
+
+def _spool(directory: Path, limit: int) -> Finding:
+    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) // _MB
+    if size > limit // 2:
+        advice = "Clicks are not being drained: see that the worker runs and what its log says."
+        return Finding("spool", "failed", f"{size} MB of {limit} MB", advice)
+    return Finding("spool", "ok", f"{size} MB of {limit} MB")
+
+
+def _clock(settings: Settings) -> Finding:
+    """A clock that went back shows in files that are younger than now."""
+    newest = max((path.stat().st_mtime for path in [settings.data_dir, Path(__file__)] if path.exists()), default=0.0)
+    ahead = newest - time.time()
+    if ahead > _SKEW:
+        return Finding("clock", "failed", f"it is {ahead:.0f} s behind a file of this service", "Synchronise it (NTP).")
+    return Finding("clock", "ok", clock.timestamp(clock.now()))
+
+
+async def _dns(settings: Settings) -> Finding:
+    host = urlsplit(settings.base_url).hostname or ""
+    try:
+        answers = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        advice = "Create its DNS record, or correct WAYPOST_BASE_URL."
+        return Finding("DNS", "failed", f"{host} does not resolve: {error.strerror}", advice)
+    return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(answer[4][0]) for answer in answers}))}")
+
+
+async def _database(db: Database) -> AsyncIterator[Finding]:
+    present, newest = await pending(db)
+    if present != newest:
+        yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")
+        return
+    yield Finding("schema", "ok", newest)
+    async with db.read() as tx:
+        yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))
+        yield await _queue(tx)
+
+
+async def _sqlite(tx: Tx) -> Finding:
+    verdict = (await tx.execute(text("PRAGMA quick_check(1)"))).scalar_one()
+    if verdict != "ok":
+        return Finding("database", "failed", f"SQLite: {verdict}", "Stop the service and restore the last backup.")
+    synchronous = (await tx.execute(text("PRAGMA synchronous"))).scalar_one()
+    if synchronous < 2:
+        return Finding("database", "failed", "SQLite does not wait for the disk", "Report this: it is a fault of ours.")
+    return Finding("database", "ok", "SQLite, whole")
+
+
+async def _postgresql(tx: Tx) -> Finding:
+    before = time.time()
+    theirs = (await tx.execute(select(func.clock_timestamp()))).scalar_one().timestamp()
+    apart = max(before - theirs, theirs - time.time(), 0.0)
+    if apart > _SKEW:
+        return Finding("database", "failed", f"its clock is {apart:.0f} s off ours", "Synchronise both clocks (NTP).")
+    version = (await tx.execute(text("SHOW server_version"))).scalar_one()
+    return Finding("database", "ok", f"PostgreSQL {version}")
+
+
+async def _queue(tx: Tx) -> Finding:
+    waiting = select(func.min(jobs.c.run_at), func.count()).where(jobs.c.failed_at.is_(None))
+    oldest, count = (await tx.execute(waiting)).one()
+    failed = (await tx.execute(select(func.count()).where(jobs.c.failed_at.is_not(None)))).scalar_one()
+    late = (clock.now() - oldest).total_seconds() if oldest else 0
+    if late > _OVERDUE:
+        advice = "See that the worker runs (waypost serve --role worker) and what its log says."
+        return Finding("queue", "failed", f"{count} jobs wait, the oldest is {late:.0f} s late", advice)
+    if failed:
+        advice = "The reasons are in the column error of the table jobs."
+        return Finding("queue", "warning", f"{failed} jobs have failed for good", advice)
+    return Finding("queue", "ok", f"{count} jobs wait")

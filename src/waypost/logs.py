@@ -1,0 +1,45 @@
+"""One line a thing, as `key=value` on stderr, whoever logs it. Refuses to write a secret down."""
+
+import logging
+import re
+import sys
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+_SECRET_NAME = re.compile(r"secret|password|token|authorization|cookie|api_key", re.IGNORECASE)
+_SECRET_TEXT = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=://)([^/@\s:]*):[^/@\s]+@")
+
+
+def configure() -> None:
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        without_secrets,
+    ]
+    line = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
+    structlog.configure(
+        processors=[*shared, line],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)  # libraries that use the standard library's logging
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, line]
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+
+
+def without_secrets(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    return {name: "…" if _SECRET_NAME.search(name) else _redacted(value) for name, value in event.items()}
+
+
+def _redacted(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return _SECRET_TEXT.sub(lambda found: f"{found[1] or found[2] + ':'}…{'' if found[1] else '@'}", value)

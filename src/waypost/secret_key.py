@@ -1,0 +1,60 @@
+"""The key that signs and encrypts: the operator's, or one made at the first start and kept in the data directory."""
+
+import os
+import secrets
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from waypost.settings import Settings, SettingsError
+
+FILE = "secret.key"
+
+
+def with_secret_key(settings: Settings) -> Settings:
+    """The same settings with `secret_key` set; makes the data directory and the key where they are missing."""
+    make_data_dir(settings.data_dir)
+    if settings.secret_key and settings.secret_key.get_secret_value().strip(", "):
+        return settings
+    return settings.model_copy(update={"secret_key": SecretStr(_kept_or_made(settings.data_dir / FILE))})
+
+
+def make_data_dir(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be made: {error.strerror}") from None
+
+
+def _kept_or_made(path: Path) -> str:
+    try:
+        return _read(path) or _make(path)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _make(path: Path) -> str:
+    """Linking fails when another process was first; then its key is the key, whole because it was linked whole."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    key = _read(path)
+    if not key:
+        raise SettingsError(f"{path} is empty: delete it, or put the key back from a backup")
+    return key

@@ -1,0 +1,77 @@
+"""What a start says once the service answers; on the very first one it makes the owner's account and key.
+
+The key is made only when it can be shown: a start that fails leaves nothing behind that nobody has seen.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+from urllib.parse import urlsplit
+
+from waypost.accounts import SCOPES, create_account, create_key, list_accounts
+from waypost.database import Database
+from waypost.kit import clock
+from waypost.settings import Settings
+
+OWNER = "owner@localhost"
+_FIRST = """
+Waypost is ready at {base_url}
+
+API key of {owner} (shown this once): {key}
+
+Create a short link:
+  curl -X POST {base_url}/api/v1/links -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -d '{body}'
+Follow it:
+  curl -i {short_url}
+"""
+_LATER = """
+Waypost is ready at {base_url}
+Another key: waypost key create --account {owner} --name NAME
+"""
+
+
+async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Event) -> None:
+    await _until_ready(settings, host, port, stop)
+    if stop.is_set():
+        return
+    db = Database(settings.database)
+    try:
+        sys.stdout.write(await _text(db, settings))
+        sys.stdout.flush()
+    finally:
+        await db.close()
+
+
+async def _text(db: Database, settings: Settings) -> str:
+    accounts = await list_accounts(db)
+    if accounts:
+        return _LATER.format(base_url=settings.base_url, owner=accounts[-1].email)
+    now = clock.now()
+    owner = await create_account(
+        db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=settings.trial_days
+    )
+    _, key = await create_key(db, account_id=owner.id, name="First key", scopes=SCOPES, now=now)
+    body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
+    short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
+    return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url)
+
+
+async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.Event) -> None:
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # the wildcards cannot be called
+    while not stop.is_set():
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(5):
+                if await _is_ready(address, port, urlsplit(settings.base_url).netloc):
+                    return
+        await asyncio.sleep(0.1)
+
+
+async def _is_ready(host: str, port: int, name: str) -> bool:
+    """The parent listens before any web process accepts, so the first call waits for the first process."""
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        writer.write(f"GET /readyz HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())
+        return b" 200 " in await reader.readline()
+    finally:
+        writer.close()

@@ -1,0 +1,120 @@
+"""Verbs on the job table: enqueue in the caller's transaction, claim under a lease, settle.
+
+Refuses to lose a job: a process that dies leaves a lease that runs out, and the next claim takes the job again.
+A job that runs twice counts two attempts, because an attempt is counted when it is claimed, before anything happens.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
+
+from waypost.database import Database, Tx
+from waypost.kit.ids import new_id
+from waypost.worker.model import Job, jobs
+
+Handler = Callable[[Job], Awaitable[None]]
+"""Does the job or raises; what it raises is kept as the job's error and the job is tried again."""
+Handlers = Mapping[str, Handler]
+
+LEASE = timedelta(seconds=60)
+RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job never runs on after another process may claim it
+_ERROR_LENGTH = 500
+_LONGEST_WAIT = timedelta(hours=1)
+
+
+async def enqueue(
+    tx: Tx,
+    name: str,
+    payload: Any,
+    *,
+    now: datetime,
+    run_at: datetime | None = None,
+    account_id: UUID | None = None,
+    max_attempts: int = 8,
+) -> UUID:
+    """The job exists if and only if the caller's transaction commits."""
+    job_id = new_id()
+    row = {
+        "id": job_id,
+        "name": name,
+        "payload": payload,
+        "account_id": account_id,
+        "run_at": run_at or now,
+        "attempts": 0,
+        "max_attempts": max_attempts,
+        "created_at": now,
+    }
+    await tx.execute(insert(jobs).values(row))
+    return job_id
+
+
+async def claim(db: Database, *, now: datetime, limit: int, leased_by: str) -> list[Job]:
+    """Leases up to `limit` due jobs to the caller, and buries those whose last attempt nobody finished."""
+    async with db.read() as tx:  # looking takes no write lock, and mostly there is nothing to do
+        if not (await tx.execute(select(exists().where(_due(now))))).scalar_one():
+            return []
+    async with db.write() as tx:
+        await tx.execute(_bury(now))
+        due = (
+            select(jobs.c.id)
+            .where(_due(now))
+            .order_by(jobs.c.run_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
+            .cte("due")
+        )
+        lease = (
+            update(jobs)
+            .where(jobs.c.id.in_(select(due.c.id)))
+            .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=leased_by)
+            .returning(jobs)
+        )
+        return [_claimed(row) for row in await tx.execute(lease)]
+
+
+async def finish(db: Database, job: Job) -> None:
+    async with db.write() as tx:
+        await tx.execute(delete(jobs).where(_is_still(job)))
+
+
+async def fail(db: Database, job: Job, reason: str, *, now: datetime) -> None:
+    """Another attempt later, or the end: then the row stays, with the reason."""
+    is_last = job.attempt >= job.max_attempts
+    outcome = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
+    async with db.write() as tx:
+        await tx.execute(
+            update(jobs)
+            .where(_is_still(job))
+            .values(lease_until=None, leased_by=None, error=reason[:_ERROR_LENGTH], **outcome)
+        )
+
+
+def wait_after(attempt: int) -> timedelta:
+    """2 s, 8 s, 32 s, … an hour at most."""
+    return min(_LONGEST_WAIT, timedelta(seconds=2 * 4 ** min(attempt - 1, 10)))
+
+
+def _due(now: datetime) -> ColumnElement[bool]:
+    unleased = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until <= now)
+    return and_(jobs.c.failed_at.is_(None), jobs.c.run_at <= now, unleased)
+
+
+def _bury(now: datetime) -> Any:
+    reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
+    return (
+        update(jobs)
+        .where(_due(now), jobs.c.attempts >= jobs.c.max_attempts)
+        .values(failed_at=now, lease_until=None, leased_by=None, error=reason)
+    )
+
+
+def _is_still(job: Job) -> ColumnElement[bool]:
+    """Whose lease ran out must not overwrite what a later attempt has come to."""
+    return and_(jobs.c.id == job.id, jobs.c.attempts == job.attempt, jobs.c.leased_by == job.leased_by)
+
+
+def _claimed(row: Any) -> Job:
+    return Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)

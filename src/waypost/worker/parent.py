@@ -1,0 +1,159 @@
+"""The parent of `waypost serve`: binds the port, starts the processes, starts again what died, passes the end on.
+
+Standard library only: it stays in memory beside the others, and nothing it does may fail for a reason of ours.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from waypost.worker.listen import CannotListen, listen
+
+GRACE = 15.0  # seconds the children get to end; more than the 12 they give to what is under way
+WRONG_USAGE = 2
+_SHORT_LIFE = 2.0  # seconds; who lives no longer is started again only after a wait
+_WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass
+class Child:
+    name: str
+    command: Sequence[str]
+    pass_fds: tuple[int, ...]
+    is_restarted: bool = True
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    due: float = field(default_factory=time.monotonic)
+    deaths: int = 0
+    """In a row, each soon after its start."""
+
+    def start(self) -> None:
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(self.command, pass_fds=self.pass_fds)  # noqa: S603  # built by child_command
+
+    def ended(self) -> int | None:
+        """The exit code of a process that has ended since the last look."""
+        code = self.process.poll() if self.process else None
+        if code is not None:
+            self.process = None
+            lived = time.monotonic() - self.started
+            self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
+            self.due = time.monotonic() + _WAITS[min(self.deaths, len(_WAITS) - 1)]
+        return code
+
+
+class Parent:
+    def __init__(self, children: Sequence[Child]) -> None:
+        self._children = list(children)
+        self._ending = False
+        self._code = 0
+        self._signals, self._wake = os.pipe()
+
+    def run(self) -> int:
+        """Until told to stop. Returns the exit code."""
+        self._listen_to_signals()
+        while not self._ending:
+            self._start_due()
+            self._wait(self._until_next_start())
+            self._reap()
+        self._stop()
+        return self._code
+
+    def _listen_to_signals(self) -> None:
+        os.set_blocking(self._wake, False)
+        signal.set_wakeup_fd(self._wake)
+        for number in (*_ENDING, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)  # the number arrives through the pipe
+
+    def _start_due(self) -> None:
+        for child in self._children:
+            if child.process is None and child.due <= time.monotonic():
+                child.start()
+
+    def _until_next_start(self) -> float | None:
+        due = [child.due for child in self._children if child.process is None]
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _wait(self, seconds: float | None) -> None:
+        """For a signal: a child's death is one too."""
+        if select.select([self._signals], [], [], seconds)[0]:
+            received = os.read(self._signals, 512)
+            self._ending = self._ending or any(number in received for number in _ENDING)
+
+    def _reap(self) -> None:
+        for child in list(self._children):
+            code = child.ended()
+            if code is None or self._ending:
+                continue
+            if not child.is_restarted:
+                self._children.remove(child)
+            elif code == WRONG_USAGE:  # it has said what is wrong, and the next one would say the same
+                self._ending, self._code = True, code
+            else:
+                wait = max(0.0, child.due - time.monotonic())
+                log("warning", "process died, starting it again", child=child.name, code=code, wait=f"{wait:.1f}s")
+
+    def _stop(self) -> None:
+        for process in self._alive():
+            process.terminate()
+        give_up = time.monotonic() + GRACE
+        while self._alive() and (left := give_up - time.monotonic()) > 0:
+            self._wait(left)
+        for process in self._alive():
+            log("error", "process did not end in time, killing it", pid=process.pid)
+            process.kill()
+            self._code = 1
+
+    def _alive(self) -> list[subprocess.Popen[bytes]]:
+        running = [child.process for child in self._children if child.process]
+        return [process for process in running if process.poll() is None]
+
+
+def serve(host: str, port: int, *, workers: int, role: str, app: str, welcome: bool) -> int:
+    """Runs the processes of `role` until SIGTERM. Returns the exit code."""
+    lifeline, _keep = os.pipe()  # never written to: its end of file tells the children that this process is gone
+    common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
+    children = []
+    if role != "worker":
+        try:
+            bound = listen(host, port)
+        except CannotListen as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+        web = child_command("web", "--socket", str(bound.fileno()), *common)
+        children += [Child(f"web-{n}", web, (bound.fileno(), lifeline)) for n in range(1, workers + 1)]
+    if role in {"all", "worker"}:
+        children.append(Child("worker", child_command("worker", *common), (lifeline,)))
+    if welcome:
+        children.append(Child("welcome", child_command("welcome", *common), (lifeline,), is_restarted=False))
+    log("info", "serving", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
+    return Parent(children).run()
+
+
+def child_command(kind: str, *arguments: str) -> list[str]:
+    # -P: a file in the working directory must not stand in for a module of the same name
+    return [sys.executable, "-P", "-m", "waypost.child", kind, *arguments]
+
+
+def parent_command(host: str, port: int, *, workers: int, role: str, app: str, welcome: bool) -> list[str]:
+    """What `waypost serve` turns itself into, so that nothing it had to import stays in memory."""
+    options = [host, str(port), str(workers), role, app, "welcome" if welcome else "quiet"]
+    return [sys.executable, "-P", "-m", "waypost.worker.parent", *options]
+
+
+def log(level: str, event: str, **fields: object) -> None:
+    """The line that structlog would write, without loading it."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    rest = "".join(f" {name}={value}" for name, value in fields.items())
+    sys.stderr.write(f'timestamp={at} level={level} event="{event}" process=parent{rest}\n')
+
+
+if __name__ == "__main__":
+    _host, _port, _workers, _role, _app, _welcome = sys.argv[1:]
+    sys.exit(serve(_host, int(_port), workers=int(_workers), role=_role, app=_app, welcome=_welcome == "welcome"))
