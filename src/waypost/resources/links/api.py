@@ -1,0 +1,82 @@
+"""Links over JSON. Thin: reads the request, calls a verb, shows the link."""
+
+from typing import Annotated, Any, get_args
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from waypost.accounts import Caller
+from waypost.kit.errors import Problems
+from waypost.resources.links import service
+from waypost.resources.links.doors import Doors
+from waypost.resources.links.model import Link
+from waypost.resources.links.rules import Status
+from waypost.resources.links.schemas import LinkChange, NewLink, shown
+from waypost.resources.links.store import Wanted
+from waypost.web.api import PREFIX
+from waypost.web.body import parse, read_fields
+from waypost.web.guard import Guard, path_id
+from waypost.web.pages import paginated, read_page
+from waypost.web.responses import Json, data, no_content
+
+_ONE = "/{id}"
+
+
+def routes(doors: Doors, guard: Guard) -> APIRouter:
+    router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
+    reader = Annotated[Caller, Depends(guard.allow("links:read"))]
+    writer = Annotated[Caller, Depends(guard.allow("links:write"))]
+    id_of_path = Annotated[UUID, Depends(path_id)]
+    # every guard stands before it in the signatures: who may not write has no body read
+    sent = Annotated[dict[str, Any], Depends(read_fields)]
+
+    def show(link: Link) -> dict[str, Any]:
+        return shown(link, shared_domain=doors.shared_domain, base_url=doors.base_url, now=doors.clock())
+
+    @router.get("")
+    async def browse(caller: reader, request: Request) -> Response:
+        problems = Problems()
+        page, wanted = read_page(request, problems), _wanted(request, doors, problems)
+        problems.raise_if_any()
+        found = await service.browse(doors, caller, wanted, page)
+        return Json(paginated(found.map(show), request, doors.base_url))
+
+    @router.post("", status_code=201)
+    async def create(caller: writer, fields: sent) -> Response:
+        new, problems = parse(NewLink, fields)
+        return data(show(await service.create(doors, caller, new, problems)), 201)
+
+    @router.get(_ONE)
+    async def find(caller: reader, link_id: id_of_path) -> Response:
+        return data(show(await service.find(doors, caller, link_id)))
+
+    @router.patch(_ONE)
+    async def change(caller: writer, link_id: id_of_path, fields: sent) -> Response:
+        wanted, problems = parse(LinkChange, fields)
+        return data(show(await service.change(doors, caller, link_id, wanted, problems)))
+
+    @router.delete(_ONE, status_code=204)
+    async def delete(caller: writer, link_id: id_of_path) -> Response:
+        await service.delete(doors, caller, link_id)
+        return no_content()
+
+    return router
+
+
+def _wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
+    """The filters; an empty one is none, as an untouched form field sends it."""
+    given = {name: request.query_params.get(name) or None for name in ("search", "tag", "hostname", "status")}
+    for name, text in given.items():
+        if text and "\0" in text:  # no stored text has it, and PostgreSQL would not even compare
+            problems.add(name, "This may not hold control characters.")
+    if given["status"] not in {None, *get_args(Status)}:
+        problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
+    hostname = (given["hostname"] or "").lower()
+    shared = hostname == doors.shared_domain
+    return Wanted(
+        search=given["search"],
+        tag=given["tag"],
+        hostname=None if shared else hostname or None,
+        on_shared_domain=shared,
+        status=given["status"],  # type: ignore[arg-type]  # looked at above
+    )

@@ -1,0 +1,125 @@
+"""All that can be wrong with what was sent for a link, gathered before the transaction so that one answer names it.
+
+The slow looks (the destination's live fetch, decoding an image) run side by side and never inside a transaction.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from uuid import UUID
+
+from waypost.kit.errors import Problems
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound.errors import NotPublic, Unreachable, Unsafe
+from waypost.outbound.page import Preview
+from waypost.resources.links import media, rules, store
+from waypost.resources.links.doors import Doors
+from waypost.resources.links.images import BadImage, CleanImage
+from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the slow looks brought home; None where nothing was sent or it was refused."""
+
+    url: Url | None
+    preview: Preview | None
+    image: CleanImage | None
+
+
+async def look(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Seen:
+    url = _destination(doors, fields, problems)
+    preview, image = await asyncio.gather(
+        _inspected(doors, account, url, problems), _cleaned_image(doors, fields, problems)
+    )
+    return Seen(url, preview, image)
+
+
+def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> None:
+    """The rules that creating and changing share."""
+    if fields.slug is not None and (fault := rules.slug_problem(fields.slug, doors.reserved)):
+        problems.add("slug", fault)
+    if fields.hostname is not None:
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
+    for index, _ in enumerate(fields.pixel_ids or []):
+        problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL)
+    if fields.expires_at is not None and fields.expires_at <= doors.clock():
+        problems.add("expires_at", rules.NOT_FUTURE)
+    if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):
+        problems.add("og_image", fault)
+
+
+def required_on_create(new: NewLink, problems: Problems) -> None:
+    if new.destination_url is None and "destination_url" not in problems:
+        problems.add("destination_url", "This field is required.")
+
+
+def together_on_change(change: LinkChange, problems: Problems) -> None:
+    sent_utm = change.sends("utm_params") or "utm_params" in problems
+    sent_url = change.sends("destination_url") or "destination_url" in problems
+    if sent_utm and not sent_url:
+        problems.add("destination_url", rules.UTM_NEEDS_URL)
+    for name in ("destination_url", "slug", "status"):
+        if change.sends(name) and getattr(change, name) is None:
+            problems.add(name, "This may not be null.")
+
+
+def length(destination: str, problems: Problems) -> None:
+    if len(destination) > rules.MAX_URL:
+        problems.add("destination_url", rules.TOO_LONG)
+
+
+async def slug_is_free(doors: Doors, account: UUID, slug: str | None, link: UUID | None, problems: Problems) -> None:
+    """Only for naming the slug beside other faults; without other faults the write itself decides."""
+    if not problems or slug is None or "slug" in problems:
+        return
+    async with doors.db.read() as tx:
+        if not await store.is_claimable(tx, slug, account, link):
+            problems.add("slug", rules.SLUG_TAKEN)
+
+
+def _destination(doors: Doors, fields: LinkFields, problems: Problems) -> Url | None:
+    if fields.destination_url is None:
+        return None
+    try:
+        url = canonical(fields.destination_url)
+    except BadUrl as fault:
+        problems.add("destination_url", str(fault))
+        return None
+    if rules.is_own_host(url, doors.own_hosts):
+        problems.add("destination_url", rules.LOOP)
+        return None
+    return url
+
+
+async def _inspected(doors: Doors, account: UUID, url: Url | None, problems: Problems) -> Preview | None:
+    if url is None:
+        return None
+    try:
+        return await doors.destinations.inspect(url, account=account)
+    except NotPublic:
+        problems.add("destination_url", rules.NOT_PUBLIC)
+    except Unreachable:
+        problems.add("destination_url", rules.UNREACHABLE)
+    except Unsafe:
+        problems.add("destination_url", rules.UNSAFE)
+    return None
+
+
+async def _cleaned_image(doors: Doors, fields: LinkFields, problems: Problems) -> CleanImage | None:
+    if fields.og_image_file is None:
+        return None
+    try:
+        return await doors.images.clean(fields.og_image_file.content)
+    except BadImage as fault:
+        problems.add("og_image_file", str(fault))
+        return None
+
+
+def _image_url_problem(doors: Doors, url: str) -> str | None:
+    if url.startswith(media.url(doors.base_url, "")):
+        return None  # an image of ours, on a host that may well be called localhost
+    try:
+        canonical(url)
+    except BadUrl as fault:
+        return str(fault)
+    return None

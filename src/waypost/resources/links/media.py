@@ -1,0 +1,67 @@
+"""Preview images we host: named by chance, written whole or not at all, served so that they can only be looked at."""
+
+import asyncio
+import os
+import re
+import secrets
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+
+from waypost.kit.errors import NotFound
+from waypost.resources.links.images import CleanImage
+
+PATH = "/media"
+_NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
+_TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
+_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def routes(directory: Path) -> APIRouter:
+    router = APIRouter()
+
+    @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def show(name: str) -> FileResponse:
+        """A picture that is there, under a name we gave: nothing else of the directory can be reached."""
+        known = _NAME.fullmatch(name)
+        if known is None or not (directory / name).is_file():
+            raise NotFound
+        return FileResponse(directory / name, media_type=_TYPES[known[1]], headers=_HEADERS)
+
+    return router
+
+
+def url(base_url: str, name: str) -> str:
+    return f"{base_url}{PATH}/{name}"
+
+
+async def keep(directory: Path, image: CleanImage) -> str:
+    """Returns the file's name. When it returns, the file would outlive a power cut."""
+    name = f"{secrets.token_hex(16)}.{image.extension}"
+    await asyncio.to_thread(_write, directory, name, image.content)
+    return name
+
+
+async def discard(directory: Path, name: str | None) -> None:
+    if name:
+        await asyncio.to_thread((directory / name).unlink, missing_ok=True)
+
+
+def _write(directory: Path, name: str, content: bytes) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    part = directory / f".{name}.part"
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(directory / name)
+    descriptor = os.open(directory, os.O_RDONLY)  # the name, too, has to be on the disk
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,103 @@
+"""What a link is: its tables and the frozen row. Knows no rule and no statement."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
+
+from waypost.database import Id, Instant, Json, metadata
+
+# PostgreSQL's default collation follows the server's language; slugs are compared byte by byte everywhere
+SLUG = Text().with_variant(Text(collation="C"), "postgresql")
+
+slugs = Table(
+    "slugs",
+    metadata,
+    Column("slug", SLUG, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("link_id", Id),  # null: free again, but only for the account that had it, since its printed codes live on
+    sqlite_with_rowid=False,
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id"), nullable=False),
+    Column("slug", SLUG, nullable=False),
+    Column("hostname", Text),  # null: the shared domain, whatever it is called by then
+    Column("destination_url", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("og_title", Text),
+    Column("og_description", Text),
+    Column("og_image", Text),
+    Column("og_image_media", Text),  # file name of an image we host; then og_image is null
+    Column("utm_params", Json, nullable=False),
+    Column("tags", Json, nullable=False),
+    Column("search_text", Text, nullable=False),  # case-folded here: SQLite itself folds ASCII only
+    Column("expires_at", Instant),
+    Column("is_on", Boolean, nullable=False),
+    Column("clicks", BigInteger, nullable=False, server_default="0"),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+    Column("deleted_at", Instant),  # the row stays, so that clicks still waiting find their account
+)
+ALIVE = links.c.deleted_at.is_(None)
+Index("uq_links_slug", links.c.slug, unique=True, sqlite_where=ALIVE, postgresql_where=ALIVE)
+Index(
+    "ix_links_newest",
+    links.c.account_id,
+    links.c.created_at,
+    links.c.id,
+    sqlite_where=ALIVE,
+    postgresql_where=ALIVE,
+)
+
+link_tags = Table(
+    "link_tags",
+    metadata,
+    Column("account_id", Id, primary_key=True),
+    Column("tag", Text, primary_key=True),
+    Column("link_id", Id, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+route_changes = Table(
+    "route_changes",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("slug", SLUG, nullable=False),
+    Column("at", Instant, nullable=False, index=True),
+    sqlite_autoincrement=True,  # a number is never given twice, so "since" stays true after trimming
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    id: UUID
+    account_id: UUID
+    slug: str
+    hostname: str | None
+    destination_url: str
+    title: str
+    og_title: str | None
+    og_description: str | None
+    og_image: str | None
+    og_image_media: str | None
+    utm_params: dict[str, str]
+    tags: list[str]
+    expires_at: datetime | None
+    is_on: bool
+    clicks: int
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def search_text(self) -> str:
+        """A line break parts the fields: no input may hold one, so no search can match across two of them."""
+        return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
+
+
+COLUMNS: tuple[Column[Any], ...] = tuple(links.c[name] for name in Link.__dataclass_fields__)

@@ -1,0 +1,100 @@
+"""What may be sent for a link, by type and length, and how a link is shown. Rules that need more are in `checks`."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, InstanceOf
+
+from waypost.kit.clock import timestamp
+from waypost.resources.links import media, rules
+from waypost.resources.links.model import Link
+from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, Uuid
+
+UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
+
+
+def _at_most(count: int) -> AfterValidator:
+    def checked(text: str) -> str:
+        if len(text) > count:
+            raise ValueError(f"This may have at most {count} characters.")
+        return text
+
+    return AfterValidator(checked)
+
+
+def _not_blank(tag: str) -> str:
+    if not tag.strip():
+        raise ValueError("This may not be blank.")
+    return tag
+
+
+def _given(params: dict[UtmKey, str | None]) -> dict[UtmKey, str | None]:
+    """Null and the empty string say: not this one."""
+    return {key: value for key, value in params.items() if value}
+
+
+def _distinct(tags: list[str]) -> list[str]:
+    """Each tag once, at its first place."""
+    return list(dict.fromkeys(tags))
+
+
+Line = Annotated[Text, _at_most(255)]
+Address = Annotated[Text, _at_most(rules.MAX_URL)]
+Tags = Annotated[list[Annotated[Line, AfterValidator(_not_blank)]], Field(max_length=100), AfterValidator(_distinct)]
+UtmParams = Annotated[dict[UtmKey, Line | None], AfterValidator(_given)]
+
+
+class LinkFields(Body):
+    destination_url: Address | None = None
+    slug: Text | None = None
+    title: Line | None = None
+    hostname: Text | None = None
+    og_title: Line | None = None
+    og_description: Annotated[LongText, _at_most(5000)] | None = None
+    og_image: Address | None = None
+    og_image_file: InstanceOf[Upload] | None = None
+    utm_params: UtmParams | None = None
+    tags: Tags | None = None
+    expires_at: Timestamp | None = None
+    pixel_ids: Annotated[list[Uuid], Field(max_length=100)] | None = None
+
+    @property
+    def utm(self) -> dict[str, str]:
+        return {key: value for key, value in (self.utm_params or {}).items() if value}
+
+
+class NewLink(LinkFields):
+    """Null in a field means the same as leaving it out."""
+
+
+class LinkChange(LinkFields):
+    """`model_fields_set` tells what is to change; null clears."""
+
+    status: rules.Status | None = None
+
+    def sends(self, field: str) -> bool:
+        return field in self.model_fields_set
+
+
+def shown(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> dict[str, Any]:
+    """The link object, its keys in the specification's order."""
+    hostname = link.hostname or shared_domain
+    return {
+        "id": str(link.id),
+        "title": link.title,
+        "destination_url": link.destination_url,
+        "short_url": f"{hostname}/{link.slug}",
+        "slug": link.slug,
+        "hostname": hostname,
+        "og_title": link.og_title,
+        "og_description": link.og_description,
+        "og_image": media.url(base_url, link.og_image_media) if link.og_image_media else link.og_image,
+        "utm_params": link.utm_params,
+        "tags": link.tags,
+        "expires_at": timestamp(link.expires_at) if link.expires_at else None,
+        "pixel_ids": [],
+        "clicks": link.clicks,
+        "status": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now),
+        "created_at": timestamp(link.created_at),
+        "updated_at": timestamp(link.updated_at),
+    }

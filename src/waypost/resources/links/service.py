@@ -1,0 +1,134 @@
+"""The verbs of links: create, change, delete, find, browse. Each opens its own transaction; nothing slow is inside."""
+
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.pages import Page, PageRequest
+from waypost.resources.links import checks, drafts, media, rules, store
+from waypost.resources.links.checks import Seen
+from waypost.resources.links.doors import Doors
+from waypost.resources.links.images import CleanImage
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import LinkChange, NewLink
+from waypost.resources.links.store import Wanted
+
+
+async def create(doors: Doors, caller: Caller, new: NewLink, problems: Problems) -> Link:
+    """`problems`: the faults already found in the input; Invalid is raised with these and all others together."""
+    account = caller.account.id
+    checks.required_on_create(new, problems)
+    checks.fields_in_general(doors, new, problems)
+    seen = await checks.look(doors, account, new, problems)
+    if seen.url is not None:
+        checks.length(drafts.destination(seen.url, new.utm), problems)
+    await checks.slug_is_free(doors, account, new.slug, None, problems)
+    if problems or seen.url is None:
+        raise Invalid(problems.errors)
+    async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
+        draft = drafts.created(account, new, seen.url, seen.preview, hosted_image=image, now=doors.clock())
+        link = replace(draft, slug=await _claimed(doors, tx, draft))
+        await store.add(tx, link)
+        await store.announce(tx, [link.slug], link.created_at)
+    doors.routes_changed([link.slug])
+    return link
+
+
+async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange, problems: Problems) -> Link:
+    """Fields that `wanted` does not send stay as they are. Raises NotFound before it looks at the input."""
+    account = caller.account.id
+    link = await find(doors, caller, link_id)
+    checks.together_on_change(wanted, problems)
+    checks.fields_in_general(doors, wanted, problems)
+    seen = await checks.look(doors, account, wanted, problems)
+    checks.length(_changed(doors, link, wanted, seen, None).destination_url, problems)
+    await checks.slug_is_free(doors, account, wanted.slug, link_id, problems)
+    problems.raise_if_any()
+    async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
+        before = _there(await store.find_for_change(tx, account, link_id))  # it may be another by now
+        after = _changed(doors, before, wanted, seen, image)
+        checks.length(after.destination_url, problems)
+        problems.raise_if_any()
+        if after == before:
+            return before
+        after = replace(after, updated_at=doors.clock())
+        await _move_slug(tx, before, after)
+        await store.save(tx, before, after)
+        slugs = sorted({before.slug, after.slug})
+        await store.announce(tx, slugs, after.updated_at)
+    doors.routes_changed(slugs)
+    if before.og_image_media != after.og_image_media:
+        await media.discard(doors.media, before.og_image_media)
+    return after
+
+
+async def delete(doors: Doors, caller: Caller, link_id: UUID) -> None:
+    async with doors.db.write() as tx:
+        link = _there(await store.find_for_change(tx, caller.account.id, link_id))
+        now = doors.clock()
+        await store.bury(tx, link, now)
+        await store.announce(tx, [link.slug], now)
+    doors.routes_changed([link.slug])
+    await media.discard(doors.media, link.og_image_media)
+
+
+async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
+    async with doors.db.read() as tx:
+        return _there(await store.find(tx, caller.account.id, link_id))
+
+
+async def browse(doors: Doors, caller: Caller, wanted: Wanted, request: PageRequest) -> Page[Link]:
+    async with doors.db.read() as tx:
+        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock())
+    return Page(found, total, request)
+
+
+def _there(link: Link | None) -> Link:
+    if link is None:
+        raise NotFound
+    return link
+
+
+@asynccontextmanager
+async def _kept_if_saved(doors: Doors, image: CleanImage | None) -> AsyncIterator[str | None]:
+    """Gives the name of the image's file, which is on the disk before any row names it and goes if none will."""
+    name = await media.keep(doors.media, image) if image else None
+    try:
+        yield name
+    except BaseException:
+        await media.discard(doors.media, name)
+        raise
+
+
+def _changed(doors: Doors, link: Link, wanted: LinkChange, seen: Seen, image: str | None) -> Link:
+    return drafts.changed(link, wanted, seen.url, hosted_image=image, base_url=doors.base_url)
+
+
+async def _claimed(doors: Doors, tx: Tx, draft: Link) -> str:
+    """The slug, now this link's. Raises Invalid when a chosen one is taken; a generated one is tried anew."""
+    if draft.slug:
+        if not await store.claim(tx, draft.slug, account_id=draft.account_id, link_id=draft.id):
+            raise Invalid({"slug": [rules.SLUG_TAKEN]})
+        return draft.slug
+    for attempt in itertools.count():
+        slug = rules.generated_slug(attempt, doors.reserved)
+        if await store.claim_unused(tx, slug, account_id=draft.account_id, link_id=draft.id):
+            break
+    return slug
+
+
+async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
+    """Both slugs' rows are locked in the order of their names: two links that swap slugs cannot wait for each other."""
+    if before.slug == after.slug:
+        return
+    if before.slug < after.slug:
+        await store.release(tx, before.slug)
+    if not await store.claim(tx, after.slug, account_id=after.account_id, link_id=after.id):
+        raise Invalid({"slug": [rules.SLUG_TAKEN]})
+    if before.slug > after.slug:
+        await store.release(tx, before.slug)

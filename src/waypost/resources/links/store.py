@@ -1,0 +1,166 @@
+"""Every statement on the tables of links. Uniqueness of slugs is decided here, by the database, and nowhere else."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Row, Select, bindparam, delete, func, insert, or_, select, text, update
+
+from waypost.accounts import accounts
+from waypost.database import Id, Tx
+from waypost.kit.pages import PageRequest
+from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_tags, links, route_changes, slugs
+from waypost.resources.links.rules import Status
+
+_CHANGES_KEPT = timedelta(hours=1)
+
+_IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
+_CLAIM = text(
+    "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
+    " ON CONFLICT (slug) DO UPDATE SET link_id = excluded.link_id"
+    " WHERE slugs.account_id = excluded.account_id AND slugs.link_id IS NULL RETURNING slug"
+).bindparams(*_IDS)
+_CLAIM_UNUSED = text(
+    "INSERT INTO slugs (slug, account_id, link_id) VALUES (:slug, :account_id, :link_id)"
+    " ON CONFLICT (slug) DO NOTHING RETURNING slug"
+).bindparams(*_IDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of an account's links a list is to hold; None leaves a question open."""
+
+    search: str | None = None
+    tag: str | None = None
+    hostname: str | None = None
+    on_shared_domain: bool = False
+    status: Status | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        return self == Wanted()
+
+
+async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+    """Takes a slug nobody has, or one this account once had. A concurrent claim of the same waits for our commit."""
+    given = {"slug": slug, "account_id": account_id, "link_id": link_id}
+    return (await tx.execute(_CLAIM, given)).one_or_none() is not None
+
+
+async def claim_unused(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+    """Takes a slug only if nobody ever had it: what chance made must not revive an old printed code."""
+    given = {"slug": slug, "account_id": account_id, "link_id": link_id}
+    return (await tx.execute(_CLAIM_UNUSED, given)).one_or_none() is not None
+
+
+async def release(tx: Tx, slug: str) -> None:
+    """The account keeps the slug: nobody else can take over what it printed."""
+    await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
+
+
+async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
+    """What `claim` would say right now; only to name the slug among other faults, never to decide."""
+    row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
+    return row is None or (row.account_id == account_id and row.link_id in {None, link_id})
+
+
+async def add(tx: Tx, link: Link) -> None:
+    await tx.execute(insert(links), asdict(link) | {"search_text": link.search_text})
+    await _add_tags(tx, link)
+    await _count(tx, link.account_id, 1)
+
+
+async def find(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
+    row = (await tx.execute(_one(account_id, link_id))).one_or_none()
+    return row and _link(row)
+
+
+async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
+    """Nobody else changes the row until the transaction ends (on SQLite it is the only writer anyway)."""
+    row = (await tx.execute(_one(account_id, link_id).with_for_update())).one_or_none()
+    return row and _link(row)
+
+
+async def save(tx: Tx, before: Link, after: Link) -> None:
+    """Writes only what differs: the drainer counts clicks on the same row."""
+    old, new = asdict(before), asdict(after)
+    values = {name: value for name, value in new.items() if value != old[name]}
+    await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
+    if before.tags != after.tags:
+        await _drop_tags(tx, before)
+        await _add_tags(tx, after)
+
+
+async def bury(tx: Tx, link: Link, at: datetime) -> None:
+    await tx.execute(update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None))
+    await release(tx, link.slug)
+    await _drop_tags(tx, link)
+    await _count(tx, link.account_id, -1)
+
+
+async def page(tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime) -> tuple[list[Link], int]:
+    """(links of the page, number of links on all pages), newest first."""
+    conditions = [links.c.account_id == account_id, ALIVE, *_conditions(account_id, wanted, now)]
+    newest = select(*COLUMNS).where(*conditions).order_by(links.c.created_at.desc(), links.c.id.desc())
+    rows = (await tx.execute(newest.limit(request.per_page).offset(request.offset))).all()
+    if wanted.is_everything:  # counting a million rows would take longer than all the rest
+        total = select(accounts.c.links_count).where(accounts.c.id == account_id)
+    else:
+        total = select(func.count()).select_from(links).where(*conditions)
+    return [_link(row) for row in rows], (await tx.execute(total)).scalar_one()
+
+
+async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
+    """Tells other processes, should this one die between its commit and `routes_changed`; and other machines anyway."""
+    rows = [{"slug": slug, "at": at} for slug in slugs_changed]
+    if tx.dialect.name == "postgresql":
+        for row in rows:
+            await tx.execute(text("SELECT pg_notify('waypost_routes', :slug)"), {"slug": row["slug"]})
+        return
+    await tx.execute(insert(route_changes), rows)
+    await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))
+
+
+def _one(account_id: UUID, link_id: UUID) -> Select[Any]:
+    return select(*COLUMNS).where(links.c.id == link_id, links.c.account_id == account_id, ALIVE)
+
+
+def _link(row: Row[Any]) -> Link:
+    return Link(**row._asdict())
+
+
+def _conditions(account_id: UUID, wanted: Wanted, now: datetime) -> Iterable[ColumnElement[bool]]:
+    if wanted.search:
+        yield links.c.search_text.contains(wanted.search.casefold(), autoescape=True)
+    if wanted.tag is not None:
+        tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == wanted.tag)
+        yield links.c.id.in_(tagged)
+    if wanted.on_shared_domain:
+        yield links.c.hostname.is_(None)
+    if wanted.hostname is not None:
+        yield links.c.hostname == wanted.hostname
+    if wanted.status == "active":
+        yield links.c.is_on & or_(links.c.expires_at.is_(None), links.c.expires_at > now)
+    if wanted.status == "inactive":
+        yield ~links.c.is_on | (links.c.expires_at <= now)
+
+
+async def _add_tags(tx: Tx, link: Link) -> None:
+    rows: Sequence[Mapping[str, Any]] = [
+        {"account_id": link.account_id, "tag": tag, "link_id": link.id} for tag in link.tags
+    ]
+    if rows:
+        await tx.execute(insert(link_tags), rows)
+
+
+async def _drop_tags(tx: Tx, link: Link) -> None:
+    gone = (link_tags.c.account_id == link.account_id, link_tags.c.tag.in_(link.tags), link_tags.c.link_id == link.id)
+    if link.tags:
+        await tx.execute(delete(link_tags).where(*gone))
+
+
+async def _count(tx: Tx, account_id: UUID, difference: int) -> None:
+    counted = accounts.c.links_count + difference
+    await tx.execute(update(accounts).where(accounts.c.id == account_id).values(links_count=counted))
