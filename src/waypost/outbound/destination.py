@@ -1,0 +1,95 @@
+"""Looks at a link's destination: is it reachable, public and safe, and what does its page say of itself?
+
+One fetch answers all of it. What a user is told of a refusal is the links' business.
+"""
+
+import asyncio
+from uuid import UUID
+
+import ada_url
+
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound.client import Answer, Outbound
+from waypost.outbound.errors import Unreachable, Unsafe
+from waypost.outbound.page import Preview, read_preview
+from waypost.outbound.safety import Safety
+from waypost.outbound.turns import Turns
+
+CONNECT_TIMEOUT = 3.0
+DEADLINE = 8.0  # seconds over all hops, with the waiting for one's turn
+READING_DEADLINE = 2.0
+MAX_REDIRECTS = 5
+MAX_HTML = 512 * 1024
+PER_ACCOUNT = 4
+PER_HOST = 1
+
+_HTML = ("text/html", "application/xhtml+xml")
+_HEADERS = {
+    "User-Agent": "Mozilla/5.0 (compatible; Waypost; link check)",
+    "Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
+}
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class Destinations:
+    def __init__(self, outbound: Outbound, safety: Safety) -> None:
+        self._outbound = outbound
+        self._safety = safety
+        self._accounts = Turns(PER_ACCOUNT)
+        self._hosts = Turns(PER_HOST)
+
+    async def inspect(self, url: Url, *, account: UUID) -> Preview:
+        """Raises NotPublic, Unreachable, Unsafe."""
+        try:
+            async with asyncio.timeout(DEADLINE), self._accounts.take(account):
+                answer = await self._follow(url)
+        except TimeoutError:
+            raise Unreachable("timed out") from None
+        return await _preview(answer)
+
+    async def _follow(self, url: Url) -> Answer:
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = await self._visit(url)
+            if answer.status not in _REDIRECTS or "Location" not in answer.headers:
+                return answer
+            url = _next(url, answer.headers["Location"])
+        raise Unreachable("too many redirects")
+
+    async def _visit(self, url: Url) -> Answer:
+        """One hop. Any answer below 500 will do: robots are often refused, and pages announced before they exist."""
+        if await self._safety.is_unsafe([url]):
+            raise Unsafe(f"{url.host} is known to be unsafe")
+        async with self._hosts.take(url.host):
+            answer = await self._outbound.request(
+                "GET",
+                url,
+                headers=_HEADERS,
+                deadline=DEADLINE,
+                connect_timeout=CONNECT_TIMEOUT,
+                max_body=MAX_HTML,
+                body_types=_HTML,
+            )
+        if answer.status >= 500:
+            raise Unreachable(f"the server answered {answer.status}")
+        return answer
+
+
+def _next(url: Url, location: str) -> Url:
+    """Read as a browser would, then held to the same rules as a URL that a user sent."""
+    try:
+        return canonical(ada_url.join_url(url.text, location))
+    except BadUrl as error:
+        raise Unreachable(f"it redirects to a URL that cannot be used: {error}") from None
+    except ValueError:
+        raise Unreachable("it redirects to something that is not a URL") from None
+
+
+async def _preview(answer: Answer) -> Preview:
+    """In a thread, so that no page can stop the loop. An error page says nothing about the destination."""
+    if not answer.body or not 200 <= answer.status < 300:
+        return Preview()
+    try:
+        async with asyncio.timeout(READING_DEADLINE):
+            return await asyncio.to_thread(read_preview, answer.body, answer.headers.get("Content-Type"), answer.url)
+    except TimeoutError:
+        return Preview()
