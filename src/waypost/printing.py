@@ -59,7 +59,8 @@ def show(shown: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> None
         _document(shown)
     elif isinstance(shown, dict):
         for name, value in shown.items():  # plain lines: a key must be copied whole, whatever the terminal's width
-            sys.stdout.write(f"{name}: {_cell(value)}\n")
+            text = " ".join(value) if isinstance(value, list) else _cell(value)
+            sys.stdout.write(f"{name}: {text}\n")
     else:
         _table(shown)
 
@@ -84,14 +85,14 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     names = [name for name in rows[0] if name in _COLUMNS]
-    table = Table(*(Column(name, no_wrap=name == "id", overflow="fold") for name in names))
+    table = Table(*(Column(name, no_wrap=name in {"id", "scopes"}, overflow="fold") for name in names))
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in names))
     Console(markup=False).print(table)
 
 
 def _cell(value: Any) -> str:
-    return " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return "\n".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
 def _time(at: Any) -> str | None:

@@ -35,7 +35,7 @@ async def enqueue(
     account_id: UUID | None = None,
     max_attempts: int = 8,
 ) -> UUID:
-    """The job exists if and only if the caller's transaction commits."""
+    """The job exists if and only if the caller's transaction commits. `payload`: any JSON value but null."""
     job_id = new_id()
     row = {
         "id": job_id,

@@ -16,7 +16,7 @@ from waypost.worker.listen import CannotListen, listen
 
 GRACE = 15.0  # seconds the children get to end; more than the 12 they give to what is under way
 WRONG_USAGE = 2
-_SHORT_LIFE = 2.0  # seconds; who lives no longer is started again only after a wait
+_SHORT_LIFE = 2.0  # seconds; who lives no longer twice in a row is made to wait
 _WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -44,7 +44,7 @@ class Child:
             self.process = None
             lived = time.monotonic() - self.started
             self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
-            self.due = time.monotonic() + _WAITS[min(self.deaths, len(_WAITS) - 1)]
+            self.due = time.monotonic() + _WAITS[min(max(0, self.deaths - 1), len(_WAITS) - 1)]
         return code
 
 

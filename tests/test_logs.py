@@ -1,0 +1,47 @@
+"""The log: one line a thing, no secret in it, whoever writes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from waypost.logs import without_secrets
+
+SCRIPT = """
+import logging, structlog
+from waypost import logs
+logs.configure()
+structlog.get_logger().info("click drained", count=3, token="abc")
+logging.getLogger("library").warning("connected to postgresql://waypost:hunter2@db/waypost")
+try:
+    raise ValueError("bad key wp_live_abcdef")
+except ValueError:
+    structlog.get_logger().exception("unexpected")
+"""
+
+
+def test_it_works() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    ours, library, unexpected = done.stderr.splitlines()
+    assert 'level=info event="click drained" count=3 token=…' in ours
+    assert "level=warning" in library
+    assert "postgresql://waypost:…@db/waypost" in library
+    assert "Traceback" in unexpected
+    assert done.stdout == ""
+    assert not any(secret in done.stderr for secret in ("abc", "hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("event", "key wp_live_0123abc refused", "key wp_live_… refused"),
+        ("event", "whsec_a-b_c=", "whsec_…="),
+        ("secret_key", "x", "…"),
+        ("password", "x", "…"),
+        ("Authorization", "Bearer x", "…"),
+        ("url", "https://example.com/a@b:c@d", "https://example.com/a@b:c@d"),
+        ("count", 7, 7),
+    ],
+)
+def test_what_is_hidden(name: str, value: object, shown: object) -> None:
+    assert without_secrets(None, "info", {name: value}) == {name: shown}

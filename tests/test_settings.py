@@ -1,0 +1,113 @@
+"""Settings: where they come from, and that every fault is named."""
+
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from waypost.settings import SettingsError, load
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(text: str) -> None:
+    Path("waypost.toml").write_text(text)
+
+
+def test_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_BASE_URL", "https://App.Example.com/")
+    monkeypatch.setenv("WAYPOST_OUTBOUND_ALLOW", "10.0.0.0/8, ::1")
+    settings = load(data_dir="/srv/waypost")
+    assert (settings.base_url, settings.shared_domain) == ("https://app.example.com", "app.example.com")
+    assert settings.outbound_allow == [ip_network("10.0.0.0/8"), ip_network("::1")]
+    assert settings.database == "sqlite:////srv/waypost/waypost.db"
+
+
+def test_defaults() -> None:
+    settings = load()
+    assert (settings.base_url, settings.shared_domain) == ("http://localhost:8000", "localhost:8000")
+    assert (settings.data_dir, settings.trial_days, settings.default_plan) == (Path("data"), 14, "trial")
+    assert settings.secret_key is None
+
+
+def test_options_over_environment_over_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('WAYPOST_TRIAL_DAYS = 1\nip_privacy = "none"\ndata_dir = "file"\n')
+    monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "2")
+    monkeypatch.setenv("WAYPOST_DATA_DIR", "environment")
+    settings = load(data_dir="option", base_url=None)
+    assert (settings.ip_privacy, settings.trial_days, str(settings.data_dir)) == ("none", 2, "option")
+
+
+def test_lists_of_the_file() -> None:
+    write('trusted_proxies = ["10.0.0.0/8"]\ndns_servers = ["127.0.0.1:5353"]\n')
+    settings = load()
+    assert (settings.trusted_proxies, settings.dns_servers) == ([ip_network("10.0.0.0/8")], ["127.0.0.1:5353"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [("WAYPOST_BASE_ULR", "WAYPOST_BASE_URL"), ("WAYPOST_DATABASE", "WAYPOST_DATABASE_URL"), ("WAYPOST_X", "WAYPOST_")],
+)
+def test_an_unknown_name_gets_the_nearest(monkeypatch: pytest.MonkeyPatch, wrong: str, near: str) -> None:
+    monkeypatch.setenv(wrong, "x")
+    with pytest.raises(SettingsError, match=rf"{wrong} is not a setting\. Did you mean {near}"):
+        load()
+
+
+def test_an_unknown_name_in_the_file() -> None:
+    write('secret_kee = "x"')
+    with pytest.raises(SettingsError, match="Did you mean WAYPOST_SECRET_KEY"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BASE_URL", "app.example.com"),
+        ("BASE_URL", "https://app.example.com/path"),
+        ("BASE_URL", "ftp://app.example.com"),
+        ("SHARED_DOMAIN", "https://go.example.com"),
+        ("DATABASE_URL", "mysql://host/db"),
+        ("OUTBOUND_ALLOW", "10.0.0.0/33"),
+        ("TRIAL_DAYS", "-1"),
+        ("TRIAL_DAYS", "two"),
+        ("DEFAULT_PLAN", "gold"),
+        ("IP_PRIVACY", "some"),
+        ("ROUTES_IN_MEMORY", "10"),
+    ],
+)
+def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"WAYPOST_{name}", value)
+    with pytest.raises(SettingsError, match=f"^WAYPOST_{name}: "):
+        load()
+
+
+def test_every_fault_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "two")
+    monkeypatch.setenv("WAYPOST_IP_PRIVACY", "some")
+    with pytest.raises(SettingsError) as told:
+        load()
+    assert {line.partition(":")[0] for line in str(told.value).splitlines()} == {
+        "WAYPOST_TRIAL_DAYS",
+        "WAYPOST_IP_PRIVACY",
+    }
+
+
+def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "very-secret")
+    monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "two")
+    with pytest.raises(SettingsError) as told:
+        load()
+    assert "very-secret" not in str(told.value)
+    monkeypatch.delenv("WAYPOST_TRIAL_DAYS")
+    assert "very-secret" not in repr(load())
+
+
+@pytest.mark.parametrize("content", [b"a = ", b"\xff"])
+def test_a_broken_file_is_named(content: bytes) -> None:
+    Path("waypost.toml").write_bytes(content)
+    with pytest.raises(SettingsError, match=r"waypost\.toml"):
+        load()

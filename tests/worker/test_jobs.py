@@ -1,0 +1,113 @@
+"""The job table: what enqueue, claim, finish and fail promise, on both databases."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from waypost.database import Database
+from waypost.kit.ids import new_id
+from waypost.worker import jobs
+from waypost.worker.model import jobs as table
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+async def enqueue(db, name="links.check", payload="any", **rest):
+    async with db.write() as tx:
+        return await jobs.enqueue(tx, name, payload, now=NOW, **rest)
+
+
+async def claim(db, now=NOW, limit=10, leased_by="me"):
+    return await jobs.claim(db, now=now, limit=limit, leased_by=leased_by)
+
+
+async def rows(db):
+    async with db.read() as tx:
+        return (await tx.execute(select(table).order_by(table.c.run_at, table.c.id))).all()
+
+
+async def test_it_works(db: Database) -> None:
+    account = new_id()
+    job_id = await enqueue(db, payload={"link": "ä"}, account_id=account)
+    [job] = await claim(db)
+    assert (job.id, job.name, job.payload, job.account_id) == (job_id, "links.check", {"link": "ä"}, account)
+    assert (job.attempt, job.leased_by) == (1, "me")
+    await jobs.finish(db, job)
+    assert await rows(db) == []
+
+
+async def test_a_job_shares_the_fate_of_its_transaction(db: Database) -> None:
+    async def enqueue_and_fail():
+        async with db.write() as tx:
+            await jobs.enqueue(tx, "links.check", {}, now=NOW)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await enqueue_and_fail()
+    assert await claim(db) == []
+
+
+async def test_oldest_first_and_not_before_its_time(db: Database) -> None:
+    later = await enqueue(db, run_at=NOW + timedelta(seconds=10))
+    second = await enqueue(db, run_at=NOW - timedelta(seconds=1))
+    first = await enqueue(db, run_at=NOW - timedelta(seconds=2))
+    assert [job.id for job in await claim(db, limit=1)] == [first]
+    assert [job.id for job in await claim(db)] == [second]
+    assert [job.id for job in await claim(db, now=NOW + timedelta(seconds=10))] == [later]
+
+
+async def test_two_claimers_never_get_the_same_job(db: Database, database_url: str) -> None:
+    for _ in range(40):
+        await enqueue(db)
+    other = Database(database_url)
+    taken = await asyncio.gather(*(claim(each, limit=5) for each in [db, other] * 4))
+    assert len({job.id for batch in taken for job in batch}) == sum(len(batch) for batch in taken) == 40
+    await other.close()
+
+
+async def test_a_lease_that_ran_out_is_claimed_again(db: Database) -> None:
+    await enqueue(db)
+    await claim(db, leased_by="dead")
+    assert await claim(db, now=NOW + jobs.LEASE - timedelta(microseconds=1)) == []
+    [again] = await claim(db, now=NOW + jobs.LEASE)
+    assert (again.attempt, again.leased_by) == (2, "me")
+
+
+async def test_who_lost_the_lease_changes_nothing(db: Database) -> None:
+    await enqueue(db)
+    [lost] = await claim(db, leased_by="slow")
+    await claim(db, now=NOW + jobs.LEASE)
+    before = await rows(db)
+    await jobs.finish(db, lost)
+    await jobs.fail(db, lost, "too late", now=NOW)
+    assert await rows(db) == before
+
+
+async def test_a_failure_waits_longer_each_time_and_the_last_one_stays(db: Database) -> None:
+    await enqueue(db, max_attempts=3)
+    now, waits = NOW, []
+    for _ in range(3):
+        [job] = await claim(db, now=now)
+        await jobs.fail(db, job, f"no answer {job.attempt}", now=now)
+        [row] = await rows(db)
+        waits.append(row.run_at - now)
+        now = row.run_at
+    assert waits[:2] == [timedelta(seconds=2), timedelta(seconds=8)]
+    assert (row.error, row.attempts, row.lease_until) == ("no answer 3", 3, None)
+    assert row.failed_at is not None
+    assert await claim(db, now=now + timedelta(days=1)) == []
+
+
+async def test_a_last_attempt_that_nobody_finished_is_buried_with_a_reason(db: Database) -> None:
+    await enqueue(db, max_attempts=1)
+    await claim(db)
+    assert await claim(db, now=NOW + jobs.LEASE) == []
+    [row] = await rows(db)
+    assert row.failed_at == NOW + jobs.LEASE
+    assert row.error == "the process ended while it ran the last attempt"
+
+
+def test_the_wait_ends_at_an_hour() -> None:
+    assert [jobs.wait_after(n).total_seconds() for n in (1, 2, 3, 6, 7, 50)] == [2, 8, 32, 2048, 3600, 3600]

@@ -1,0 +1,179 @@
+"""The parent process with real children: restarts, signals, its own death."""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from waypost.worker.listen import CannotListen, listen
+from waypost.worker.parent import parent_command
+
+APPS = Path(__file__).parent / "apps"
+
+
+class Service:
+    def __init__(self, directory: Path, port: int, app: str = "pid_app", **settings: str) -> None:
+        self.port = port
+        self.is_serving = False
+        self.data = directory / "data"
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+        self.process = subprocess.Popen(
+            parent_command("127.0.0.1", port, workers=1, role="all", app=app, welcome=False),
+            env=inherited | {"PYTHONPATH": str(APPS), "WAYPOST_DATA_DIR": str(self.data)} | settings,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=directory,
+        )
+
+    def web(self) -> int:
+        """The pid of the web process. Once the parent listens, a connection waits until there is one."""
+        if not self.is_serving:
+            self.is_serving = any('event="serving"' in line for line in self.lines())
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            return int(connection.makefile().read().rpartition("\n")[2].split()[0])
+
+    def worker(self, other_than: int = 0) -> int:
+        note = self.data / "worker"
+        until(lambda: note.exists() and int(note.read_text().split()[0]) != other_than)
+        return int(note.read_text().split()[0])
+
+    def lines(self) -> Iterator[str]:
+        assert self.process.stderr
+        return iter(self.process.stderr)
+
+    def end(self) -> int:
+        self.process.terminate()
+        return self.process.wait(20)
+
+
+def until(condition) -> None:
+    give_up = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def await_end(pid_fd: int) -> None:
+    assert select.select([pid_fd], [], [], 20)[0]
+    os.close(pid_fd)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture
+def start(tmp_path: Path, port: int):
+    services: list[Service] = []
+
+    def begin(*arguments: str, **settings: str) -> Service:
+        services.append(Service(tmp_path, port, *arguments, **settings))
+        return services[-1]
+
+    yield begin
+    for service in services:
+        if service.process.poll() is None:
+            service.end()
+        service.process.stderr.close()
+
+
+def test_it_works(start) -> None:
+    service = start()
+    children = [os.pidfd_open(service.web()), os.pidfd_open(service.worker())]
+    assert service.end() == 0
+    for child in children:
+        await_end(child)
+    assert (service.data / "worker.stopped").exists()  # it ended by itself, in order
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_other_signals_end_it_too(start, number: int) -> None:
+    service = start()
+    service.web()
+    service.process.send_signal(number)
+    assert service.process.wait(20) == 0
+
+
+def test_what_died_is_started_again(start) -> None:
+    service = start()
+    web, worker = service.web(), service.worker()
+    os.kill(web, signal.SIGKILL)
+    assert service.web() != web
+    os.kill(worker, signal.SIGKILL)
+    assert service.worker(other_than=worker) != worker
+    assert service.end() == 0
+
+
+def test_a_killed_parent_takes_its_children_along(start) -> None:
+    first = start()
+    children = [os.pidfd_open(first.web()), os.pidfd_open(first.worker())]
+    first.process.kill()
+    first.process.wait()
+    second = start()  # at once: it waits for the port
+    for child in children:
+        await_end(child)
+    assert second.web()
+    assert (first.data / "worker.stopped").exists()
+
+
+def test_who_dies_at_once_is_started_again_ever_later(start) -> None:
+    service = start("no_such_app")
+    waits = []
+    for line in service.lines():
+        if "child=web-1" in line:
+            waits.append(line.rpartition("wait=")[2].strip())
+        if len(waits) == 3:
+            break
+    assert waits == ["0.0s", "0.2s", "0.5s"]
+    assert service.end() == 0
+
+
+def test_wrong_settings_end_it(start) -> None:
+    service = start(WAYPOST_BASE_ULR="http://localhost")
+    assert service.process.wait(20) == 2
+    assert any("Did you mean WAYPOST_BASE_URL?" in line for line in service.lines())
+
+
+def test_it_stays_small_and_its_worker_steps_aside(start) -> None:
+    service = start()
+    service.web()
+    status = Path(f"/proc/{service.process.pid}/status").read_text()
+    assert int(status.partition("VmRSS:")[2].split()[0]) < 30_000  # kB
+    service.worker()
+    own = os.nice(0)
+    assert int((service.data / "worker").read_text().split()[1]) == min(19, own + 5)
+
+
+def test_a_stubborn_child_is_killed() -> None:
+    script = (
+        "import sys; from waypost.worker import parent; parent.GRACE = 0.2\n"
+        "deaf = 'import signal; signal.signal(15, 1); print(1, flush=True); signal.pause()'\n"
+        "sys.exit(parent.Parent([parent.Child('deaf', [sys.executable, '-c', deaf], ())]).run())"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.terminate()
+        assert b"killing it" in process.communicate(timeout=20)[1]
+    assert process.returncode == 1
+
+
+def test_a_port_in_use_is_named(port: int) -> None:
+    with listen("127.0.0.1", port), pytest.raises(CannotListen, match=f"Port {port} on 127.0.0.1 is in use"):
+        listen("127.0.0.1", port, patience=0)
+
+
+def test_a_host_that_is_not_ours_is_named() -> None:
+    with pytest.raises(CannotListen, match=r"192\.0\.2\.1"):
+        listen("192.0.2.1", 8000)
