@@ -53,7 +53,8 @@ BUDGET = "waypost.budget"
 """Where the guard leaves, in the ASGI scope, a pair of what it took from a budget and that budget's limit."""
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-_SECRET = re.compile(r"(wp_live_|whsec_)\w+|(?<=Bearer )\S+")
+_SECRET = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
+"""Keys, and what SQLAlchemy tells of a failed statement's values."""
 
 log = structlog.get_logger()
 
@@ -132,8 +133,11 @@ def _log(error: Exception, scope: Scope) -> str:
     return number
 
 
-async def _domain_error(_request: Request, error: Exception) -> Response:
+async def _domain_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
+    if isinstance(error, errors.Unavailable):
+        cause = getattr(error.__cause__, "orig", error.__cause__)  # the driver's own words, without the statement
+        log.warning("unavailable", path=request.scope["path"], message=error.message, cause=str(cause))
     return answer(error)
 
 

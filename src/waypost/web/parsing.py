@@ -16,11 +16,13 @@ _TOLD = 200
 _MESSAGES = {
     "string_type": "This must be a string.",
     "int_type": "This must be an integer.",
+    "int_parsing": "This must be an integer.",
     "bool_type": "This must be true or false.",
     "list_type": "This must be a list.",
     "dict_type": "This must be an object.",
     "model_type": "This must be an object.",
-    "is_instance_of": "This must be a file.",
+    "dataclass_type": "This must be a file.",
+    "dataclass_exact_type": "This must be a file.",
     "missing": "This is required.",
     "string_too_long": "This may have at most {max_length} characters.",
     "string_too_short": "This must have at least {min_length} characters.",
@@ -52,8 +54,11 @@ def told(details: list[ErrorDetails]) -> Problems:
 
 
 def message(detail: ErrorDetails) -> str:
-    context = detail.get("ctx", {})
-    if detail["type"] == "value_error":  # one of `web.fields` or of the model itself
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "value_error":  # one of `web.fields` or of the model itself
         return str(context["error"])
-    template = _MESSAGES.get(detail["type"], "This is not valid.")
-    return template.format(**context).replace("'", "").replace(" or ", ", ")
+    if kind == "literal_error":
+        context = {"expected": context["expected"].replace("'", "").replace(" or ", ", ")}
+    if kind in {"too_long", "too_short"} and context["field_type"] == "Value":  # text that was checked before
+        kind = f"string_{kind}"
+    return _MESSAGES.get(kind, "This is not valid.").format(**context)

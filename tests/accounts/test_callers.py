@@ -1,0 +1,113 @@
+"""R13: what a key may do is known at the very next request, in every process."""
+
+from datetime import timedelta
+
+import pytest
+from people import START, new_person
+
+from waypost.accounts import Callers, keys, list_keys, revoke_key, set_plan
+from waypost.accounts.stamp import Stamp, stamp_of
+from waypost.database import Database
+from waypost.kit.errors import Unavailable
+
+
+async def test_it_works(db: Database) -> None:
+    alice, bob = await new_person(db, "alice"), await new_person(db, "bob", scopes=["links:read"])
+    callers = Callers(db)
+    found = await callers.find(bob.key)
+    assert found
+    assert (found.account.id, found.key.id, found.key.scopes) == (bob.account_id, bob.key_id, ("links:read",))
+    again = await callers.find(alice.key)
+    assert again
+    assert again.account.email == "alice@example.com"
+
+
+async def test_an_unknown_key_is_nobodys(db: Database) -> None:
+    assert await Callers(db).find(keys.mint()) is None
+
+
+async def test_a_mistyped_key_is_not_even_looked_up() -> None:
+    nowhere = Callers(Database("postgresql://nobody@127.0.0.1:1/none"))
+    assert await nowhere.find("wp_live_" + "x" * 38) is None
+    with pytest.raises(Unavailable):
+        await nowhere.find(keys.mint())
+
+
+async def test_another_process_revokes(db: Database, database_url: str) -> None:
+    alice = await new_person(db, "alice")
+    callers = Callers(db)
+    await callers.find(alice.key)
+    elsewhere = Database(database_url)
+    await revoke_key(elsewhere, alice.key_id, now=START)
+    await elsewhere.close()
+    found = await callers.find(alice.key)
+    assert found
+    assert found.key.revoked_at == START
+
+
+async def test_another_process_changes_the_plan(db: Database, database_url: str) -> None:
+    alice = await new_person(db, "alice")
+    callers = Callers(db)
+    await callers.find(alice.key)
+    elsewhere = Database(database_url)
+    await set_plan(elsewhere, alice.account_id, "none", now=START, trial_days=14)
+    await elsewhere.close()
+    found = await callers.find(alice.key)
+    assert found
+    assert found.account.plan.type == "none"
+
+
+async def test_a_change_nobody_announced_is_seen_within_a_second(db: Database) -> None:
+    alice = await new_person(db, "alice")
+    now = [0]
+    callers = Callers(db, clock=lambda: now[0])
+    await callers.find(alice.key)
+    await revoke_silently(db, alice.key)
+    now[0] = 1_000_000_000
+    found = await callers.find(alice.key)
+    assert found
+    assert found.key.revoked_at == START
+
+
+async def revoke_silently(db: Database, key: str) -> None:
+    from sqlalchemy import update
+
+    from waypost.accounts.model import api_keys
+
+    async with db.write() as tx:
+        await tx.execute(update(api_keys).where(api_keys.c.digest == keys.digest(key)).values(revoked_at=START))
+
+
+async def test_use_is_written_once_a_minute(db: Database) -> None:
+    alice = await new_person(db, "alice")
+    assert await last_use(db, alice, at=START) == START
+    assert await last_use(db, alice, at=START + timedelta(seconds=59)) == START
+    assert await last_use(db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
+
+
+async def last_use(db: Database, person, *, at):
+    callers = Callers(db)  # each a process of its own, which does not know what the others have written
+    caller = await callers.find(person.key)
+    assert caller
+    callers.used(caller, at)
+    await callers.flush()
+    return (await list_keys(db, person.account_id))[0].last_used_at
+
+
+async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
+    stamp = stamp_of(db)
+    if db.dialect == "postgresql":
+        assert stamp is None
+        return
+    assert stamp
+    other = Stamp(db.path.with_name(f"{db.path.name}-callers"))
+    before = other.read()
+    stamp.move()
+    assert other.read() == stamp.read() != before
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_torn_stamp_is_mended(tmp_path, size: int) -> None:
+    path = tmp_path / "stamp"
+    path.write_bytes(b"x" * size)
+    assert len(Stamp(path).read()) == 8

@@ -1,0 +1,184 @@
+"""R15: exactly so many in any window, over processes that may die at any point."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from waypost.accounts import FileLimiter
+from waypost.accounts import limiter as module
+from waypost.accounts.limiter import WINDOW
+from waypost.kit.errors import Unavailable
+
+SECOND = 1_000_000_000
+DAY = 86_400 * SECOND
+
+
+class Now:
+    def __init__(self, at: int = DAY) -> None:
+        self.at = at
+
+    def __call__(self) -> int:
+        return self.at
+
+
+@pytest.fixture
+def now() -> Now:
+    return Now()
+
+
+@pytest.fixture
+def limiter(tmp_path: Path, now: Now) -> FileLimiter:
+    return FileLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
+
+
+async def test_it_works(limiter: FileLimiter) -> None:
+    taken = [await limiter.take(b"alice") for _ in range(61)]
+    assert [each.allowed for each in taken] == [True] * 60 + [False]
+    assert [each.remaining for each in taken] == [*range(59, -1, -1), 0]
+    assert taken[-1].retry_after == 60
+    assert (await limiter.take(b"bob")).remaining == 59
+
+
+async def test_the_window_rolls_exactly(limiter: FileLimiter, now: Now) -> None:
+    for _ in range(60):
+        assert (await limiter.take(b"alice")).allowed
+        now.at += SECOND // 2
+    now.at = DAY + WINDOW - 1
+    assert not (await limiter.take(b"alice")).allowed
+    now.at = DAY + WINDOW
+    assert (await limiter.take(b"alice")).allowed
+    refused = await limiter.take(b"alice")
+    assert (refused.allowed, refused.retry_after) == (False, 1)
+
+
+async def test_a_refusal_does_not_prolong_itself(limiter: FileLimiter, now: Now) -> None:
+    for _ in range(60):
+        await limiter.take(b"alice")
+    for _ in range(120):
+        now.at += SECOND // 3
+        assert not (await limiter.take(b"alice")).allowed
+    now.at = DAY + WINDOW
+    assert (await limiter.take(b"alice")).remaining == 59
+
+
+async def test_no_window_holds_more(limiter: FileLimiter, now: Now) -> None:
+    allowed = []
+    for step in range(2_000):
+        now.at = DAY + step * 131 * SECOND // 1000 + step % 7
+        if (await limiter.take(b"alice")).allowed:
+            allowed.append(now.at)
+    assert all(later - first >= WINDOW for first, later in zip(allowed, allowed[60:], strict=False))
+    assert len(allowed) > 240
+
+
+async def test_the_first_minute_after_boot(tmp_path: Path) -> None:
+    limiter = FileLimiter(tmp_path / "limits", limit=2, clock=lambda: 5)
+    assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False]
+
+
+async def test_nothing_outlives_a_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "limits"
+    await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
+    assert not (await FileLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
+    (tmp_path / "boot").write_text("another boot\n")
+    monkeypatch.setattr(module, "_BOOT_ID", tmp_path / "boot")
+    assert (await FileLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
+
+
+async def test_a_moment_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
+    path = tmp_path / "limits"
+    await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
+    assert (await FileLimiter(path, limit=1, clock=lambda: 5).take(b"alice")).allowed
+
+
+async def test_the_wall_clock_means_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limiter = FileLimiter(tmp_path / "limits", limit=60)
+    for jump in (0, -3_600, 3_600) * 20:
+        monkeypatch.setattr(time, "time", lambda jump=jump: 1e9 + jump)
+        monkeypatch.setattr(time, "time_ns", lambda jump=jump: 10**18 + jump * SECOND)
+        assert (await limiter.take(b"alice")).allowed
+    assert not (await limiter.take(b"alice")).allowed
+
+
+async def test_idle_slots_are_used_again(tmp_path: Path, now: Now) -> None:
+    limiter = FileLimiter(tmp_path / "limits", limit=2, slots=1, clock=now)
+    for minute in range(20):
+        now.at = DAY + minute * WINDOW
+        for name in range(8):  # as many as one slot has neighbours
+            assert [(await limiter.take(b"%d %d" % (minute, name))).allowed for _ in range(3)] == [True, True, False]
+
+
+async def test_a_full_disk_is_told_plainly(limiter: FileLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(Unavailable):
+        await limiter.take(b"alice")
+
+
+TAKER = """
+import asyncio, sys
+from pathlib import Path
+from waypost.accounts import FileLimiter
+
+async def main(path, count):
+    limiter = FileLimiter(Path(path), limit=60)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    taken = await asyncio.gather(*(limiter.take(b"alice") for _ in range(int(count))))
+    print(sum(each.allowed for each in taken))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_sixty_of_two_hundred_over_four_processes(tmp_path: Path) -> None:
+    takers = [start(TAKER, str(tmp_path / "limits"), "50") for _ in range(4)]
+    for taker in takers:
+        assert taker.stdout
+        assert taker.stdout.readline() == "ready\n"
+    for taker in takers:
+        assert taker.stdin
+        taker.stdin.write("go\n")
+        taker.stdin.flush()
+    assert sum(int(taker.communicate()[0]) for taker in takers) == 60
+
+
+BUSY = """
+import asyncio, sys
+from pathlib import Path
+from waypost.accounts import FileLimiter
+
+async def main(path):
+    limiter = FileLimiter(Path(path), limit=60)
+    while True:
+        for number in range(1000):
+            await limiter.take(b"%d" % number)
+        print("busy", flush=True)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_killed_in_mid_use(tmp_path: Path) -> None:
+    path = tmp_path / "limits"
+    limiter = FileLimiter(path, limit=60)
+    for round_ in range(5):
+        busy = start(BUSY, str(path))
+        assert busy.stdout
+        assert busy.stdout.readline() == "busy\n"
+        busy.send_signal(signal.SIGKILL)
+        busy.communicate()
+        name = b"survivor %d" % round_
+        assert [(await limiter.take(name)).allowed for _ in range(61)] == [True] * 60 + [False]

@@ -1,0 +1,25 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from people import Person, new_client, new_person
+
+from waypost.database import Database
+from waypost.resources.account import routes
+
+
+@pytest.fixture
+async def client(db: Database, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async with new_client(db, tmp_path, lambda guard: routes(db, guard, shared_domain="go.test")) as client:
+        yield client
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice", plan="trial")
+
+
+@pytest.fixture
+async def bob(db: Database) -> Person:
+    return await new_person(db, "bob", scopes=["pixels:read"])

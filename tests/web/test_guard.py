@@ -1,0 +1,165 @@
+"""R13, R16: the specification's order of checks, and what each refusal costs."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from people import START, FakeClock, Person, new_client, new_key, new_person
+from web_things import THING, thing_routes
+
+from waypost.accounts import keys, list_keys, revoke_key, set_plan
+from waypost.database import Database
+from waypost.web import Guard
+
+
+async def spend(client: httpx.AsyncClient, person: Person, times: int = 60) -> httpx.Response:
+    for _ in range(times):
+        answer = await client.get(THING, headers=person.headers)
+    return answer
+
+
+def told(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
+    answer = await client.get(THING, headers=alice.headers)
+    assert answer.status_code == 200
+    assert answer.headers["X-RateLimit-Limit"] == "60"
+    assert answer.headers["X-RateLimit-Remaining"] == "59"
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic YTpi",
+        "wp_live_x",
+        "Bearer wp_live_x",
+        f"Bearer {keys.mint()}",
+        "Bearer \xff",
+    ],
+)
+async def test_no_usable_key(client: httpx.AsyncClient, authorization: str | None) -> None:
+    headers = {} if authorization is None else {"Authorization": authorization.encode("latin-1")}
+    answer = await client.get(THING, headers=headers)
+    assert told(answer) == (401, "unauthenticated")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert "X-RateLimit-Limit" not in answer.headers
+
+
+async def test_a_revoked_key_even_without_a_plan(client: httpx.AsyncClient, db: Database) -> None:
+    bob = await new_person(db, "bob", plan="none")
+    assert told(await client.get(THING, headers=bob.headers)) == (402, "payment_required")
+    await revoke_key(db, bob.key_id, now=START)
+    assert told(await client.get(THING, headers=bob.headers)) == (401, "unauthenticated")
+
+
+async def test_a_key_expires_on_time(client: httpx.AsyncClient, db: Database, alice: Person, clock: FakeClock) -> None:
+    brief = await new_key(db, alice.account_id, expires_at=START + timedelta(minutes=1))
+    clock.move(timedelta(seconds=59))
+    assert (await client.get(THING, headers=brief.headers)).status_code == 200
+    clock.move(timedelta(seconds=1))
+    assert told(await client.get(THING, headers=brief.headers)) == (401, "unauthenticated")
+
+
+async def test_a_trial_ends_on_time(client: httpx.AsyncClient, db: Database, clock: FakeClock) -> None:
+    carol = await new_person(db, "carol", plan="trial")
+    assert (await client.get(THING, headers=carol.headers)).status_code == 200
+    clock.move(timedelta(days=14))
+    assert told(await client.get(THING, headers=carol.headers)) == (402, "payment_required")
+
+
+async def test_no_plan_comes_before_no_scope(client: httpx.AsyncClient, db: Database) -> None:
+    bob = await new_person(db, "bob", plan="past_due", scopes=["pixels:read"])
+    answer = await client.get(THING, headers=bob.headers)
+    assert told(answer) == (402, "payment_required")
+    assert "X-RateLimit-Limit" not in answer.headers
+    await set_plan(db, bob.account_id, "subscription", now=START, trial_days=14)
+    assert told(await client.get(THING, headers=bob.headers)) == (403, "forbidden")
+
+
+async def test_no_scope_comes_before_no_budget(client: httpx.AsyncClient, bob: Person) -> None:
+    await spend(client, bob)
+    assert told(await client.post("/api/v1/things", headers=bob.headers)) == (403, "forbidden")
+    assert told(await client.get(THING, headers=bob.headers)) == (429, "rate_limited")
+
+
+async def test_no_budget_comes_before_the_endpoint(client: httpx.AsyncClient, alice: Person) -> None:
+    assert (await spend(client, alice)).headers["X-RateLimit-Remaining"] == "0"
+    for answer in (
+        await client.get("/api/v1/things/7", headers=alice.headers),
+        await client.post("/api/v1/things", headers=alice.headers, content=b"{"),
+    ):
+        assert told(answer) == (429, "rate_limited")
+        assert answer.json()["error"]["message"] == "Too many requests."
+        assert 1 <= int(answer.headers["Retry-After"]) <= 60
+        assert answer.headers["X-RateLimit-Remaining"] == "0"
+
+
+@pytest.mark.parametrize("text", ["7", "my-slug", "urn:uuid:01a1fbb0-9c64-766d-a0c1-63dfc9473774", "%00", "0" * 32])
+async def test_an_id_that_is_none_counts_too(client: httpx.AsyncClient, alice: Person, text: str) -> None:
+    answer = await client.get(f"/api/v1/things/{text}", headers=alice.headers)
+    assert told(answer) == (404, "not_found")
+    assert answer.headers["X-RateLimit-Remaining"] == "59"
+    assert told(await client.get(f"/api/v1/things/{text}")) == (401, "unauthenticated")
+
+
+async def test_a_bad_body_and_a_failure_count_too(client: httpx.AsyncClient, alice: Person) -> None:
+    bad = await client.post("/api/v1/things", headers=alice.headers, content=b"{")
+    broken = await client.get("/api/v1/broken", headers=alice.headers)
+    assert (told(bad), told(broken)) == ((422, "validation_error"), (500, "server_error"))
+    assert [each.headers["X-RateLimit-Remaining"] for each in (bad, broken)] == ["59", "58"]
+
+
+async def test_keys_of_one_account_have_budgets_of_their_own(
+    client: httpx.AsyncClient, db: Database, alice: Person
+) -> None:
+    second = await new_key(db, alice.account_id)
+    await spend(client, alice)
+    assert (await client.get(THING, headers=second.headers)).headers["X-RateLimit-Remaining"] == "59"
+
+
+async def test_unknown_path_and_wrong_verb_come_before_the_key(client: httpx.AsyncClient) -> None:
+    assert told(await client.get("/api/v1/nothing")) == (404, "not_found")
+    assert told(await client.get("/api/v1/things/")) == (404, "not_found")
+    assert told(await client.delete(THING)) == (405, "method_not_allowed")
+
+
+async def test_strangers_are_throttled_by_address_and_cost_no_key(
+    client: httpx.AsyncClient, db: Database, tmp_path: Path, alice: Person
+) -> None:
+    for _ in range(600):
+        assert (await client.get(THING, headers={"Authorization": "Bearer wp_live_x"})).status_code == 401
+    refused = await client.get(THING)
+    assert told(refused) == (429, "rate_limited")
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert "X-RateLimit-Limit" not in refused.headers
+    assert (await client.get(THING, headers=alice.headers)).headers["X-RateLimit-Remaining"] == "59"
+
+
+async def test_plain_http_does_nothing(db: Database, tmp_path: Path, alice: Person) -> None:
+    async with new_client(db, tmp_path, thing_routes, base_url="https://app.test") as secure:
+        plain = await secure.get(f"http://app.test{THING}", headers=alice.headers)
+        spoofed = await secure.get(f"http://app.test{THING}", headers={**alice.headers, "X-Forwarded-Proto": "https"})
+        assert told(plain) == told(spoofed) == (400, "http_error")
+        good = await secure.get(THING, headers=alice.headers)
+    assert good.headers["X-RateLimit-Remaining"] == "59"
+
+
+async def test_the_last_use_is_written_later(db: Database, tmp_path: Path, alice: Person, clock: FakeClock) -> None:
+    guards: list[Guard] = []
+
+    def routes(guard: Guard):
+        guards.append(guard)
+        return thing_routes(guard)
+
+    async with new_client(db, tmp_path, routes, clock=clock) as client:
+        await client.get(THING, headers=alice.headers)
+    assert (await list_keys(db, alice.account_id))[0].last_used_at is None
+    await guards[0].flush()
+    assert (await list_keys(db, alice.account_id))[0].last_used_at == START

@@ -1,0 +1,92 @@
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
+from waypost.kit.errors import Invalid
+from waypost.kit.pages import Page, PageRequest
+from waypost.web import page_request, paginated
+
+BASE = "https://app.test"
+
+
+def request(query: str = "", path: str = "/api/v1/links") -> Request:
+    headers = [(b"host", b"evil.test")]
+    return Request({"type": "http", "path": path, "query_string": query.encode(), "headers": headers})
+
+
+def page(items: int, total: int, query: str = "") -> dict[str, Any]:
+    asked = request(query)
+    return paginated(Page([{"n": n} for n in range(items)], total, page_request(asked)), asked, BASE)
+
+
+def test_it_works() -> None:
+    assert page(15, 40, "page=2") == {
+        "data": [{"n": n} for n in range(15)],
+        "links": {
+            "first": f"{BASE}/api/v1/links?page=1",
+            "last": f"{BASE}/api/v1/links?page=3",
+            "prev": f"{BASE}/api/v1/links?page=1",
+            "next": f"{BASE}/api/v1/links?page=3",
+        },
+        "meta": {
+            "current_page": 2,
+            "from": 16,
+            "last_page": 3,
+            "path": f"{BASE}/api/v1/links",
+            "per_page": 15,
+            "to": 30,
+            "total": 40,
+        },
+    }
+
+
+def test_an_empty_list_has_one_page() -> None:
+    empty = page(0, 0)
+    assert empty["links"]["first"] == empty["links"]["last"] == f"{BASE}/api/v1/links?page=1"
+    assert (empty["links"]["prev"], empty["links"]["next"]) == (None, None)
+    assert (empty["meta"]["from"], empty["meta"]["to"], empty["meta"]["last_page"]) == (None, None, 1)
+
+
+def test_past_the_end() -> None:
+    past = page(0, 40, "page=9")
+    assert (past["links"]["next"], past["meta"]["from"], past["meta"]["current_page"]) == (None, None, 9)
+
+
+def test_other_parameters_stay() -> None:
+    url = page(15, 40, "tag=a%26b&page=1&tag=c&per_page=15&page=2&search=")["links"]["next"]
+    assert url == f"{BASE}/api/v1/links?tag=a%26b&tag=c&per_page=15&search=&page=3"
+
+
+def test_a_path_is_written_as_a_url() -> None:
+    asked = request(path="/api/v1/é b")
+    assert paginated(Page([], 0, PageRequest()), asked, BASE)["meta"]["path"] == f"{BASE}/api/v1/%C3%A9%20b"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", (1, 15)),
+        ("page=3&per_page=100", (3, 100)),
+        ("per_page=101", (1, 100)),
+        ("per_page=" + "9" * 9_000, (1, 100)),
+        ("page=007", (7, 15)),
+        ("page=1&page=2", (2, 15)),
+    ],
+)
+def test_which_page(query: str, expected: tuple[int, int]) -> None:
+    asked = page_request(request(query))
+    assert (asked.page, asked.per_page) == expected
+
+
+def test_the_farthest_page_fits_the_database() -> None:
+    asked = page_request(request(f"page={'9' * 9_000}&per_page=100"))
+    assert 10**12 < asked.offset + 100 < 2**63
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "", "x", "1.5", "1e3", "+1", " 1", "٣", "²", "0" * 5_000])
+def test_what_is_no_page(text: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        page_request(request(f"page={text}&per_page={text}"))
+    message = ["This must be an integer of at least 1."]
+    assert caught.value.errors == {"page": message, "per_page": message}

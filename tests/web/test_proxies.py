@@ -1,0 +1,93 @@
+"""R26: whom forwarding headers are believed, and how far."""
+
+from ipaddress import ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.kit.proxies import is_trusted, read_forwarded, visitor_address, visitor_scheme
+
+TRUSTED = [ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")]
+PROXY = "10.0.0.1"
+VISITOR = "192.0.2.7"
+
+
+def test_it_works() -> None:
+    assert visitor_address(PROXY, VISITOR, TRUSTED) == VISITOR
+    assert visitor_address(VISITOR, "198.51.100.1", TRUSTED) == VISITOR
+    assert visitor_address(PROXY, VISITOR, []) == PROXY
+
+
+@pytest.mark.parametrize(
+    ("forwarded_for", "address"),
+    [
+        ("", PROXY),
+        ("6.6.6.6, 192.0.2.7", VISITOR),  # the visitor wrote the first one
+        ("6.6.6.6, 192.0.2.7, 10.0.0.2, 10.0.0.3", VISITOR),
+        ("10.0.0.9, 10.0.0.2", "10.0.0.9"),
+        ("192.0.2.7, 2001:db8::1", VISITOR),
+        ("::ffff:192.0.2.7", VISITOR),
+        ("192.0.2.7, ::ffff:10.0.0.2", VISITOR),
+        ("[2001:db9::1]:443", "2001:db9::1"),
+        ("192.0.2.7:8080", VISITOR),
+        ('"192.0.2.7"', VISITOR),
+        ("192.0.2.7, garbage", PROXY),
+        ("192.0.2.7, ", PROXY),
+        ("unknown", PROXY),
+        ("fe80::1%<script>", PROXY),
+        ("192.0.2.7, 10.0.0.2, _hidden, 10.0.0.3", "10.0.0.3"),
+        (", ".join(["6.6.6.6"] * 200 + [VISITOR]), VISITOR),
+        (", ".join([VISITOR] + ["10.0.0.2"] * 200), "10.0.0.2"),
+    ],
+)
+def test_the_chain_is_walked_from_the_right(forwarded_for: str, address: str) -> None:
+    assert visitor_address(PROXY, forwarded_for, TRUSTED) == address
+
+
+def test_a_peer_is_unwrapped_or_left_alone() -> None:
+    assert visitor_address("::ffff:192.0.2.7", "", []) == VISITOR
+    assert visitor_address("::ffff:10.0.0.1", VISITOR, TRUSTED) == VISITOR
+    assert visitor_address("", VISITOR, TRUSTED) == ""
+    assert is_trusted("::ffff:10.0.0.1", TRUSTED)
+    assert not is_trusted("unix", TRUSTED)
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "proto", "scheme"),
+    [
+        (PROXY, VISITOR, "https", "https"),
+        (PROXY, VISITOR, "HTTPS", "https"),
+        (PROXY, "", "https", "https"),
+        (VISITOR, "", "https", "http"),
+        (PROXY, VISITOR, "", "http"),
+        (PROXY, VISITOR, "gopher", "http"),
+        (PROXY, f"{VISITOR}, 10.0.0.2", "https, http", "https"),
+        (PROXY, f"6.6.6.6, {VISITOR}", "https, http", "http"),  # the visitor wrote the first of each
+        (PROXY, f"{VISITOR}, 10.0.0.2", "https", "https"),
+    ],
+)
+def test_the_scheme_is_the_visitors(peer: str, forwarded_for: str, proto: str, scheme: str) -> None:
+    assert visitor_scheme("http", peer, forwarded_for, proto, TRUSTED) == scheme
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("", ("", "")),
+        ("for=192.0.2.7;proto=https;by=10.0.0.1", ("192.0.2.7", "https")),
+        ('For="[2001:db9::1]:4711"', ("[2001:db9::1]:4711", "")),
+        ("for=6.6.6.6, for=192.0.2.7;proto=http", ("6.6.6.6, 192.0.2.7", "http")),
+        ('for="a, b"', ("a b", "")),
+        ("xfor=1.1.1.1", ("", "")),
+    ],
+)
+def test_the_standard_header_reads_as_the_usual_ones(header: str, expected: tuple[str, str]) -> None:
+    assert read_forwarded(header) == expected
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_text_at_all(peer: str, header: str, proto: str) -> None:
+    assert isinstance(visitor_address(peer, header, TRUSTED), str)
+    assert visitor_scheme("http", PROXY, header, proto, TRUSTED) in {"http", "https"}
+    assert len(read_forwarded(header)) == 2
