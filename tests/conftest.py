@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
+
 from waypost.database import Database
 from waypost.database.migrations import migrate
 

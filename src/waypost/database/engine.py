@@ -53,13 +53,10 @@ class Database:
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
         """One consistent snapshot; nothing can be written through it. Raises Unavailable when the database is gone."""
-        async with _told_plainly():
-            async with self._reader.connect() as connection:
-                if self.dialect == "postgresql":
-                    await connection.execution_options(
-                        isolation_level="REPEATABLE READ", postgresql_readonly=True
-                    )
-                yield connection
+        async with _told_plainly(), self._reader.connect() as connection:
+            if self.dialect == "postgresql":
+                await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            yield connection
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:

@@ -6,6 +6,7 @@ answer still in progress on the connection) makes it not ours. Only uvicorn's pa
 version of uvicorn is pinned to the one they were read from.
 """
 
+import re
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from waypost.redirect.plane import NOT_FOUND_PAGE, Plane
 
+_SLUG = re.compile(rb"[A-Za-z0-9_-]+")
 _UNUSUAL = frozenset([b"content-length", b"transfer-encoding", b"expect", b"upgrade"])
 _HEAD_LIMIT = 64 << 10
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -52,7 +54,7 @@ class _VisitProtocol(HttpToolsProtocol):
         self.headers = []
         self.is_ours = False
         self.is_in_head = True
-        self.head_size = 0
+        self.head_size = -1  # begins somewhere in this piece of data
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
@@ -128,7 +130,7 @@ class _VisitProtocol(HttpToolsProtocol):
 
     def _answer_missing(self, segment: bytes, host: bytes, method: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""
-        if host != self.plane.shared_host or not segment or self.plane.is_app(segment, host):
+        if host != self.plane.shared_host or not _SLUG.fullmatch(segment) or self.plane.is_app(segment, host):
             return False
         head = self.plane.heads(self.server_state.default_headers)[1]
         self._will_send(head if method == b"HEAD" else head + NOT_FOUND_PAGE)
@@ -157,7 +159,10 @@ class _VisitProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _bound_head(self, size: int) -> None:
-        """Uvicorn would collect a head without end."""
+        """Uvicorn would collect a head without end. The piece a head begins in, which is bounded too, is not counted."""
+        if self.head_size < 0:
+            self.head_size = 0
+            return
         self.head_size += size
         if self.head_size > _HEAD_LIMIT and not self.transport.is_closing():
             self.plane.send()

@@ -131,7 +131,7 @@ class Spool:
             os.write(fd, HEADER)
             unnamed.rename(path)  # only now can the drainer see it: it takes a segment without a lock for finished
         except OSError as error:
-            log.error("no spool segment can be made", path=str(path), error=str(error))  # noqa: TRY400  # not a bug
+            log.error("no spool segment can be made", path=str(path), error=str(error))  # not a bug
             return  # the present one, if any, goes on
         self.close()
         self._fd, self._size, self._torn = fd, len(HEADER), b""

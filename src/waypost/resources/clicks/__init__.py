@@ -2,5 +2,6 @@
 
 from waypost.resources.clicks.drain import Drainer
 from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.steps import Rules
 
-__all__ = ["Click", "Drainer"]
+__all__ = ["Click", "Drainer", "Rules"]

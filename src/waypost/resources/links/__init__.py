@@ -6,14 +6,13 @@ Refuses destinations it cannot reach or that warn of themselves, and slugs that 
 from waypost.resources.links.counters import accounts_of, add_clicks
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.model import Link, links
-from waypost.resources.links.routes import PostgresRoutes, RouteRow, SqliteRoutes
+from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.links.service import browse, change, create, delete, find
 
 __all__ = [
     "Doors",
     "Link",
     "PostgresRoutes",
-    "RouteRow",
     "SqliteRoutes",
     "accounts_of",
     "add_clicks",

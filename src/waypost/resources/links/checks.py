@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from waypost.kit.errors import Problems
+from waypost.kit.ids import parse_id
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound.errors import NotPublic, Unreachable, Unsafe
-from waypost.outbound.page import Preview
+from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import BadImage, CleanImage
@@ -40,8 +40,9 @@ def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> N
         problems.add("slug", fault)
     if fields.hostname is not None:
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
-    for index, _ in enumerate(fields.pixel_ids or []):
-        problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL)
+    for index, pixel in enumerate(fields.pixel_ids or []):
+        is_id = isinstance(pixel, str) and parse_id(pixel)
+        problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if is_id else rules.NOT_AN_ID)
     if fields.expires_at is not None and fields.expires_at <= doors.clock():
         problems.add("expires_at", rules.NOT_FUTURE)
     if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):

@@ -9,7 +9,7 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.urls import Url
-from waypost.outbound.page import Preview
+from waypost.outbound import Preview
 from waypost.resources.links.images import Studio
 
 

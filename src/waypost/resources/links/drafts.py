@@ -8,7 +8,7 @@ from uuid import UUID
 
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url, with_query, without_query_keys
-from waypost.outbound.page import Preview
+from waypost.outbound import Preview
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink

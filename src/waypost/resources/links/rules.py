@@ -24,6 +24,7 @@ LOOP = (
 )
 TOO_LONG = f"This may have at most {MAX_URL} characters, the UTM parameters included."
 NO_SUCH_PIXEL = "This is not a pixel of your account."
+NOT_AN_ID = "This must be a UUID."
 NO_SUCH_DOMAIN = "This is not a domain registered to your account."
 NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."

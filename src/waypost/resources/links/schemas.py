@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, InstanceOf
 from waypost.kit.clock import timestamp
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
-from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, Uuid
+from waypost.web.fields import Body, LongText, Text, Timestamp, Upload
 
 UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 
@@ -56,7 +56,7 @@ class LinkFields(Body):
     utm_params: UtmParams | None = None
     tags: Tags | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[Uuid], Field(max_length=100)] | None = None
+    pixel_ids: Annotated[list[Any], Field(max_length=100)] | None = None  # each is looked at in `checks`
 
     @property
     def utm(self) -> dict[str, str]:

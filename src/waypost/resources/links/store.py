@@ -12,6 +12,7 @@ from waypost.accounts import accounts
 from waypost.database import Id, Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_tags, links, route_changes, slugs
+from waypost.resources.links.routes import CHANNEL
 from waypost.resources.links.rules import Status
 
 _CHANGES_KEPT = timedelta(hours=1)
@@ -117,7 +118,7 @@ async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
     rows = [{"slug": slug, "at": at} for slug in slugs_changed]
     if tx.dialect.name == "postgresql":
         for row in rows:
-            await tx.execute(text("SELECT pg_notify('waypost_routes', :slug)"), {"slug": row["slug"]})
+            await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": CHANNEL, "slug": row["slug"]})
         return
     await tx.execute(insert(route_changes), rows)
     await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))

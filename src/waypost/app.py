@@ -1,0 +1,203 @@
+"""The composition root: settings become doors, doors open rooms. The only place that knows how all parts fit."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from waypost.database import Database
+from waypost.database.listen import follow
+from waypost.kit.clock import Clock, now
+from waypost.kit.errors import Unavailable
+from waypost.kit.reserved import RESERVED
+from waypost.outbound import Blocklist, Destinations, Outbound, SafeBrowsing, Safety
+from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
+from waypost.redirect.asgi import Site
+from waypost.redirect.plane import keep_in_order
+from waypost.resources import links
+from waypost.resources.account import api as account_api
+from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.links import api as links_api
+from waypost.resources.links import media
+from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.settings import Settings
+from waypost.web import health, home
+from waypost.web.api import new_api
+from waypost.web.guard import Guard
+from waypost.worker.loop import Worker
+
+log = structlog.get_logger(__name__)
+
+_KEEP_ALIVE = 15  # seconds an idle connection is kept
+_DRAIN = 12  # seconds that requests under way get at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What a web process consists of; alive inside `open_web`."""
+
+    site: Site
+    plane: Plane
+    db: Database
+
+
+@contextlib.asynccontextmanager
+async def open_web(
+    settings: Settings, *, clock: Clock = now, is_leaving: Callable[[], bool] = lambda: False
+) -> AsyncIterator[Web]:
+    """`is_leaving` turns readiness off before the process ends."""
+    async with contextlib.AsyncExitStack() as stack:
+        db = Database(settings.database)
+        stack.push_async_callback(db.close)
+        feed = ChangeFeed(settings.data_dir / "run" / "changes")
+        stack.callback(feed.close)
+        source = _source(settings, db)
+        stack.callback(source.close)
+        table = RouteTable(source, feed, capacity=settings.routes_in_memory)
+        spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
+        stack.callback(spool.close)
+        app_host = urlsplit(settings.base_url).netloc
+        plane = Plane(table, spool, shared_host=settings.shared_domain, app_host=app_host, app_segments={"", *RESERVED})
+        guard = Guard.open(
+            db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
+        )
+        stack.push_async_callback(guard.flush)
+        doors = _link_doors(settings, db, feed, clock)
+        stack.callback(doors.images.close)
+        tasks = [
+            asyncio.create_task(_follow_changes(settings, source, table)),
+            asyncio.create_task(_every(5, guard.flush)),
+        ]
+        stack.push_async_callback(_cancel, tasks)
+        yield Web(Site(plane, _api(settings, doors, guard, clock, is_leaving)), plane, db)
+
+
+def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
+    api = new_api()
+    api.include_router(health.routes(doors.db, is_leaving=is_leaving))
+    api.include_router(home.routes())
+    api.include_router(account_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
+    api.include_router(links_api.routes(doors, guard))
+    api.include_router(media.routes(doors.media))
+    return api
+
+
+def _link_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> links.Doors:
+    outbound = Outbound(
+        allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file
+    )
+    safety = Safety(
+        Blocklist(settings.blocklist) if settings.blocklist else None,
+        SafeBrowsing(outbound, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
+        if settings.safe_browsing_key
+        else None,
+    )
+    is_one_host = urlsplit(settings.base_url).netloc == settings.shared_domain
+    return links.Doors(
+        db=db,
+        destinations=Destinations(outbound, safety),
+        media=settings.data_dir / "media",
+        routes_changed=feed.publish,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        clock=clock,
+        reserved=RESERVED if is_one_host else frozenset(),
+    )
+
+
+def _source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
+    host = settings.shared_domain
+    return SqliteRoutes(db.path, host) if db.dialect == "sqlite" else PostgresRoutes(db, host)
+
+
+async def _follow_changes(settings: Settings, source: SqliteRoutes | PostgresRoutes, table: RouteTable) -> None:
+    """News that did not come through this machine's feed: of other machines, and of a process that died before it told."""
+    if isinstance(source, PostgresRoutes):
+        table.distrust()  # until the connection that brings the news stands
+        await follow(
+            settings.database,
+            CHANNEL,
+            on_news=lambda slug: table.drop(slug.encode()),
+            on_found=table.trust,
+            on_lost=table.distrust,
+        )
+
+    async def poll() -> None:
+        for slug in source.news():
+            table.drop(slug.encode())
+
+    await _every(1, poll)
+
+
+async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket], stop: asyncio.Event) -> None:
+    """Serves until `stop` is set and what was under way is answered."""
+    async with open_web(settings, is_leaving=stop.is_set) as web:
+        config = uvicorn.Config(
+            web.site,
+            http=protocol_for(web.plane),
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.steps
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=_DRAIN,
+        )
+        server = _Server(config)
+        order = keep_in_order(web.plane, server.server_state.connections, idle=_KEEP_ALIVE)
+        tasks = [asyncio.create_task(order), asyncio.create_task(server.leave_on(stop))]
+        try:
+            log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
+            await server.serve(sockets)
+        finally:
+            await _cancel(tasks)
+
+
+async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
+    """Works until `stop` is set and what was under way is done."""
+    db = Database(settings.database)
+    rules = Rules(settings.trusted_proxies, settings.ip_privacy)
+    drainer = Drainer(db, settings.data_dir / "spool", rules)
+    try:
+        log.info("working")
+        await Worker(db, {}, clock=now, pollers=[drainer]).run(stop)
+    finally:
+        await db.close()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # the process listens to them, and to its parent's death, itself
+
+    async def leave_on(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self.should_exit = True
+
+
+async def _every(seconds: float, do: Callable[[], Awaitable[None]]) -> None:
+    """An outage is told once, and waited out."""
+    is_out = False
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await do()
+        except Unavailable as error:
+            if not is_out:
+                log.warning("waiting for the database", error=error.message)
+            is_out = True
+        else:
+            is_out = False
+
+
+async def _cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,229 @@
+"""On raw sockets: the fast answers, and that whatever is unusual is answered as plain uvicorn would."""
+
+import asyncio
+import re
+import time
+
+import pytest
+from wire import HOST, LINK, route
+
+GET = b"GET /hello HTTP/1.1\r\nHost: go.test\r\n\r\n"
+APP = b"GET /api/x HTTP/1.1\r\nHost: go.test\r\n\r\n"
+
+
+def head(request: bytes, *headers: bytes, host: bytes = HOST) -> bytes:
+    return b"\r\n".join([request + b" HTTP/1.1", b"Host: " + host, *headers, b"", b""])
+
+
+async def test_it_works(fast, visits) -> None:
+    answer = await fast.say(GET)
+    lines = answer.split(b"\r\n")
+    assert lines[0] == b"HTTP/1.1 302 Found"
+    assert b"location: https://example.com/" in lines
+    assert b"cache-control: private, no-store" in lines
+    assert b"referrer-policy: no-referrer-when-downgrade" in lines
+    assert b"content-length: 0" in lines
+    assert any(line.startswith(b"date: ") for line in lines)
+    (visit,) = visits()
+    assert (visit.link, visit.peer) == (LINK, b"127.0.0.1")
+
+
+async def test_what_the_spool_keeps_of_a_visit(fast, visits) -> None:
+    await fast.say(
+        head(
+            b"GET /hello?r=qr&x=\t"[:-1],
+            b"User-Agent: Mozilla\t5.0",
+            b"Referer: https://from.example/page",
+            b"Accept-Language: de",
+            b"X-Forwarded-For: 192.0.2.1",
+            b"Sec-Purpose: prefetch",
+            b"Sec-GPC: 1",
+        )
+    )
+    (visit,) = visits()
+    assert visit[3:] == (
+        b"r=qr&x=",
+        b"127.0.0.1",
+        b"192.0.2.1",
+        b"Mozilla 5.0",
+        b"https://from.example/page",
+        b"de",
+        b"prefetch",
+        b"1",
+    )
+
+
+async def test_long_headers_are_kept_in_part(fast, visits) -> None:
+    await fast.say(head(b"GET /hello", b"User-Agent: " + b"a" * 8192, b"Referer: https://x.example/"))
+    (visit,) = visits()
+    assert len(visit.user_agent) == 1024
+    assert visit.referrer == b"https://x.example/"
+
+
+async def test_head_is_answered_and_not_recorded(fast, visits) -> None:
+    assert (await fast.say(head(b"HEAD /hello"))).startswith(b"HTTP/1.1 302 Found\r\n")
+    assert visits() == []
+
+
+async def test_expiry_is_looked_at_on_every_hit(fast, source, visits) -> None:
+    source.routes[b"brief"] = route(expires_at=time.time() + 0.05)
+    assert b" 302 " in await fast.say(head(b"GET /brief"))
+    while time.time() < source.routes[b"brief"][3]:
+        await asyncio.sleep(0.01)
+    assert b" 404 " in await fast.say(head(b"GET /brief"))
+    assert len(visits()) == 1
+
+
+async def test_a_missing_link_has_a_page(fast, visits) -> None:
+    answer = await fast.say(head(b"GET /nothing"))
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert b"This link leads nowhere" in answer
+    assert visits() == []
+
+
+async def test_another_host_is_told_nothing(fast, visits) -> None:
+    answer = await fast.say(head(b"GET /hello", host=b"evil.example"))
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert answer.endswith(b"content-length: 0\r\n\r\n")
+    assert visits() == []
+
+
+async def test_pipelined_fast_and_slow_are_answered_in_order(fast, visits) -> None:
+    answer = await fast.say(GET + APP + GET + head(b"GET /nothing") + GET, answers=5)
+    assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answer)] == [302, 200, 302, 404, 302]
+    assert len(visits()) == 3
+
+
+async def test_many_pipelined_visits_are_all_told(fast, visits) -> None:
+    answer = await fast.say(GET * 500, answers=500)
+    assert answer.count(b"HTTP/1.1 302 Found") == 500
+    assert len({visit.id for visit in visits()}) == 500
+
+
+async def test_garbage_takes_nothing_from_the_visit_before_it(fast, visits) -> None:
+    answer = await fast.say(GET + b"garbage\r\n\r\n", answers=2)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"302", b"400"]
+    assert len(visits()) == 1
+
+
+async def test_a_head_in_pieces(fast, visits) -> None:
+    answer = await fast.say(*(bytes([byte]) for byte in GET))
+    assert answer.startswith(b"HTTP/1.1 302 Found")
+    assert len(visits()) == 1
+
+
+async def test_fast_after_a_post_on_one_connection(fast) -> None:
+    post = head(b"POST /api/x", b"Content-Length: 4") + b"body"
+    answer = await fast.say(post, GET, post, answers=3)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"200", b"302", b"200"]
+    assert answer.count(b"app POST /api/x body") == 2
+
+
+SAME_AS_PLAIN = {
+    "HTTP/1.0": b"GET /hello HTTP/1.0\r\nHost: go.test\r\n\r\n",
+    "HTTP/1.0 keep-alive": b"GET /hello HTTP/1.0\r\nHost: go.test\r\nConnection: keep-alive\r\n\r\n",
+    "connection close": head(b"GET /hello", b"Connection: close"),
+    "connection keep-alive": head(b"GET /hello", b"Connection: keep-alive"),
+    "no host": b"GET /hello HTTP/1.1\r\n\r\n",
+    "two hosts": head(b"GET /hello", b"Host: evil.example"),
+    "host in capitals": head(b"GET /hello", host=b"GO.Test"),
+    "host with its port": head(b"GET /hello", host=b"go.test:80"),
+    "host with a dot": head(b"GET /hello", host=b"go.test."),
+    "body on GET": head(b"GET /hello", b"Content-Length: 5") + b"extra",
+    "chunked body on GET": head(b"GET /hello", b"Transfer-Encoding: chunked") + b"3\r\nabc\r\n0\r\n\r\n",
+    "expect": head(b"GET /hello", b"Expect: 100-continue"),
+    "upgrade to h2c": head(
+        b"GET /hello", b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: A"
+    ),
+    "upgrade to a websocket": head(
+        b"GET /hello",
+        b"Connection: Upgrade",
+        b"Upgrade: websocket",
+        b"Sec-WebSocket-Key: x",
+        b"Sec-WebSocket-Version: 13",
+    ),
+    "absolute form": head(b"GET http://go.test/hello"),
+    "encoded slug": head(b"GET /hell%6F"),
+    "encoded slash": head(b"GET /hello%2Fworld"),
+    "broken escape": head(b"GET /hello%"),
+    "deeper path": head(b"GET /hello/world"),
+    "trailing slash": head(b"GET /hello/"),
+    "doubled slash": head(b"GET //hello"),
+    "capitals": head(b"GET /HELLO"),
+    "query": head(b"GET /hello?next=https://evil.example/%0d%0a"),
+    "fragment": head(b"GET /hello#part"),
+    "POST": head(b"POST /hello", b"Content-Length: 2") + b"{}",
+    "DELETE": head(b"DELETE /hello"),
+    "OPTIONS *": head(b"OPTIONS *"),
+    "not HTTP": b"hello?\r\n\r\n",
+    "bad version": b"GET /hello HTTP/9.9\r\nHost: go.test\r\n\r\n",
+    "bare line feed": b"GET /hello HTTP/1.1\nHost: go.test\n\n",
+    "blank in a header's name": head(b"GET /hello", b"Bad Name: x"),
+    "folded header": b"GET /hello HTTP/1.1\r\nHost: go.test\r\nX-A: b\r\n c\r\n\r\n",
+    "NUL in a header": head(b"GET /hello", b"X-A: a\0b"),
+    "two lengths": head(b"GET /hello", b"Content-Length: 1", b"Content-Length: 2") + b"x",
+    "length and chunks": head(b"GET /hello", b"Content-Length: 5", b"Transfer-Encoding: chunked") + b"0\r\n\r\n",
+    "missing": head(b"GET /nothing"),
+    "root": head(b"GET /"),
+    "close, then more": head(b"GET /hello", b"Connection: close") + GET,
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("name", SAME_AS_PLAIN)
+async def test_same_as_plain_uvicorn(name: str, fast, plain) -> None:
+    ours, theirs = [
+        await wire.say(SAME_AS_PLAIN[name] + head(b"GET /api/end", b"Connection: close"), answers=3)
+        for wire in (fast, plain)
+    ]
+    assert _comparable(ours) == _comparable(theirs)
+    assert b"HTTP/1.1" in theirs
+
+
+def _comparable(answers: bytes) -> list[tuple[bytes, ...]]:
+    """Per answer its status line, its headers without the date and without regard to order, its body."""
+    found = []
+    for answer in re.split(rb"(?=HTTP/1\.1 \d)", answers)[1:]:
+        top, _, body = answer.partition(b"\r\n\r\n")
+        status, *headers = top.split(b"\r\n")
+        found.append((status, *sorted(line for line in headers if not line.startswith(b"date:")), body))
+    return found
+
+
+async def test_an_endless_head_is_refused(fast) -> None:
+    answer = await fast.say(b"GET /hello HTTP/1.1\r\nHost: go.test\r\nX-Long: ", *[b"a" * 16_400] * 4)
+    assert answer.startswith(b"HTTP/1.1 431 ")
+
+
+async def test_an_idle_connection_is_closed(fast) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port)
+    writer.write(GET)
+    await reader.readuntil(b"\r\n\r\n")
+    (connection,) = fast.server.server_state.connections
+    connection.close_if_idle_since(connection.active_at)
+    assert not connection.transport.is_closing()
+    connection.close_if_idle_since(connection.active_at + 1)
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_client_that_does_not_read_is_not_read_from(fast, plane) -> None:
+    """Its answers would fill our memory; once it reads, it gets every one of them."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port, limit=1 << 26)
+    reader._transport.pause_reading()
+    sent = 60_000
+    writer.write(GET * sent)
+    (connection,) = fast.server.server_state.connections
+    while connection.transport.is_reading():
+        await asyncio.sleep(0.01)
+    assert connection.transport.get_write_buffer_size() < 4 << 20
+    reader._transport.resume_reading()
+    got = 0
+    while got < sent:
+        got += (await reader.readuntil(b"\r\n\r\n")).count(b"302 Found")
+    writer.close()
+
+
+async def test_requests_are_counted(fast) -> None:
+    await fast.say(GET + GET, answers=2)
+    assert fast.server.server_state.total_requests == 2

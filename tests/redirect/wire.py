@@ -1,0 +1,163 @@
+"""A plane over routes in a dictionary, served twice: by our protocol, and by plain uvicorn to compare with."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from waypost.kit.errors import Unavailable
+from waypost.redirect import NEVER, ChangeFeed, Plane, Route, RouteTable, Spool, location_of, protocol_for
+from waypost.redirect.asgi import Site
+from waypost.redirect.spool import Visit, decode, read_lines, segments
+
+HOST = b"go.test"
+LINK = b"0190" * 8
+
+
+def route(destination: str = "https://example.com/", *, host: bytes = HOST, expires_at: float = NEVER) -> Route:
+    return host, location_of(destination), LINK, expires_at
+
+
+@dataclass
+class Routes:
+    """A source; counts how often it was asked."""
+
+    routes: dict[bytes, Route] = field(default_factory=dict)
+    is_embedded: bool = True
+    is_gone: bool = False
+    asked: list[bytes] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+
+    def find_now(self, slug: bytes) -> Route | None:
+        self.asked.append(slug)
+        if self.is_gone:
+            raise Unavailable
+        return self.routes.get(slug)
+
+    async def find(self, slug: bytes) -> Route | None:
+        found = self.find_now(slug)
+        if self.gate:
+            await self.gate.wait()
+        return found
+
+
+@pytest.fixture
+def source() -> Routes:
+    return Routes({b"hello": route()})
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> AsyncIterator[ChangeFeed]:
+    feed = ChangeFeed(tmp_path / "changes")
+    yield feed
+    feed.close()
+
+
+@pytest.fixture
+def table(source: Routes, feed: ChangeFeed) -> RouteTable:
+    return RouteTable(source, feed, capacity=100_000)
+
+
+@pytest.fixture
+def plane(table: RouteTable, tmp_path: Path) -> AsyncIterator[Plane]:
+    spool = Spool(tmp_path / "spool", limit=1 << 30)
+    yield Plane(table, spool, shared_host=HOST.decode(), app_host=HOST.decode(), app_segments={"", "api"})
+    spool.close()
+
+
+@pytest.fixture
+def visits(plane: Plane, tmp_path: Path):
+    """What the spool holds by now."""
+
+    def read() -> list[Visit]:
+        found = []
+        for path in segments(tmp_path / "spool"):
+            found += [decode(line) for line in read_lines(path, 0, 1 << 20)[0]]
+        return found
+
+    return read
+
+
+async def echo(scope, receive, send) -> None:
+    """The application behind the plane: answers with the method and as much body as it was sent."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    answer = b"app %s %s %s" % (scope["method"].encode(), scope["raw_path"], body)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(answer))]})
+    await send({"type": "http.response.body", "body": answer})
+
+
+@dataclass
+class Wire:
+    port: int
+    server: uvicorn.Server
+
+    async def say(self, *chunks: bytes, answers: int = 1) -> bytes:
+        """Sends the chunks one after the other; reads until so many answers came or the connection ends."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            for chunk in chunks:
+                writer.write(chunk)
+                await writer.drain()
+                await asyncio.sleep(0.01 if len(chunks) > 1 else 0)  # so that chunks arrive apart
+            return await _read(reader, answers)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+async def _read(reader: asyncio.StreamReader, answers: int) -> bytes:
+    seen = b""
+    while answers:
+        try:
+            async with asyncio.timeout(2):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError as error:
+            return seen + error.partial
+        except TimeoutError:
+            return seen + b"(nothing more comes)"
+        length = 0
+        for line in head.lower().split(b"\r\n"):
+            if line.startswith(b"content-length:"):
+                length = int(line.partition(b":")[2])
+        is_final = not head.startswith(b"HTTP/1.1 1")
+        body = await reader.readexactly(length) if length and is_final else b""
+        seen += head + body
+        answers -= is_final
+    return seen
+
+
+@contextlib.asynccontextmanager
+async def serve(site, **config) -> AsyncIterator[Wire]:
+    settings = {"host": "127.0.0.1", "port": 0, "lifespan": "off", "log_level": "critical", "access_log": False}
+    server = uvicorn.Server(uvicorn.Config(site, **(settings | {"server_header": False} | config)))
+    server.capture_signals = contextlib.nullcontext
+    task = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.005)
+    try:
+        yield Wire(server.servers[0].sockets[0].getsockname()[1], server)
+    finally:
+        server.should_exit = True
+        server.force_exit = True
+        await task
+
+
+@pytest.fixture
+async def fast(plane: Plane) -> AsyncIterator[Wire]:
+    async with serve(Site(plane, echo), http=protocol_for(plane)) as wire:
+        yield wire
+
+
+@pytest.fixture
+async def plain(plane: Plane) -> AsyncIterator[Wire]:
+    async with serve(Site(plane, echo), http="httptools") as wire:
+        yield wire
