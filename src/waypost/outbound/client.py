@@ -132,8 +132,9 @@ async def _read(content: aiohttp.StreamReader, max_body: int) -> bytes:
 def _target(url: Url) -> yarl.URL:
     """Built from the parts that were checked, so that no third parser has a say about the host."""
     parts = urlsplit(url.text)
+    host = f"[{url.host}]" if ":" in url.host else url.host
     return yarl.URL.build(
-        scheme=url.scheme, host=url.host, port=url.port, path=parts.path or "/", query_string=parts.query, encoded=True
+        scheme=url.scheme, host=host, port=url.port, path=parts.path or "/", query_string=parts.query, encoded=True
     )
 
 

@@ -3,7 +3,6 @@
 import errno
 
 import aiohttp
-from aiohttp.http_exceptions import LineTooLong
 
 _BY_NUMBER = {
     errno.ECONNREFUSED: "connection refused",
@@ -34,4 +33,5 @@ def reason_of(error: Exception) -> str:
 
 
 def _is_too_large(error: Exception) -> bool:
-    return isinstance(error.__cause__, LineTooLong) or "too many headers" in str(error).lower()
+    """The client library tells it in the text alone."""
+    return any(sign in str(error) for sign in ("Got more than", "Too many headers"))

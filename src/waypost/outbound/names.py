@@ -94,11 +94,14 @@ def _configure_from_system(resolver: dns.asyncresolver.Resolver) -> None:
 def _server(text: str) -> dns.nameserver.Do53Nameserver:
     found = _SERVER.fullmatch(text)
     host = (found["six"] or found["four"]) if found else text
-    port = (found["port6"] or found["port4"]) if found else None
+    port = int((found and (found["port6"] or found["port4"])) or 53)
     try:
-        return dns.nameserver.Do53Nameserver(str(ip_address(host)), int(port or 53))
+        address = ip_address(host)
     except ValueError:
-        raise SettingsError(f"WAYPOST_DNS_SERVERS: {text!r} is not an IP address with an optional port") from None
+        address = None
+    if address is None or not 0 < port < 65_536:
+        raise SettingsError(f"WAYPOST_DNS_SERVERS: {text!r} is not an IP address with an optional port")
+    return dns.nameserver.Do53Nameserver(str(address), port)
 
 
 def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Address]]:
