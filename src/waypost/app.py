@@ -12,7 +12,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from waypost.database import Database
-from waypost.database.listen import follow
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import RESERVED
@@ -117,8 +116,10 @@ def _source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
 
 
 async def _follow_changes(settings: Settings, source: SqliteRoutes | PostgresRoutes, table: RouteTable) -> None:
-    """News that did not come through this machine's feed: of other machines, and of a process that died before it told."""
+    """News that does not come through this machine's feed: of other machines, and of processes that died untold."""
     if isinstance(source, PostgresRoutes):
+        from waypost.database.listen import follow  # noqa: PLC0415  # psycopg's 7 MB are for those who use PostgreSQL
+
         table.distrust()  # until the connection that brings the news stands
         await follow(
             settings.database,

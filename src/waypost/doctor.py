@@ -15,7 +15,7 @@ from sqlalchemy import func, select, text
 
 from waypost import secret_key
 from waypost.database import Database, Tx
-from waypost.database.migrations import pending
+from waypost.database.schema import pending
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.settings import Settings

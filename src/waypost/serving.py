@@ -1,30 +1,30 @@
 """`waypost serve` before its processes run: settings, secret key, schema; then this process becomes the parent."""
 
 import asyncio
+import contextlib
 import os
+import sqlite3
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.database import Database
-from waypost.database.migrations import migrate, pending
+from waypost.database.migrations import migrate
+from waypost.database.schema import pending
 from waypost.kit.errors import WaypostError
 from waypost.secret_key import with_secret_key
 from waypost.settings import PREFIX, Settings, load
 from waypost.worker.parent import parent_command
 
 APP = "waypost.app"
+_MIGRATIONS = Path(__file__).parent / "database" / "migrations" / "versions"
 _DEFAULT_PORT = 8000
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
-
-
-class SchemaBehind(WaypostError):
-    """The database's schema is not current. Run: waypost migrate"""
 
 
 def start(*, host: str, port: int | None, workers: int, role: str, data_dir: Path | None) -> int:
     """Does not return: this process goes on as the parent."""
     settings = with_secret_key(_settings(port, data_dir))
-    asyncio.run(_prepare(settings, role))
+    _prepare_schema(settings, role)
     chosen = port or _port_of(settings.base_url)
     command = parent_command(host, chosen, workers=workers, role=role, app=APP, welcome=role == "all")
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; what was imported here is gone with it
@@ -46,30 +46,24 @@ def _port_of(base_url: str) -> int:
     return parts.port or _DEFAULT_PORT if parts.hostname in _LOCAL else _DEFAULT_PORT
 
 
-async def _prepare(settings: Settings, role: str) -> None:
-    if settings.database.startswith("sqlite") and role == "all":
-        await migrated(settings)
+def _prepare_schema(settings: Settings, role: str) -> None:
+    """Imported late: loading the migrations takes longer than all the rest, and mostly there are none."""
+    if _is_surely_current(settings):
         return
-    db = Database(settings.database, readers=1)
+    from waypost import schema
+
+    if settings.database.startswith("sqlite") and role == "all":
+        asyncio.run(schema.migrated(settings))
+    else:
+        asyncio.run(schema.check(settings))
+
+
+def _is_surely_current(settings: Settings) -> bool:
+    """Whether SQLite's revision is that of the last migration file; False also when that is not known."""
+    newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
+    path = settings.database.removeprefix("sqlite:///")
     try:
-        await check_schema(db)
-    finally:
-        await db.close()
-
-
-async def migrated(settings: Settings) -> tuple[str | None, str]:
-    with_secret_key(settings)  # makes the data directory too
-    db = Database(settings.database, readers=1)
-    try:
-        return await migrate(db)
-    finally:
-        await db.close()
-
-
-async def check_schema(db: Database) -> None:
-    """Raises SchemaBehind; on SQLite also when there is no database yet."""
-    if db.dialect == "sqlite" and not db.path.exists():
-        raise SchemaBehind("There is no database yet. Run: waypost migrate")
-    present, newest = await pending(db)
-    if present != newest:
-        raise SchemaBehind
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
+    except sqlite3.Error:
+        return False

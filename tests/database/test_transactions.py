@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import text
+
 from waypost.database import Database
 from waypost.database.engine import SQLITE_PRAGMAS
 from waypost.kit.errors import Unavailable

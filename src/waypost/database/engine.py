@@ -47,7 +47,7 @@ class Database:
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
         else:
             self._reader = self._writer = _postgres_engine(parsed, size=readers * 4)
-        # SQLite admits one writer. Waiting here is first come, first served; waiting in SQLite is by luck, with long tails.
+        # SQLite admits one writer. Who waits here is served in turn; who waits in SQLite is served by luck, some late.
         self._turn = asyncio.Lock() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     @contextlib.asynccontextmanager

@@ -37,12 +37,12 @@ class Encrypted(TypeDecorator[Sealed]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: Sealed | None, dialect: Dialect) -> bytes | None:
+    def process_bind_param(self, value: Sealed | None, _dialect: Dialect) -> bytes | None:
         if value is not None and not isinstance(value, Sealed):
             raise TypeError("an Encrypted column takes only what KeyRing.seal returned")
         return value
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> Sealed | None:
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> Sealed | None:
         return None if value is None else Sealed(value)
 
 

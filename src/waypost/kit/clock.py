@@ -19,7 +19,7 @@ def timestamp(at: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """ISO 8601 with any offset; none means UTC. Raises ValueError, also for dates outside years 1–9999."""
+    """ISO 8601 with any offset; none means UTC. Raises ValueError, also for dates outside years 1 to 9999."""
     if not text.isascii() or "T" not in text.upper().replace(" ", "T"):
         raise ValueError(text)
     parsed = datetime.fromisoformat(text.strip())

@@ -53,7 +53,7 @@ class NotFound(WaypostError):
 
 
 class MethodNotAllowed(WaypostError):
-    """This path does not take that method."""
+    """The path does not take that method."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         super().__init__()

@@ -159,7 +159,7 @@ class _VisitProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _bound_head(self, size: int) -> None:
-        """Uvicorn would collect a head without end. The piece a head begins in, which is bounded too, is not counted."""
+        """Uvicorn would collect a head without end. The piece a head begins in is not counted: it is bounded too."""
         if self.head_size < 0:
             self.head_size = 0
             return

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
 from waypost.database import Database
-from waypost.database.migrations import newest, pending
+from waypost.database.schema import pending
 from waypost.kit.errors import Unavailable
 
 
@@ -30,7 +30,7 @@ def routes(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
 
 async def _reasons(db: Database) -> list[str]:
     try:
-        present, _ = await pending(db)
+        present, newest = await pending(db)
     except Unavailable as error:
         return [error.message]
-    return [] if present == newest() else ["The database's schema is not current: run `waypost migrate`."]
+    return [] if present == newest else ["The database's schema is not current: run `waypost migrate`."]

@@ -5,11 +5,10 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from waypost.database.engine import Database
+from waypost.database.schema import revision
 
 _LOCK = 0x57_41_59  # any number of our own: two migrators of one PostgreSQL take turns
 
@@ -19,23 +18,9 @@ async def migrate(db: Database) -> tuple[str | None, str]:
     async with db.write() as tx:
         if db.dialect == "postgresql":
             await tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        before = await tx.run_sync(_revision)
+        before = await revision(tx)
         await tx.run_sync(_upgrade)
-        return before, await tx.run_sync(_revision) or ""
-
-
-async def pending(db: Database) -> tuple[str | None, str]:
-    """(revision of the database, newest revision): equal when nothing is left to do."""
-    async with db.read() as tx:
-        return await tx.run_sync(_revision), newest()
-
-
-def newest() -> str:
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
-
-
-def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+        return before, await revision(tx) or ""
 
 
 def _upgrade(connection: Connection) -> None:
