@@ -1,5 +1,6 @@
 """Links over JSON. Thin: reads the request, calls a verb, shows the link."""
 
+import re
 from typing import Annotated, Any, get_args
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from waypost.web.pages import paginated, read_page
 from waypost.web.responses import Json, data, no_content
 
 _ONE = "/{id}"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def routes(doors: Doors, guard: Guard) -> APIRouter:
@@ -67,7 +69,7 @@ def _wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
     """The filters; an empty one is none, as an untouched form field sends it."""
     given = {name: request.query_params.get(name) or None for name in ("search", "tag", "hostname", "status")}
     for name, text in given.items():
-        if text and "\0" in text:  # no stored text has it, and PostgreSQL would not even compare
+        if text and _CONTROLS.search(text):  # no stored text has any, and PostgreSQL would not even compare NUL
             problems.add(name, "This may not hold control characters.")
     if given["status"] not in {None, *get_args(Status)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")

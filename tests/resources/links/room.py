@@ -1,0 +1,147 @@
+"""The links API with everything real around it: a database, a local website behind the real way out, Alice and Bob."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import APIRouter
+from people import BASE_URL, FakeClock, Person, new_client, new_person
+
+from waypost.database import Database
+from waypost.kit.reserved import RESERVED
+from waypost.outbound import Blocklist, Destinations, Outbound, Safety
+from waypost.resources.links import Doors, api, media
+from waypost.web import Guard
+
+SHARED = "go.test"
+UNSAFE = "/malware"
+PAGE = """<html><head><title>Page title</title><meta property="og:title" content="Scraped OG title">
+<meta property="og:description" content="Scraped description"><meta property="og:image" content="/card.png"></head>"""
+
+
+@dataclass
+class Website:
+    """Answers every path with `pages[path]`, or 404; notes what was asked for."""
+
+    pages: dict[str, tuple[int, str]] = field(default_factory=lambda: {"/page": (200, PAGE), UNSAFE: (200, PAGE)})
+    seen: list[str] = field(default_factory=list)
+    port: int = 0
+
+    def url(self, path: str = "/page") -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator["Website"]:
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        async with server:
+            yield self
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        path = head.split()[1].decode()
+        self.seen.append(path)
+        status, html = self.pages.get(path.partition("?")[0], (404, ""))
+        body = html.encode()
+        writer.write(
+            f"HTTP/1.1 {status} X\r\nContent-Type: text/html; charset=utf-8\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+            + body
+        )
+        await writer.drain()
+        writer.close()
+
+
+@dataclass
+class Room:
+    client: httpx.AsyncClient
+    doors: Doors
+    clock: FakeClock
+    site: Website
+    alice: Person
+    bob: Person
+    told: list[str]
+    """Slugs the redirect plane was told of, in order."""
+
+    async def post(self, fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        headers = (who or self.alice).headers
+        body = json.dumps({"destination_url": self.site.url()} | fields)  # in ASCII: a lone surrogate can be sent, too
+        return await self.client.post("/api/v1/links", content=body, headers=headers)
+
+    async def make(self, who: Person | None = None, **fields: Any) -> dict[str, Any]:
+        """A link that is there; its destination is the website's page unless one is given."""
+        answer = await self.post(fields, who)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    async def patch(self, link: dict[str, Any], fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        headers = (who or self.alice).headers
+        return await self.client.patch(f"/api/v1/links/{link['id']}", json=fields, headers=headers)
+
+    async def changed(self, link: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        answer = await self.patch(link, fields)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    async def send_form(
+        self, method: str, path: str, fields: Sequence[tuple[str, str]], file: bytes | None = None, name: str = "a.png"
+    ) -> httpx.Response:
+        parts: list[tuple[str, Any]] = [(key, (None, value.encode())) for key, value in fields]
+        if file is not None:
+            parts.append(("og_image_file", (name, file, "image/png")))
+        return await self.client.request(method, f"/api/v1/links{path}", files=parts, headers=self.alice.headers)
+
+    async def delete(self, link: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.client.delete(f"/api/v1/links/{link['id']}", headers=(who or self.alice).headers)
+
+    async def find(self, link: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.client.get(f"/api/v1/links/{link['id']}", headers=(who or self.alice).headers)
+
+    async def browse(self, query: str = "", who: Person | None = None) -> httpx.Response:
+        return await self.client.get(f"/api/v1/links{query}", headers=(who or self.alice).headers)
+
+    def hosted(self) -> list[str]:
+        return sorted(path.name for path in self.doors.media.glob("*"))
+
+
+def faults(answer: httpx.Response) -> dict[str, list[str]]:
+    assert answer.status_code == 422, answer.text
+    error = answer.json()["error"]
+    assert (error["code"], error["message"]) == ("validation_error", "The given data was invalid.")
+    return error["errors"]
+
+
+@contextlib.asynccontextmanager
+async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+    clock, told = FakeClock(), []
+    async with Website().open() as site:
+        blocklist = directory / "blocklist"
+        blocklist.write_text(site.url(UNSAFE) + "\n")
+        outbound = Outbound(allow=[ip_network("127.0.0.0/8")])
+        doors = Doors(
+            db=db,
+            destinations=Destinations(outbound, Safety(Blocklist(blocklist))),
+            media=directory / "media",
+            routes_changed=told.extend,
+            shared_domain=SHARED,
+            base_url=BASE_URL,
+            clock=clock,
+            reserved=RESERVED,
+        )
+
+        def routes(guard: Guard) -> APIRouter:
+            router = APIRouter()
+            router.include_router(api.routes(doors, guard))
+            router.include_router(media.routes(doors.media))
+            return router
+
+        alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
+        async with new_client(db, directory, routes, clock=clock) as client:
+            yield Room(client, doors, clock, site, alice, bob, told)
+        doors.images.close()

@@ -1,0 +1,243 @@
+"""POST /v1/links"""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from people import BASE_URL, START, new_key
+from resources.links.room import SHARED, UNSAFE, Room, faults
+from sqlalchemy import select
+
+from waypost.accounts import accounts
+from waypost.resources.links import rules
+
+
+async def test_it_works(room: Room) -> None:
+    answer = await room.post(
+        {"slug": "Spring-26_x", "tags": ["a", "b", "a"], "expires_at": "2030-02-01T01:00:00+01:00"}
+    )
+    assert answer.status_code == 201
+    assert list(answer.json()) == ["data"]
+    link = answer.json()["data"]
+    assert list(link.items())[1:] == [
+        ("title", "Page title"),
+        ("destination_url", room.site.url()),
+        ("short_url", f"{SHARED}/Spring-26_x"),
+        ("slug", "Spring-26_x"),
+        ("hostname", SHARED),
+        ("og_title", "Scraped OG title"),
+        ("og_description", "Scraped description"),
+        ("og_image", room.site.url("/card.png")),
+        ("utm_params", {}),
+        ("tags", ["a", "b"]),
+        ("expires_at", "2030-02-01T00:00:00.000000Z"),
+        ("pixel_ids", []),
+        ("clicks", 0),
+        ("status", "active"),
+        ("created_at", "2030-01-01T12:00:00.000000Z"),
+        ("updated_at", "2030-01-01T12:00:00.000000Z"),
+    ]
+    assert (await room.find(link)).json() == {"data": link}
+
+
+async def test_the_destination_is_asked_once(room: Room) -> None:
+    await room.make()
+    assert room.site.seen == ["/page"]
+
+
+async def test_the_redirect_plane_is_told(room: Room) -> None:
+    link = await room.make()
+    assert room.told == [link["slug"]]
+
+
+async def test_explicit_values_win_field_by_field(room: Room) -> None:
+    link = await room.make(og_title="Mine")
+    assert (link["og_title"], link["og_description"]) == ("Mine", "Scraped description")
+    link = await room.make(title="T", og_title="", og_description="D\nE", og_image="https://img.example.com/a.png")
+    assert (link["title"], link["og_title"], link["og_description"]) == ("T", "", "D\nE")
+    assert link["og_image"] == "https://img.example.com/a.png"
+
+
+async def test_a_page_that_tells_nothing(room: Room) -> None:
+    link = await room.make(destination_url=room.site.url("/missing"))
+    assert (link["title"], link["og_title"], link["og_description"], link["og_image"]) == ("Untitled", None, None, None)
+
+
+async def test_null_means_omitted(room: Room) -> None:
+    optional = ["slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file"]
+    optional += ["utm_params", "tags", "expires_at", "pixel_ids"]
+    link = await room.make(**dict.fromkeys(optional))
+    assert (link["title"], link["og_title"], link["tags"], link["utm_params"]) == (
+        "Page title",
+        "Scraped OG title",
+        [],
+        {},
+    )
+    assert len(link["slug"]) == 7
+
+
+async def test_unknown_fields_are_ignored(room: Room) -> None:
+    link = await room.make(id="x", clicks=7, created_at="x", colour="red", status="inactive")
+    assert (link["clicks"], link["status"]) == (0, "active")
+
+
+async def test_every_fault_is_told_at_once(room: Room) -> None:
+    await room.make(slug="taken")
+    room.site.pages["/down"] = (503, "")
+    answer = await room.post(
+        {
+            "destination_url": room.site.url("/down"),
+            "slug": "taken",
+            "title": 5,
+            "hostname": "links.example.com",
+            "og_title": "x" * 256,
+            "og_description": "x" * 5001,
+            "og_image": "/relative.png",
+            "og_image_file": "not a file",
+            "utm_params": {"utm_source": "x" * 256, "utm_colour": "red"},
+            "tags": ["fine", "x" * 256, 7, " "],
+            "expires_at": "2029-12-31T00:00:00Z",
+            "pixel_ids": ["0190b5a3-9f3b-7000-8000-000000000000", "7"],
+        }
+    )
+    assert faults(answer).keys() == {
+        "destination_url",
+        "slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file", "utm_params.utm_source",
+        "utm_params.utm_colour", "tags.1", "tags.2", "tags.3", "expires_at", "pixel_ids.0", "pixel_ids.1",
+    }  # fmt: skip
+
+
+WRONG = [
+    ("destination_url", None),
+    ("destination_url", 5),
+    ("destination_url", ""),
+    ("destination_url", "example.com"),
+    ("destination_url", "ftp://example.com/"),
+    ("destination_url", "javascript:alert(1)"),
+    ("destination_url", "http:///page"),
+    ("destination_url", "http://user@example.com/"),
+    ("destination_url", "http://localhost/"),
+    ("destination_url", "http://10.0.0.1/"),
+    ("destination_url", "http://[::1]/"),
+    ("destination_url", "http://2130706433/"),
+    ("destination_url", "http://169.254.169.254/latest/meta-data"),
+    ("destination_url", f"http://{SHARED}/abc"),
+    ("destination_url", f"https://{SHARED.upper()}/abc"),
+    ("destination_url", f"http://{SHARED}:80/abc"),
+    ("destination_url", f"{BASE_URL}/dashboard"),
+    ("destination_url", "https://example.com/" + "x" * 2029),
+    ("destination_url", "https://example.com/\ud800"),
+    ("slug", ""),
+    ("slug", "a/b"),
+    ("slug", "ä"),
+    ("slug", "a b"),
+    ("slug", ".."),
+    ("slug", "a\n"),
+    ("slug", "x" * 256),
+    ("slug", "api"),
+    ("slug", "Dashboard"),
+    ("slug", 7),
+    ("title", "x" * 256),
+    ("title", "a\u0000b"),
+    ("title", ["a"]),
+    ("hostname", SHARED),
+    ("hostname", ""),
+    ("og_image", "https://example.com/" + "x" * 2029),
+    ("og_image", "data:image/png;base64,AAAA"),
+    ("og_image_file", {"filename": "a", "content_type": "b", "content": "c"}),
+    ("utm_params", []),
+    ("utm_params", "utm_source=x"),
+    ("tags", "a"),
+    ("tags", {"0": "a"}),
+    ("tags", ["x"] * 101),
+    ("expires_at", 1893456000),
+    ("expires_at", "tomorrow"),
+    ("expires_at", "2030-01-01"),
+    ("expires_at", "2030-01-01T12:00:00Z"),
+    ("expires_at", "0001-01-01T00:00:00+23:00"),
+    ("pixel_ids", "x"),
+]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_each_wrong_value_is_told_on_its_field(room: Room) -> None:
+    keys = [await new_key(room.doors.db, room.alice.account_id) for _ in range(2)]
+    for number, (name, value) in enumerate(WRONG):
+        answer = await room.post({"slug": f"s{number}"} | {name: value}, keys[number % 2])
+        assert faults(answer).keys() == {name}, (name, value)
+    assert (await room.browse()).json()["meta"]["total"] == 0
+
+
+async def test_a_missing_destination_is_told(room: Room) -> None:
+    answer = await room.client.post("/api/v1/links", json={"slug": "a/b"}, headers=room.alice.headers)
+    assert faults(answer).keys() == {"destination_url", "slug"}
+
+
+async def test_an_unreachable_destination(room: Room) -> None:
+    room.site.pages["/down"] = (503, "")
+    message = "The destination URL could not be reached. Check the URL and try again."
+    assert faults(await room.post({"destination_url": room.site.url("/down")})) == {"destination_url": [message]}
+    closed = "http://127.0.0.1:9/"
+    assert faults(await room.post({"destination_url": closed})).keys() == {"destination_url"}
+
+
+async def test_an_unsafe_destination(room: Room) -> None:
+    message = "The destination URL was flagged as unsafe and cannot be shortened."
+    assert faults(await room.post({"destination_url": room.site.url(UNSAFE)})) == {"destination_url": [message]}
+
+
+async def test_the_limits_themselves_are_allowed(room: Room) -> None:
+    url = room.site.url("/") + "x" * (2048 - len(room.site.url("/")))
+    link = await room.make(
+        destination_url=url,
+        slug="s" * 255,
+        title="ü" * 255,
+        og_title="x" * 255,
+        og_description="x" * 5000,
+        tags=["x" * 255],
+    )
+    assert (link["destination_url"], link["title"]) == (url, "ü" * 255)
+
+
+async def test_a_multipart_form(room: Room) -> None:
+    fields = [
+        ("destination_url", room.site.url()),
+        ("title", "Form"),
+        ("tags[]", "a"),
+        ("tags[]", "b"),
+        ("og_title", ""),
+    ]
+    answer = await room.send_form("POST", "", [*fields, ("utm_params[utm_source]", "news"), ("slug", "")])
+    assert answer.status_code == 201, answer.text
+    link = answer.json()["data"]
+    assert (link["title"], link["tags"], link["utm_params"]) == ("Form", ["a", "b"], {"utm_source": "news"})
+    assert link["og_title"] == "Scraped OG title"
+
+
+async def test_a_link_expires(room: Room) -> None:
+    link = await room.make(expires_at="2030-01-01T13:00:00Z")
+    room.clock.move(timedelta(minutes=59))
+    assert (await room.find(link)).json()["data"]["status"] == "active"
+    room.clock.move(timedelta(minutes=1))
+    assert (await room.find(link)).json()["data"]["status"] == "inactive"
+
+
+async def test_of_32_that_want_one_slug_one_gets_it(room: Room) -> None:
+    answers = await asyncio.gather(*(room.post({"slug": "gold"}, [room.alice, room.bob][n % 2]) for n in range(32)))
+    assert sorted(answer.status_code for answer in answers) == [201] + [422] * 31
+    refused = next(answer for answer in answers if answer.status_code == 422)
+    assert faults(refused) == {"slug": [rules.SLUG_TAKEN]}
+
+
+async def test_the_account_counts_its_links(room: Room) -> None:
+    links = await asyncio.gather(*(room.make() for _ in range(8)))
+    await room.delete(links[0])
+    async with room.doors.db.read() as tx:
+        query = select(accounts.c.links_count).where(accounts.c.id == room.alice.account_id)
+        assert (await tx.execute(query)).scalar_one() == 7
+
+
+async def test_a_key_without_the_scope_has_no_body_read(room: Room) -> None:
+    reader = await new_key(room.doors.db, room.alice.account_id, scopes=["links:read"], now=START)
+    answer = await room.client.post("/api/v1/links", content=b"{broken", headers=reader.headers)
+    assert answer.status_code == 403

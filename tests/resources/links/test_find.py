@@ -1,0 +1,26 @@
+"""GET /v1/links/{id}"""
+
+import pytest
+from resources.links.room import Room
+
+
+async def test_it_works(room: Room) -> None:
+    link = await room.make()
+    answer = await room.find(link)
+    assert (answer.status_code, answer.json()) == (200, {"data": link})
+
+
+async def test_another_accounts_link_is_as_a_missing_one(room: Room) -> None:
+    link = await room.make()
+    foreign, missing = await room.find(link, room.bob), await room.find({"id": link["id"][:-4] + "0000"})
+    assert foreign.status_code == missing.status_code == 404
+    assert foreign.json() == missing.json()
+
+
+@pytest.mark.parametrize(
+    "id", ["1", "the-slug", "%00", "{0190b5a39f3b70008000000000000000}", "0190b5a39f3b70008000000000000000"]
+)
+async def test_only_a_uuid_names_a_link(room: Room, id: str) -> None:  # noqa: A002
+    await room.make(slug="the-slug")
+    answer = await room.find({"id": id})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

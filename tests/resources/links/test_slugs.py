@@ -1,0 +1,75 @@
+"""Slugs: who may have which, and those the service makes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from resources.links.room import Room, faults
+
+from waypost.kit.ids import new_id
+from waypost.kit.reserved import RESERVED
+from waypost.resources.links import rules, store
+
+
+async def test_it_works(room: Room) -> None:
+    link = await room.make()
+    assert len(link["slug"]) == 7
+    assert set(link["slug"]) <= set(rules.ALPHABET)
+
+
+async def test_they_are_case_sensitive(room: Room) -> None:
+    await room.make(slug="Case")
+    assert (await room.make(room.bob, slug="case"))["slug"] == "case"
+
+
+async def test_a_slug_changed_away_stays_with_its_account(room: Room) -> None:
+    link = await room.make(slug="first")
+    await room.changed(link, slug="second")
+    assert faults(await room.post({"slug": "first"}, room.bob)) == {"slug": [rules.SLUG_TAKEN]}
+    assert (await room.changed(link, slug="first"))["slug"] == "first"
+
+
+async def test_a_taken_slug_stays_taken_in_a_change(room: Room) -> None:
+    await room.make(room.bob, slug="bobs")
+    link = await room.make(slug="mine")
+    assert faults(await room.patch(link, {"slug": "bobs"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert (await room.find(link)).json()["data"]["slug"] == "mine"
+    assert faults(await room.post({"slug": "mine"}, room.bob)) == {"slug": [rules.SLUG_TAKEN]}
+
+
+async def test_a_refused_claim_leaves_nothing(room: Room) -> None:
+    """The slug that was let go in the same transaction is still held."""
+    await room.make(room.bob, slug="zz-bobs")
+    link = await room.make(slug="aa-mine")
+    await room.patch(link, {"slug": "zz-bobs"})
+    assert faults(await room.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_TAKEN]}
+
+
+async def test_chance_never_revives_an_old_slug(room: Room) -> None:
+    await room.delete(await room.make(slug="Abc2345"))
+    async with room.doors.db.write() as tx:
+        ids = {"account_id": room.alice.account_id, "link_id": new_id()}
+        assert not await store.claim_unused(tx, "Abc2345", **ids)
+        assert await store.claim(tx, "Abc2345", **ids)
+
+
+@pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])
+def test_reserved_words(slug: str) -> None:
+    assert rules.slug_problem(slug, RESERVED)
+    assert rules.slug_problem(slug, frozenset()) is None
+
+
+def test_made_ones_grow_after_collisions() -> None:
+    assert [len(rules.generated_slug(attempt, RESERVED)) for attempt in (0, 3, 4, 8)] == [7, 7, 8, 9]
+
+
+def test_made_ones_say_nothing_rude() -> None:
+    assert all(rules.is_rude(slug) for slug in ("xFuCkyz", "aSh1tbc", "2cUnT34"))
+    assert not any(rules.is_rude(rules.generated_slug(0, RESERVED)) for _ in range(500))
+
+
+@given(st.text(max_size=300))
+def test_only_plain_characters_pass(slug: str) -> None:
+    plain = 0 < len(slug) <= 255 and all(
+        character.isascii() and (character.isalnum() or character in "-_") for character in slug
+    )
+    assert (rules.slug_problem(slug, frozenset()) is None) == plain
