@@ -1,9 +1,9 @@
 """R13: what a key may do is known at the very next request, in every process."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
-from people import START, new_person
+from people import START, Person, new_person
 
 from waypost.accounts import Callers, keys, list_keys, revoke_key, set_plan
 from waypost.accounts.stamp import Stamp, stamp_of
@@ -80,13 +80,21 @@ async def revoke_silently(db: Database, key: str) -> None:
 
 async def test_use_is_written_once_a_minute(db: Database) -> None:
     alice = await new_person(db, "alice")
-    assert await last_use(db, alice, at=START) == START
-    assert await last_use(db, alice, at=START + timedelta(seconds=59)) == START
-    assert await last_use(db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
+    assert await use(Callers(db), db, alice, at=START) == START
+    assert await use(Callers(db), db, alice, at=START + timedelta(seconds=59)) == START
+    assert await use(Callers(db), db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
 
 
-async def last_use(db: Database, person, *, at):
-    callers = Callers(db)  # each a process of its own, which does not know what the others have written
+async def test_processes_that_have_not_seen_each_other_write_once(db: Database) -> None:
+    alice = await new_person(db, "alice")
+    first, second = Callers(db), Callers(db)
+    await first.find(alice.key)
+    await second.find(alice.key)
+    await use(first, db, alice, at=START)
+    assert await use(second, db, alice, at=START + timedelta(seconds=1)) == START
+
+
+async def use(callers: Callers, db: Database, person: Person, *, at: datetime) -> datetime | None:
     caller = await callers.find(person.key)
     assert caller
     callers.used(caller, at)
