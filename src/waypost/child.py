@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import importlib
-import os
 import signal
 import socket
 import sys
@@ -16,8 +15,6 @@ import uvloop
 from waypost import logs, settings
 from waypost.secret_key import with_secret_key
 from waypost.worker.parent import GRACE, WRONG_USAGE
-
-WORKER_NICENESS = 5  # redirects on the same core go first
 
 
 class App(Protocol):
@@ -66,7 +63,6 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         sockets = [socket.socket(fileno=given.socket)]
         await app.run_web(config, role=given.role, sockets=sockets, stop=stop)
     else:
-        os.nice(WORKER_NICENESS)
         await app.run_worker(config, stop=stop)
 
 

@@ -67,7 +67,7 @@ def migrate() -> int:
     """Bring the database to the current schema."""
 
     async def run(settings: "Settings") -> int:
-        from waypost.serving import migrated
+        from waypost.migrating import migrated
 
         before, after = await migrated(settings)
         _say(f"The schema is {after} already." if before == after else f"The schema is now {after}.")
@@ -278,11 +278,11 @@ def _tell(error: Exception) -> int:
 @asynccontextmanager
 async def _database(settings: "Settings") -> "AsyncIterator[Database]":
     from waypost.database import Database
-    from waypost.serving import check_schema
+    from waypost.migrating import require_current
 
     db = Database(settings.database, readers=1)
     try:
-        await check_schema(db)
+        await require_current(db)
         yield db
     finally:
         await db.close()

@@ -22,6 +22,7 @@ _COLUMNS = {
     "expires_at",
     "revoked_at",
 }  # what a line has room for
+_WHOLE = {"id", "email", "scopes"}  # what somebody copies
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
@@ -85,10 +86,10 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     names = [name for name in rows[0] if name in _COLUMNS]
-    table = Table(*(Column(name, no_wrap=name in {"id", "scopes"}, overflow="fold") for name in names))
+    table = Table(*(Column(name, no_wrap=name in _WHOLE, overflow="fold") for name in names))
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in names))
-    Console(markup=False).print(table)
+    Console(markup=False, width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def _cell(value: Any) -> str:

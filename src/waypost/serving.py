@@ -7,10 +7,6 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from waypost.database import Database
-from waypost.database.migrations import migrate
-from waypost.database.schema import pending
-from waypost.kit.errors import WaypostError
 from waypost.secret_key import with_secret_key
 from waypost.settings import PREFIX, Settings, load
 from waypost.worker.parent import parent_command
@@ -50,12 +46,12 @@ def _prepare_schema(settings: Settings, role: str) -> None:
     """Imported late: loading the migrations takes longer than all the rest, and mostly there are none."""
     if _is_surely_current(settings):
         return
-    from waypost import schema
+    from waypost import migrating  # noqa: PLC0415  # see above
 
     if settings.database.startswith("sqlite") and role == "all":
-        asyncio.run(schema.migrated(settings))
+        asyncio.run(migrating.migrated(settings))
     else:
-        asyncio.run(schema.check(settings))
+        asyncio.run(migrating.check(settings))
 
 
 def _is_surely_current(settings: Settings) -> bool:

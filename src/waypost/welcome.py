@@ -7,12 +7,13 @@ import asyncio
 import contextlib
 import json
 import sys
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from waypost.accounts import SCOPES, create_account, create_key, list_accounts
-from waypost.database import Database
-from waypost.kit import clock
 from waypost.settings import Settings
+
+if TYPE_CHECKING:
+    from waypost.database import Database
 
 OWNER = "owner@localhost"
 _FIRST = """
@@ -33,25 +34,26 @@ Another key: waypost key create --account {owner} --name NAME
 
 async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Event) -> None:
     await _until_ready(settings, host, port, stop)
-    if stop.is_set():
-        return
-    db = Database(settings.database)
-    try:
+    if not stop.is_set():
+        # Imported now: while the web process starts, the processor is its own.
+        from waypost.database import Database  # noqa: PLC0415
+
+        db = Database(settings.database, readers=1)
         sys.stdout.write(await _text(db, settings))
         sys.stdout.flush()
-    finally:
         await db.close()
 
 
-async def _text(db: Database, settings: Settings) -> str:
-    accounts = await list_accounts(db)
-    if accounts:
-        return _LATER.format(base_url=settings.base_url, owner=accounts[-1].email)
-    now = clock.now()
-    owner = await create_account(
-        db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=settings.trial_days
-    )
-    _, key = await create_key(db, account_id=owner.id, name="First key", scopes=SCOPES, now=now)
+async def _text(db: "Database", settings: Settings) -> str:
+    from waypost import accounts  # noqa: PLC0415
+    from waypost.kit import clock  # noqa: PLC0415
+
+    present = await accounts.list_accounts(db)
+    if present:
+        return _LATER.format(base_url=settings.base_url, owner=present[-1].email)
+    now, days = clock.now(), settings.trial_days
+    owner = await accounts.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
+    _, key = await accounts.create_key(db, account_id=owner.id, name="First key", scopes=accounts.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
     return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url)

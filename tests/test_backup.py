@@ -1,0 +1,123 @@
+"""The backup: one archive that an empty directory becomes the service again from (R27)."""
+
+import sqlite3
+import tarfile
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from waypost.backup import BackupFailed, write_backup
+from waypost.database import Database
+from waypost.secret_key import with_secret_key
+from waypost.settings import Settings
+from waypost.worker import jobs
+from waypost.worker.model import jobs as table
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, sqlite_template: Path) -> Settings:
+    settings = Settings(data_dir=tmp_path / "data")
+    with_secret_key(settings)
+    (settings.data_dir / "waypost.db").write_bytes(sqlite_template.read_bytes())
+    for place in ("media/ab/image.png", "spool/1.visits"):
+        path = settings.data_dir / place
+        path.parent.mkdir(parents=True)
+        path.write_bytes(place.encode() * 1000)
+    return settings
+
+
+def restored(archive: Path, directory: Path) -> Settings:
+    directory.mkdir()
+    with tarfile.open(archive) as file:
+        file.extractall(directory, filter="data")
+    return Settings(data_dir=directory)
+
+
+@pytest.mark.parametrize("name", ["backup.tar", "backup.tar.gz"])
+async def test_it_works(settings: Settings, tmp_path: Path, name: str) -> None:
+    live = Database(settings.database)
+    async with live.write() as tx:
+        job = await jobs.enqueue(tx, "links.check", {"n": 1}, now=NOW)
+    write_backup(settings, tmp_path / name)  # while the service has the database open
+    fresh = restored(tmp_path / name, tmp_path / "fresh")
+    again = Database(fresh.database)
+    async with again.read() as tx:
+        assert [row.id for row in await tx.execute(table.select())] == [job]
+        assert (await tx.exec_driver_sql("PRAGMA integrity_check")).scalar_one() == "ok"
+    for place in ("media/ab/image.png", "spool/1.visits", "secret.key"):
+        assert (fresh.data_dir / place).read_bytes() == (settings.data_dir / place).read_bytes()
+    assert (fresh.data_dir / "secret.key").stat().st_mode & 0o777 == 0o600
+    await again.close()
+    await live.close()
+
+
+def test_only_its_owner_can_read_it_and_no_draft_is_left(settings: Settings, tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    write_backup(settings, tmp_path / "backup.tar")
+    assert (tmp_path / "backup.tar").stat().st_mode & 0o777 == 0o600
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "backup.tar"}
+
+
+def test_nothing_is_overwritten(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "backup.tar").write_text("precious")
+    with pytest.raises(BackupFailed, match="exists already"):
+        write_backup(settings, tmp_path / "backup.tar")
+    assert (tmp_path / "backup.tar").read_text() == "precious"
+
+
+def test_a_failure_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
+    (settings.data_dir / "waypost.db").write_bytes(b"not a database" * 1000)
+    before = set(tmp_path.iterdir())
+    with pytest.raises(BackupFailed, match="not a database"):
+        write_backup(settings, tmp_path / "backup.tar")
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_every_click_is_in_exactly_one_place(settings: Settings, tmp_path: Path) -> None:
+    """A drainer of the true protocol runs all the while: commit clicks and position, then delete the segment."""
+    database, spool = settings.data_dir / "waypost.db", settings.data_dir / "spool"
+    (spool / "1.visits").unlink()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE drained (click INTEGER PRIMARY KEY)")
+    stop, spooled = threading.Event(), []
+
+    def visit_and_drain() -> None:
+        with closing(sqlite3.connect(database, isolation_level=None, timeout=30)) as connection:
+            while not stop.is_set():
+                click = len(spooled) + 1
+                (spool / f"{click}.new").write_text(str(click))
+                (spool / f"{click}.new").rename(spool / f"{click}.visits")
+                spooled.append(click)
+                if click > 3:  # three clicks always wait
+                    connection.execute("INSERT INTO drained VALUES (?)", [click - 3])
+                    (spool / f"{click - 3}.visits").unlink()
+
+    thread = threading.Thread(target=visit_and_drain)
+    thread.start()
+    answered = []
+    for n in range(5):
+        answered.append(len(spooled))
+        write_backup(settings, tmp_path / f"{n}.tar")
+    stop.set()
+    thread.join()
+    for n, count in enumerate(answered):
+        fresh = restored(tmp_path / f"{n}.tar", tmp_path / str(n))
+        with closing(sqlite3.connect(fresh.data_dir / "waypost.db")) as connection:
+            drained = {click for (click,) in connection.execute("SELECT click FROM drained")}
+        waiting = {int(path.stem) for path in (fresh.data_dir / "spool").glob("*.visits")} - drained
+        kept = drained | waiting
+        assert kept == set(range(1, len(kept) + 1))
+        assert len(kept) >= count
+
+
+def test_on_postgresql_it_says_what_is_missing(tmp_path: Path, settings: Settings) -> None:
+    remote = settings.model_copy(update={"database_url": "postgresql://db/waypost"})
+    notes = write_backup(remote, tmp_path / "backup.tar")
+    assert any("pg_dump" in note for note in notes)
+    with tarfile.open(tmp_path / "backup.tar") as file:
+        assert sorted(name for name in file.getnames() if "." in name) == ["media/ab/image.png", "secret.key"]

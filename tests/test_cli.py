@@ -1,0 +1,145 @@
+"""The commands, as an operator or a script runs them: real processes, exit codes, what is on which stream."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WAYPOST = Path(sys.executable).parent / "waypost"
+SCOPES = ["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write"]
+
+
+class Waypost:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+
+    def __call__(self, *arguments: str, stdin: str = "", code: int = 0, **settings: str):
+        done = subprocess.run(
+            [WAYPOST, *arguments],
+            capture_output=True,
+            text=True,
+            input=stdin,
+            cwd=self.directory,
+            env=self.environment | settings,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stdout
+        return done
+
+    def json(self, *arguments: str, **rest):
+        return json.loads(self(*arguments, "--json", **rest).stdout)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Waypost:
+    return Waypost(tmp_path)
+
+
+@pytest.fixture
+def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
+    (tmp_path / "data").mkdir(mode=0o700)
+    shutil.copy(sqlite_template, tmp_path / "data" / "waypost.db")
+    return Waypost(tmp_path)
+
+
+def test_it_works(empty: Waypost) -> None:
+    assert empty("migrate").stderr.startswith("The schema is now")
+    assert empty("migrate").stderr.endswith("already.\n")
+    made = empty.json("account", "create", "Alice@Example.com", "--plan", "lifetime")
+    assert (made["email"], made["name"], made["plan"]) == ("alice@example.com", "Alice", "lifetime")
+    key = empty.json("key", "create", "--account", "alice@example.com", "--name", "first")
+    assert list(key) == ["id", "key", "scopes", "expires_at"]
+    assert key["key"].startswith("wp_live_")
+    assert (key["scopes"], key["expires_at"]) == ([*SCOPES, "webhooks:manage"], None)
+
+
+def test_a_key_s_life(waypost: Waypost) -> None:
+    waypost("account", "create", "alice@example.com")
+    own = ["--account", "alice@example.com"]
+    options = ["--scope", "links:write", "--scope", "links:read", "--expires-at", "2999-01-01T00:00:00+01:00"]
+    made = waypost.json("key", "create", *own, "--name", "narrow", *options)
+    assert (made["scopes"], made["expires_at"]) == (["links:read", "links:write"], "2998-12-31T23:00:00.000000Z")
+    assert waypost.json("key", "revoke", made["id"])["revoked_at"]
+    [listed] = waypost.json("key", "list", *own)
+    assert (listed["id"], listed["name"], listed["prefix"]) == (made["id"], "narrow", made["key"][:12])
+    assert made["key"] not in json.dumps(listed)
+    assert made["id"] in waypost("key", "list", *own).stdout
+
+
+def test_an_account_s_plan(waypost: Waypost) -> None:
+    waypost("account", "create", "alice@example.com", "--name", "Alice", WAYPOST_DEFAULT_PLAN="lifetime")
+    assert [each["plan"] for each in waypost.json("account", "list")] == ["lifetime"]
+    changed = waypost.json("account", "plan", "alice@example.com", "trial", "--trial-ends-at", "2999-01-01T00:00:00Z")
+    assert (changed["plan"], changed["trial_ends_at"]) == ("trial", "2999-01-01T00:00:00.000000Z")
+    assert "alice@example.com" in waypost("account", "list").stdout
+
+
+def test_a_password_comes_from_stdin_and_is_never_shown(waypost: Waypost) -> None:
+    done = waypost("account", "create", "alice@example.com", "--password-stdin", stdin="correct horse battery\n")
+    assert "correct horse" not in done.stdout + done.stderr
+    database = (waypost.directory / "data" / "waypost.db").read_bytes()
+    log = waypost.directory / "data" / "waypost.db-wal"
+    content = database + (log.read_bytes() if log.exists() else b"")
+    assert b"$argon2id$" in content
+    assert b"correct horse" not in content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["key", "create", "--account", "nobody@example.com", "--name", "x"], 1, "no account nobody@example.com"),
+        (["key", "revoke", "first"], 1, "There is no key first"),
+        (["key", "revoke", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no"),
+        (["account", "create", "nobody"], 1, "email: "),
+        (["account", "plan", "a@example.com", "trial", "--trial-ends-at", "soon"], 1, "no account a@example.com"),
+        (["account", "create", "a@example.com", "--plan", "gold"], 2, "gold"),
+        (["serve", "--port", "70000"], 2, "--port"),
+        (["serve", "--workers", "0"], 2, "--workers"),
+        (["sevre"], 2, "sevre"),
+        (["key", "create"], 2, "--account"),
+    ],
+)
+def test_what_is_wrong_is_told_on_stderr(waypost: Waypost, arguments: list[str], code: int, told: str) -> None:
+    done = waypost(*arguments, code=code)
+    assert told in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_settings_are_refused_before_anything_happens(empty: Waypost) -> None:
+    done = empty("serve", code=2, WAYPOST_BASE_ULR="http://localhost")
+    assert done.stderr == "WAYPOST_BASE_ULR is not a setting. Did you mean WAYPOST_BASE_URL?\n"
+    assert list(empty.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["account", "list"], ["serve", "--role", "web"]])
+def test_a_database_that_is_not_there_is_not_made_by_accident(empty: Waypost, arguments: list[str]) -> None:
+    assert empty(*arguments, code=1).stderr == "There is no database yet. Run: waypost migrate\n"
+    assert not (empty.directory / "data" / "waypost.db").exists()
+
+
+def test_a_server_that_is_gone(empty: Waypost) -> None:
+    done = empty("account", "list", code=1, WAYPOST_DATABASE_URL="postgresql://waypost:hunter2@127.0.0.1:1/waypost")
+    assert done.stderr == "The database cannot be used right now. Try again in a moment.\n"
+
+
+def test_a_data_directory_that_cannot_be_made(empty: Waypost) -> None:
+    (empty.directory / "file").touch()
+    assert "WAYPOST_DATA_DIR" in empty("serve", "--data-dir", "file/data", code=2).stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = "import sys; sys.argv = ['waypost', '--help']; from waypost.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert not loaded & {"asyncio", "sqlalchemy", "pydantic", "fastapi", "uvicorn", "structlog", "rich.markdown"}
+    assert "serve" in done.stdout

@@ -1,0 +1,87 @@
+"""The doctor: finds what is wrong, says what to do, changes nothing."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text, update
+
+from waypost.database import Database
+from waypost.doctor import examine
+from waypost.kit import clock
+from waypost.secret_key import FILE, with_secret_key
+from waypost.settings import Settings
+from waypost.worker import jobs
+from waypost.worker.model import jobs as table
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str) -> Settings:
+    settings = Settings(data_dir=tmp_path / "data", database_url=database_url)
+    with_secret_key(settings)
+    return settings
+
+
+async def found(settings: Settings, check: str):
+    [finding] = [each for each in await examine(settings) if each.check == check]
+    return finding
+
+
+async def test_it_works(settings: Settings) -> None:
+    findings = await examine(settings)
+    checks = "base URL, outbound, data directory, secret key, disk, spool, clock, DNS, schema, database, queue"
+    assert {finding.check: finding.state for finding in findings} == dict.fromkeys(checks.split(", "), "ok")
+
+
+async def test_a_readable_key(settings: Settings) -> None:
+    (settings.data_dir / FILE).chmod(0o644)
+    finding = await found(settings, "secret key")
+    assert (finding.state, finding.advice) == ("failed", f"chmod 600 {settings.data_dir / FILE}")
+
+
+async def test_an_old_schema(settings: Settings, db: Database) -> None:
+    async with db.write() as tx:
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    assert (await found(settings, "schema")).advice == "Run waypost migrate."
+
+
+async def test_a_database_that_is_gone(settings: Settings) -> None:
+    gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/none"})
+    finding = await found(gone, "database")
+    assert finding.state == "failed"
+    assert "hunter2" not in finding.message
+
+
+async def test_a_queue_that_nobody_works_on(settings: Settings, db: Database) -> None:
+    async with db.write() as tx:
+        await jobs.enqueue(tx, "links.check", {}, now=clock.now() - timedelta(minutes=5))
+    assert (await found(settings, "queue")).state == "failed"
+    async with db.write() as tx:
+        await tx.execute(update(table).values(failed_at=clock.now()))
+    assert (await found(settings, "queue")).state == "warning"
+
+
+async def test_what_an_operator_should_think_about(settings: Settings) -> None:
+    daring = Settings(
+        data_dir=settings.data_dir,
+        database_url=settings.database_url,
+        base_url="http://no-such-host.invalid",
+        outbound_allow="10.0.0.0/8",
+    )
+    assert (await found(daring, "base URL")).state == "warning"
+    assert "10.0.0.0/8" in (await found(daring, "outbound")).message
+    assert (await found(daring, "DNS")).state == "failed"
+
+
+async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
+    (settings.data_dir / "spool").mkdir()
+    with (settings.data_dir / "spool" / "1.visits").open("wb") as file:
+        file.truncate(40 << 20)
+    full = settings.model_copy(update={"spool_limit_mb": 64})
+    assert (await found(full, "spool")).state == "failed"
+
+
+async def test_a_missing_data_directory(settings: Settings, tmp_path: Path) -> None:
+    lost = settings.model_copy(update={"data_dir": tmp_path / "lost"})
+    assert (await found(lost, "data directory")).state == "failed"
+    assert not (tmp_path / "lost").exists()
