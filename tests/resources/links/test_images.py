@@ -1,0 +1,225 @@
+"""Uploaded preview images (R24): what is taken, what is left of it, and how it is served."""
+
+import asyncio
+import io
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from people import BASE_URL
+from PIL import Image
+from resources.links.room import Room, faults
+
+from waypost.resources.links import images
+from waypost.resources.links.images import BadImage, Studio, clean
+
+FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, (200, 30, 30)).save(out, kind, **options)
+    return out.getvalue()
+
+
+def animation(kind: str, frames: int = 3, size: tuple[int, int] = (30, 20)) -> bytes:
+    out = io.BytesIO()
+    drawn = [Image.new("RGBA", size, (0, 0, 0, 0)) for _ in range(frames)]
+    for number, frame in enumerate(drawn):
+        frame.paste((10 + number, 200, 50, 255), (number % 20, 0, number % 20 + 10, 10))
+    drawn[0].save(out, kind, save_all=True, append_images=drawn[1:], duration=70, loop=3, disposal=2, lossless=True)
+    return out.getvalue()
+
+
+def opened(content: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(content))
+
+
+async def upload(room: Room, content: bytes, *fields: tuple[str, str]) -> dict[str, Any]:
+    answer = await room.send_form("POST", "", [("destination_url", room.site.url()), *fields], file=content)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]
+
+
+async def test_it_works(room: Room) -> None:
+    link = await upload(room, picture(), ("og_image", "https://example.com/loses.png"))
+    url = link["og_image"]
+    assert url.startswith(f"{BASE_URL}/media/")
+    assert (await room.find(link)).json()["data"]["og_image"] == url
+    answer = await room.client.get(url)
+    assert answer.status_code == 200
+    assert opened(answer.content).size == (40, 20)
+    assert {name: answer.headers[name] for name in ("content-type", "x-content-type-options", "cache-control")} == {
+        "content-type": "image/png",
+        "x-content-type-options": "nosniff",
+        "cache-control": "public, max-age=31536000, immutable",
+    }
+    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+
+
+@pytest.mark.parametrize(("kind", "extension"), FORMATS)
+def test_each_format_stays_what_it_is(kind: str, extension: str) -> None:
+    image = clean(picture(kind))
+    assert (image.extension, opened(image.content).format, opened(image.content).size) == (extension, kind, (40, 20))
+
+
+def test_metadata_is_dropped_and_orientation_applied() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned by 90 degrees
+    exif[0x010F] = "Secret Camera"
+    for kind in ("JPEG", "PNG", "WEBP"):
+        content = picture(kind, exif=exif, icc_profile=b"secret profile" * 20, comment=b"Secret comment")
+        made = clean(content).content
+        assert opened(made).size == (20, 40), kind
+        assert b"secret" not in made.lower(), kind
+        assert b"Exif" not in made, kind
+
+
+def test_what_follows_the_image_is_dropped() -> None:
+    assert b"<script>" not in clean(picture("GIF") + b"<script>alert(1)</script>").content
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
+def test_animations_stay_animated(kind: str) -> None:
+    made = opened(clean(animation(kind)).content)
+    assert (made.format, made.n_frames, made.info["loop"]) == (kind, 3, 3)
+    for number in range(3):
+        made.seek(number)
+        made.load()
+        assert made.info["duration"] == 70
+        shown = made.convert("RGBA")
+        assert shown.getpixel((number + 5, 5))[3] == 255
+        assert shown.getpixel((25, 15))[3] == 0, "what was transparent stays so"
+        assert shown.getpixel((number - 1, 5))[3] == 0 if number else True, "no trail of the frame before"
+
+
+def test_limits_themselves_are_allowed() -> None:
+    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (8192, 3)
+    assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A small PNG that says it is large, with nothing behind it."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    )
+
+
+def growing_gif() -> bytes:
+    """Its second frame lies far outside of its first."""
+    content = bytearray(animation("GIF", 2))
+    at = content.rindex(b",\0\0\0\0")
+    content[at + 1 : at + 5] = struct.pack("<HH", 9000, 0)
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", images.NOT_AN_IMAGE),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", images.NOT_AN_IMAGE),
+        (b"%PDF-1.7", images.NOT_AN_IMAGE),
+        (picture("BMP"), images.NOT_AN_IMAGE),
+        (picture("TIFF"), images.NOT_AN_IMAGE),
+        (picture("PNG")[:-30], images.NOT_AN_IMAGE),
+        (picture("JPEG", (300, 300))[:-400], images.NOT_AN_IMAGE),
+        (picture("WEBP")[:-20], images.NOT_AN_IMAGE),
+        (picture("GIF")[:-20], images.NOT_AN_IMAGE),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, images.NOT_AN_IMAGE),
+        (b"\0" * (images.MAX_BYTES + 1), images.TOO_LARGE),
+        (picture("PNG", (8193, 1)), images.TOO_MANY_PIXELS),
+        (bomb(5001, 5000), images.TOO_MANY_PIXELS),
+        (bomb(8000, 12000), images.TOO_MANY_PIXELS),
+        (bomb(50_000, 50_000), images.TOO_MANY_PIXELS),
+        (growing_gif(), images.TOO_MANY_PIXELS),
+        (animation("GIF", 201, (30, 10)), images.TOO_MANY_FRAMES),
+        (animation("WEBP", 201, (30, 10)), images.TOO_MANY_FRAMES),
+        (animation("GIF", 3, (4500, 4500)), images.TOO_MANY_FRAMES),
+    ],
+    ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else "",
+)
+def test_what_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(BadImage) as refused:
+        clean(content)
+    assert str(refused.value) == message
+
+
+async def test_the_event_loop_goes_on_meanwhile() -> None:
+    studio = Studio()
+    cleaning = asyncio.create_task(studio.clean(picture("PNG", (2000, 2000))))
+    turns = 0
+    while not cleaning.done():
+        await asyncio.sleep(0)
+        turns += 1
+    studio.close()
+    assert turns > 10
+
+
+async def test_a_refused_image_is_told_beside_other_faults(room: Room) -> None:
+    answer = await room.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
+    assert faults(answer).keys() == {"destination_url", "slug", "og_image_file"}
+    assert room.hosted() == []
+
+
+async def test_the_name_the_sender_gave_does_not_matter(room: Room) -> None:
+    fields = [("destination_url", room.site.url())]
+    answer = await room.send_form("POST", "", fields, file=picture("GIF"), name="../../etc/x.svg")
+    assert answer.json()["data"]["og_image"].endswith(".gif")
+
+
+async def test_a_form_in_which_no_file_was_chosen(room: Room) -> None:
+    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=b"", name="")
+    link = answer.json()["data"]
+    assert link["og_image"] == room.site.url("/card.png")
+    again = await room.send_form("PATCH", f"/{link['id']}", [("title", "T")], file=b"", name="")
+    assert again.json()["data"] == link | {"title": "T"}
+
+
+async def test_a_text_in_its_place_is_refused(room: Room) -> None:
+    fields = [("destination_url", room.site.url()), ("og_image_file", "text")]
+    assert faults(await room.send_form("POST", "", fields)).keys() == {"og_image_file"}
+
+
+async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
+    await room.make(room.bob, slug="taken")
+    fields = [("destination_url", room.site.url()), ("slug", "taken")]
+    assert faults(await room.send_form("POST", "", fields, file=picture())).keys() == {"slug"}
+    assert room.hosted() == []
+
+
+async def test_a_change_replaces_the_image_and_its_file(room: Room) -> None:
+    link = await upload(room, picture())
+    answer = await room.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP"))
+    changed = answer.json()["data"]["og_image"]
+    assert [f"{BASE_URL}/media/{name}" for name in room.hosted()] == [changed]
+    assert changed.endswith(".webp")
+    assert (await room.client.get(link["og_image"])).status_code == 404
+
+
+@pytest.mark.parametrize("value", [None, "https://example.com/a.png"])
+async def test_a_change_to_another_image_removes_the_file(room: Room, value: str | None) -> None:
+    link = await upload(room, picture())
+    assert (await room.changed(link, og_image=value))["og_image"] == value
+    assert room.hosted() == []
+
+
+async def test_an_image_sent_back_as_shown_stays(room: Room) -> None:
+    link = await upload(room, picture())
+    assert await room.changed(link, og_image=link["og_image"]) == link
+    assert (await room.client.get(link["og_image"])).status_code == 200
+
+
+async def test_a_deleted_links_image_goes(room: Room) -> None:
+    await room.delete(await upload(room, picture()))
+    assert room.hosted() == []
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x.png", "..%2fblocklist", "%2e%2e/blocklist", "a" * 32 + ".svg", "a" * 32 + ".png", ".."]
+)
+async def test_nothing_else_is_served(room: Room, name: str) -> None:
+    answer = await room.client.get(f"/media/{name}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
