@@ -17,6 +17,7 @@ import yarl
 
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import Address, Network, Reachable
+from waypost.outbound.bodies import read_body
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
@@ -101,6 +102,7 @@ class Outbound:
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
             trust_env=False,
+            auto_decompress=False,  # `bodies` does it, within the limit
             max_line_size=MAX_HEADER,
             max_field_size=MAX_HEADER,
             max_headers=MAX_HEADERS,
@@ -111,7 +113,7 @@ async def _answer(request: _Request, route: Route, url: Url, max_body: int, body
     try:
         async with request as response:
             wanted = not body_types or _type(response) in body_types
-            body = await _read(response.content, max_body) if wanted else b""
+            body = await read_body(response, max_body) if wanted else b""
             return Answer(response.status, response.headers, body, url)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise route.refused or Unreachable(reason_of(error)) from error
@@ -119,14 +121,6 @@ async def _answer(request: _Request, route: Route, url: Url, max_body: int, body
 
 def _type(response: aiohttp.ClientResponse) -> str:
     return response.content_type if "Content-Type" in response.headers else "text/html"  # as browsers guess
-
-
-async def _read(content: aiohttp.StreamReader, max_body: int) -> bytes:
-    """Chunks come decompressed in pieces of bounded size; what is not asked for is never decompressed."""
-    body = bytearray()
-    while len(body) < max_body and (chunk := await content.readany()):
-        body += chunk
-    return bytes(body[:max_body])
 
 
 def _target(url: Url) -> yarl.URL:

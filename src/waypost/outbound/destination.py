@@ -56,7 +56,7 @@ class Destinations:
         raise Unreachable("too many redirects")
 
     async def _visit(self, url: Url) -> Answer:
-        """One hop. Any answer below 500 will do: robots are often refused, and pages announced before they exist."""
+        """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
         if await self._safety.is_unsafe([url]):
             raise Unsafe(f"{url.host} is known to be unsafe")
         async with self._hosts.take(url.host):
@@ -69,7 +69,7 @@ class Destinations:
                 max_body=MAX_HTML,
                 body_types=_HTML,
             )
-        if answer.status >= 500:
+        if 500 <= answer.status < 600:
             raise Unreachable(f"the server answered {answer.status}")
         return answer
 

@@ -17,7 +17,7 @@ _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ClientSSLError, "tls: the handshake failed"),
     (TimeoutError, "timed out"),
     (aiohttp.ServerDisconnectedError, "the connection was closed without an answer"),
-    (aiohttp.ClientPayloadError, "the answer broke off or cannot be decoded"),
+    (aiohttp.ClientPayloadError, "the answer broke off"),
 )
 
 

@@ -1,0 +1,34 @@
+"""An answer's body, unpacked, up to a limit: nothing beyond it is read or unpacked."""
+
+import zlib
+
+import aiohttp
+
+_PLAIN = frozenset({"", "identity"})
+_ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # told apart by their first bytes
+
+
+async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Empty when packed in a way nobody asked for; what is packed badly ends where it breaks."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding in _PLAIN:
+        return await _read_plain(response.content, limit)
+    return await _read_packed(response.content, limit) if encoding in _ZLIB else b""
+
+
+async def _read_plain(content: aiohttp.StreamReader, limit: int) -> bytes:
+    body = bytearray()
+    while len(body) < limit and (chunk := await content.readany()):
+        body += chunk
+    return bytes(body[:limit])
+
+
+async def _read_packed(content: aiohttp.StreamReader, limit: int) -> bytes:
+    body, unpacker = bytearray(), zlib.decompressobj(_GZIP_OR_ZLIB)
+    while len(body) < limit and not unpacker.eof and (chunk := await content.readany()):
+        try:
+            body += unpacker.decompress(chunk, limit - len(body))
+        except zlib.error:
+            break
+    return bytes(body)

@@ -1,0 +1,165 @@
+"""The blocklist and Safe Browsing: what counts as unsafe, and what happens when a source fails."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import servers
+from servers import Receiver, SafeBrowsingServer, always, response
+
+from waypost.kit.urls import canonical
+from waypost.outbound import Blocklist, Outbound, SafeBrowsing, Safety
+from waypost.settings import SettingsError
+
+KEY = "AIza-secret"
+LIST = """
+# what we were warned of
+bad.example         # a whole host
+192.0.2.7
+münchen.example
+.deep.example
+*.star.example
+https://good.example/bad/page?id=1#frag
+http://good.example:8080/x
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "blocklist.txt"
+    path.write_text(LIST)
+    return path
+
+
+async def is_unsafe(safety: Safety, *urls: str) -> bool:
+    return await safety.is_unsafe([canonical(url) for url in urls])
+
+
+async def test_it_works(path: Path) -> None:
+    safety = Safety(Blocklist(path))
+    assert await is_unsafe(safety, "https://good.example/", "https://bad.example/page")
+    assert not await is_unsafe(safety, "https://good.example/")
+
+
+async def test_without_sources_nothing_is_unsafe() -> None:
+    assert not await is_unsafe(Safety(), "https://bad.example/")
+
+
+class TestBlocklist:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://bad.example:8080/any?thing",
+            "http://BAD.example/",
+            "http://192.0.2.7/",
+            "https://xn--mnchen-3ya.example/",
+            "https://deep.example/",
+            "https://very.deep.example/",
+            "https://very.star.example/",
+            "http://good.example/bad/page?id=1",
+            "https://good.example/x/../bad/page?id=1#other",
+            "https://good.example:8080/x",
+        ],
+    )
+    async def test_listed(self, path: Path, url: str) -> None:
+        assert await is_unsafe(Safety(Blocklist(path)), url)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://sub.bad.example/",
+            "https://notbad.example/",
+            "https://notdeep.example/",
+            "https://good.example/bad/page?id=2",
+            "https://good.example/bad/page",
+            "https://good.example/x",
+        ],
+    )
+    async def test_not_listed(self, path: Path, url: str) -> None:
+        assert not await is_unsafe(Safety(Blocklist(path)), url)
+
+    async def test_it_is_read_again_when_it_changes(self, path: Path) -> None:
+        safety = Safety(Blocklist(path))
+        path.write_text(LIST + "new.example\n")
+        assert await is_unsafe(safety, "https://new.example/")
+
+    async def test_also_when_it_is_replaced_by_one_of_the_same_size_and_time(self, path: Path) -> None:
+        safety = Safety(Blocklist(path))
+        other = path.with_suffix(".new")
+        other.write_text(LIST.replace("bad.example ", "new.example "))
+        stat = path.stat()
+        os.utime(other, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        other.rename(path)
+        assert await is_unsafe(safety, "https://new.example/")
+        assert not await is_unsafe(safety, "https://bad.example/")
+
+    @pytest.mark.parametrize("content", [None, b"not a host\n", b"\xff\xfe", b"bad.example/page\n", b"http://\n"])
+    def test_a_missing_or_broken_file_stops_the_start(self, path: Path, content: bytes | None) -> None:
+        path.unlink()
+        if content is not None:
+            path.write_bytes(b"ok.example\n" + content)
+        with pytest.raises(SettingsError, match="WAYPOST_BLOCKLIST"):
+            Blocklist(path)
+
+    async def test_later_the_last_good_list_stays(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        safety = Safety(Blocklist(path))
+        path.unlink()
+        for _ in range(3):
+            assert await is_unsafe(safety, "https://bad.example/")
+        assert capsys.readouterr().out.count("stays in force") == 1
+        path.write_text("new.example\n")
+        assert await is_unsafe(safety, "https://new.example/")
+        assert not await is_unsafe(safety, "https://bad.example/")
+
+
+class TestSafeBrowsing:
+    @pytest.fixture
+    async def google(self) -> AsyncIterator[Receiver]:
+        async with SafeBrowsingServer(KEY, "https://evil.example/malware").running() as receiver:
+            yield receiver
+
+    async def test_it_works(self, google: Receiver, outbound: Outbound) -> None:
+        safety = Safety(provider=SafeBrowsing(outbound, KEY, google.url()))
+        assert await is_unsafe(safety, "https://evil.example/malware")
+        assert await is_unsafe(safety, "https://good.example/", "https://evil.example/malware")
+        assert not await is_unsafe(safety, "https://good.example/")
+        assert google.heads[0].startswith(b"POST /v4/threatMatches:find?key=AIza-secret HTTP/1.1\r\n")
+
+    async def test_the_blocklist_is_asked_first(self, path: Path, google: Receiver, outbound: Outbound) -> None:
+        safety = Safety(Blocklist(path), SafeBrowsing(outbound, KEY, google.url()))
+        assert await is_unsafe(safety, "https://bad.example/")
+        assert google.connections == 0
+
+    async def test_a_wrong_key_lets_pass_and_is_logged_without_it(
+        self, google: Receiver, outbound: Outbound, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        safety = Safety(provider=SafeBrowsing(outbound, "wrong-key", google.url()))
+        assert not await is_unsafe(safety, "https://evil.example/malware")
+        logged = capsys.readouterr().out
+        assert "status 400" in logged
+        assert "wrong-key" not in logged
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            always(response(503)),
+            always(response(200, b"<html>")),
+            always(response(200, b"[]")),
+            always(response(302, location="http://127.0.0.1/")),
+            servers.reset,
+        ],
+    )
+    async def test_an_outage_lets_pass(
+        self, outbound: Outbound, capsys: pytest.CaptureFixture[str], script: servers.Script
+    ) -> None:
+        async with Receiver(script) as receiver:
+            safety = Safety(provider=SafeBrowsing(outbound, KEY, receiver.url()))
+            assert not await is_unsafe(safety, "https://evil.example/malware")
+        logged = capsys.readouterr().out
+        assert logged.count("Safe Browsing could not be asked") == 1
+        assert KEY not in logged
+
+    def test_its_address_must_be_a_url(self, outbound: Outbound) -> None:
+        with pytest.raises(SettingsError, match="WAYPOST_SAFE_BROWSING_URL"):
+            SafeBrowsing(outbound, KEY, "http://localhost/")
