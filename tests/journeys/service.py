@@ -1,0 +1,210 @@
+"""The whole service as an operator runs it: real processes on a real port, seen only through HTTP, commands and log.
+
+Knows nothing of the package's insides.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+WAYPOST = Path(sys.executable).parent / "waypost"
+PATIENCE = 60.0  # seconds; only a broken service makes anybody wait that long
+OWNER = "owner@example.com"
+
+
+class Service:
+    """`with Service(directory) as service:` prepares an account and a key, serves, and ends every process."""
+
+    def __init__(self, directory: Path, *, options: tuple[str, ...] = (), **settings: str) -> None:
+        """`options` of `waypost serve`; `settings` as environment variables."""
+        self.directory = directory
+        self.port = free_port()
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self.options = options
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+        own = {"WAYPOST_BASE_URL": self.base_url, "WAYPOST_DATA_DIR": str(directory / "data")}
+        self.environment = inherited | own | {"WAYPOST_OUTBOUND_ALLOW": "127.0.0.0/8"} | settings
+        self.client = httpx.Client(base_url=self.base_url, timeout=PATIENCE, trust_env=False)
+        self.key = ""
+        self.log = Log()
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        self.prepare()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.client.close()
+
+    def prepare(self) -> None:
+        self.command("migrate")
+        self.json("account", "create", OWNER, "--plan", "lifetime")
+        self.key = self.new_key()
+        self.client.headers["Authorization"] = f"Bearer {self.key}"
+
+    def new_key(self, *options: str) -> str:
+        return self.json("key", "create", "--account", OWNER, "--name", "journey", *options)["key"]
+
+    def command(self, *arguments: str) -> str:
+        """What `waypost …` prints to stdout."""
+        done = subprocess.run(
+            [WAYPOST, *arguments], env=self.environment, cwd=self.directory, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.command(*arguments, "--json"))
+
+    def start(self) -> None:
+        """Returns when it serves: the parent listens first, then the first call waits for the first web process."""
+        self.log = Log()
+        self._process = subprocess.Popen(
+            [WAYPOST, "serve", "--port", str(self.port), *self.options],
+            env=self.environment,
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.log.follow(self._process)
+        self.log.wait_for("serving")
+        answer = self.client.get("/readyz")
+        assert answer.status_code == 200, answer.text
+
+    def stop(self) -> int:
+        """SIGTERM, as a supervisor does. Returns the exit code once no process is left."""
+        assert self._process is not None
+        self._process.terminate()
+        return self.ended()
+
+    def kill(self, kind: str = "parent") -> None:
+        """SIGKILL to the parent, or to the first child of that kind: web, worker, welcome."""
+        assert self._process is not None
+        os.kill(self._process.pid if kind == "parent" else self.children(kind)[0], signal.SIGKILL)
+
+    def ended(self) -> int:
+        """Waits until the parent and all its children are gone: the log ends when nobody holds its pipe any more."""
+        assert self._process is not None
+        code = self._process.wait(PATIENCE)
+        self.log.wait_for_end()
+        return code
+
+    def children(self, kind: str) -> list[int]:
+        """Process ids of the parent's children of a kind, as the system knows them."""
+        assert self._process is not None
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+                if parent == self._process.pid and b"waypost.child" in command and kind.encode() in command:
+                    found.append(int(entry.name))
+        return sorted(found)
+
+
+class Log:
+    """Every line the processes write, and word of each as it comes."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._news = threading.Condition()
+        self._ended = False
+
+    def follow(self, process: subprocess.Popen[str]) -> None:
+        threading.Thread(target=self._read, args=[process], daemon=True).start()
+
+    def wait_for(self, text: str, *, since: int = 0) -> str:
+        """The first line, from number `since` on, that holds `text`."""
+        with self._news:
+            self._news.wait_for(lambda: self._ended or self._find(text, since), PATIENCE)
+            line = self._find(text, since)
+        assert line, f"no line with {text!r}:\n" + "".join(self.lines)
+        return line
+
+    def wait_for_end(self) -> None:
+        with self._news:
+            assert self._news.wait_for(lambda: self._ended, PATIENCE), "processes are left: " + "".join(self.lines)
+
+    def _find(self, text: str, since: int) -> str | None:
+        return next((line for line in self.lines[since:] if text in line), None)
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                self._note(line)
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    def _note(self, line: str) -> None:
+        with self._news:
+            self.lines.append(line)
+            self._news.notify_all()
+
+
+class Website:
+    """A page to link to, on a port of its own; every path answers the same."""
+
+    html = b"<!doctype html><title>A page</title><meta property='og:description' content='About it'>"
+
+    def __init__(self) -> None:
+        html, seen = self.html, []
+
+        class Page(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                seen.append(self.path)
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(html)))
+                self.end_headers()
+                self.wfile.write(html)
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        self.seen: list[str] = seen
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(is_so: Any, *, within: float = PATIENCE) -> None:
+    """Waits for what has no event to wait for, such as a counter that another process moves."""
+    deadline = time.monotonic() + within
+    while not is_so():
+        assert time.monotonic() < deadline, "this did not come to be in time"
+        time.sleep(0.02)
