@@ -190,6 +190,13 @@ async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
     assert room.hosted() == []
 
 
+async def test_a_disk_that_takes_nothing(room: Room) -> None:
+    room.doors.media.write_text("a file where the directory should be")
+    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "http_error")
+    assert (await room.browse()).json()["meta"]["total"] == 0
+
+
 async def test_a_change_replaces_the_image_and_its_file(room: Room) -> None:
     link = await upload(room, picture())
     answer = await room.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP"))

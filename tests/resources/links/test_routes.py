@@ -4,11 +4,13 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from psycopg import AsyncConnection
 from resources.links.room import SHARED, Room
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route
 from waypost.resources.links import PostgresRoutes, SqliteRoutes, store
+from waypost.resources.links.routes import CHANNEL
 
 
 def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
@@ -62,6 +64,18 @@ async def test_changes_are_told_to_other_processes(room: Room) -> None:
     assert routes.news() == ["b"]
     assert routes.news() == []
     routes.close()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_changes_are_told_to_other_machines(room: Room, database_url: str) -> None:
+    async with await AsyncConnection.connect(database_url, autocommit=True) as listening:
+        await listening.execute(f"LISTEN {CHANNEL}")
+        link = await room.make(slug="a")
+        await room.patch(link, {"slug": "not possible"})
+        await room.changed(link, slug="b")
+        await room.delete(link)
+        heard = [note.payload async for note in listening.notifies(timeout=10, stop_after=4)]
+    assert heard == ["a", "a", "b", "b"]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import NotFound, Unavailable
 from waypost.resources.links.images import CleanImage
 
 PATH = "/media"
@@ -41,9 +41,12 @@ def url(base_url: str, name: str) -> str:
 
 
 async def keep(directory: Path, image: CleanImage) -> str:
-    """Returns the file's name. When it returns, the file would outlive a power cut."""
+    """Returns the file's name. When it returns, the file would outlive a power cut. Raises Unavailable."""
     name = f"{secrets.token_hex(16)}.{image.extension}"
-    await asyncio.to_thread(_write, directory, name, image.content)
+    try:
+        await asyncio.to_thread(_write, directory, name, image.content)
+    except OSError as error:
+        raise Unavailable("The image cannot be kept right now. Try again in a moment.") from error
     return name
 
 
@@ -55,11 +58,14 @@ async def discard(directory: Path, name: str | None) -> None:
 def _write(directory: Path, name: str, content: bytes) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     part = directory / f".{name}.part"
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(directory / name)
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(directory / name)
+    finally:
+        part.unlink(missing_ok=True)  # a full disk gets back what was begun
     descriptor = os.open(directory, os.O_RDONLY)  # the name, too, has to be on the disk
     try:
         os.fsync(descriptor)

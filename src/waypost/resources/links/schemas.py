@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, InstanceOf
 
 from waypost.kit.clock import timestamp
+from waypost.kit.urls import UTM_KEYS
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
 from waypost.web.fields import Body, LongText, Text, Timestamp, Upload
@@ -89,7 +90,9 @@ def shown(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> di
         "og_title": link.og_title,
         "og_description": link.og_description,
         "og_image": media.url(base_url, link.og_image_media) if link.og_image_media else link.og_image,
-        "utm_params": link.utm_params,
+        "utm_params": {
+            key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params
+        },  # JSONB sorts otherwise
         "tags": link.tags,
         "expires_at": timestamp(link.expires_at) if link.expires_at else None,
         "pixel_ids": [],

@@ -78,7 +78,7 @@ async def delete(doors: Doors, caller: Caller, link_id: UUID) -> None:
 
 
 async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
-    async with doors.db.read() as tx:
+    async with doors.db.glance() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
