@@ -55,14 +55,21 @@ async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> Non
             await tx.execute(text("UPDATE counter SET n = 9"))
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_pragmas_hold_on_live_connections(db: Database) -> None:
-    if db.dialect != "sqlite":
-        pytest.skip("SQLite's own")
     expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}
-    for begin in (db.read, db.write):
+    for begin in (db.read, db.write, db.glance):
         async with begin() as tx:
             for name, value in expected.items():
-                assert (await tx.exec_driver_sql(f"PRAGMA {name}")).scalar_one() == value, name
+                assert (await tx.execute(text(f"PRAGMA {name}"))).scalar_one() == value, name
+
+
+async def test_a_glance_sees_what_was_committed(db: Database) -> None:
+    await make_counter(db)
+    for n in range(3):
+        async with db.glance() as tx:
+            assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == n
+        await increment(db, 1)
 
 
 async def test_a_server_that_is_gone_is_unavailable() -> None:

@@ -6,21 +6,32 @@ that two writers can read the same row and one update is lost without an error.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import event
+from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from waypost.kit.errors import Unavailable
 
 Tx = AsyncConnection
 """An open transaction. Whoever holds one got it from `read()` or `write()` and neither commits nor rolls back."""
+
+
+class Glance:
+    """Reads a row by its key on SQLite without leaving the thread, which takes a tenth of the time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def execute(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+        return self._connection.execute(statement, parameters)
+
 
 SQLITE_PRAGMAS = {
     "journal_mode": "wal",
@@ -45,6 +56,7 @@ class Database:
             self.path = Path(parsed.database or "")
             self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers)
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
+            self._glancing = _in_thread_engine(parsed)
         else:
             self._reader = self._writer = _postgres_engine(parsed, size=readers * 4)
         # SQLite admits one writer. Who waits here is served in turn; who waits in SQLite is served by luck, some late.
@@ -59,6 +71,20 @@ class Database:
             yield connection
 
     @contextlib.asynccontextmanager
+    async def glance(self) -> AsyncIterator[Tx | Glance]:
+        """For single rows by a unique key, nothing else: on SQLite the event loop stands still meanwhile.
+
+        Each statement sees its own snapshot. Raises Unavailable when the database is gone.
+        """
+        if self.dialect == "postgresql":
+            async with self.read() as tx:
+                yield tx
+            return
+        async with _told_plainly():
+            with self._glancing.connect() as connection:
+                yield Glance(connection)
+
+    @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
         async with _told_plainly(), self._turn, self._writer.begin() as connection:
@@ -67,6 +93,8 @@ class Database:
     async def close(self) -> None:
         await self._writer.dispose()
         await self._reader.dispose()
+        if self.dialect == "sqlite":
+            self._glancing.dispose()
 
 
 @contextlib.asynccontextmanager
@@ -90,23 +118,34 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:
         pool_size=size,
         max_overflow=0,
         pool_timeout=30,
+        hide_parameters=True,  # of an error's text: they can hold what belongs in no log
     )
 
-    @event.listens_for(engine.sync_engine, "connect")
-    def configure(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver shall not begin transactions of its own
-        cursor = connection.cursor()
-        for name, value in SQLITE_PRAGMAS.items():
-            cursor.execute(f"PRAGMA {name} = {value}")
-        if begin == "BEGIN":
-            cursor.execute("PRAGMA query_only = on")
-        cursor.close()
+    _configure(engine.sync_engine, reads_only=begin == "BEGIN")
 
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _in_thread_engine(url: URL) -> Engine:
+    engine = create_engine(url.set(drivername="sqlite"), poolclass=StaticPool, hide_parameters=True)
+    _configure(engine, reads_only=True)
+    return engine
+
+
+def _configure(engine: Engine, *, reads_only: bool) -> None:
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver shall not begin transactions of its own
+        cursor = connection.cursor()
+        for name, value in SQLITE_PRAGMAS.items():
+            cursor.execute(f"PRAGMA {name} = {value}")
+        if reads_only:
+            cursor.execute("PRAGMA query_only = on")
+        cursor.close()
 
 
 def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
@@ -116,5 +155,6 @@ def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
         max_overflow=0,
         pool_timeout=2,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={"connect_timeout": 2, "application_name": "waypost"},
     )

@@ -70,12 +70,15 @@ class Guard:
         async def allowed(request: Request) -> Caller:
             self._refuse_plain_http(request)
             caller = await self._authenticate(request)
+            taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
             at = self._clock()
             if not accounts.is_live(caller.account.plan, at):
                 raise PaymentRequired
             if scope is not None and scope not in caller.key.scopes:
                 raise Forbidden
-            await self._spend(request, caller)
+            note_budget(request, taken, self._budget.limit)
+            if not taken.allowed:
+                raise RateLimited(taken.retry_after)
             self._callers.used(caller, at)
             return caller
 
@@ -103,12 +106,6 @@ class Guard:
     async def _throttle(self, request: Request) -> None:
         address = visitor_address(_peer(request), _forwarded(request)[0], self._trusted)
         taken = await self._unknown.take(address.encode())
-        if not taken.allowed:
-            raise RateLimited(taken.retry_after)
-
-    async def _spend(self, request: Request, caller: Caller) -> None:
-        taken = await self._budget.take(caller.key.id.bytes)
-        note_budget(request, taken, self._budget.limit)
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
 

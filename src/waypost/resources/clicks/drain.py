@@ -1,6 +1,7 @@
 """From the spool to the database, exactly once: rows, counters and the new spool position in one transaction."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -49,12 +50,10 @@ class Drainer:
         if not batch.spans:
             await self._remove_finished(self._positions)
             return False
-        try:
+        positions, self._positions = self._positions, None  # what has been drained is known to the database alone …
+        with contextlib.suppress(_Overtaken):
             await self._commit(batch)
-        except BaseException:
-            self._positions = None  # whether the commit took hold is known to the database alone
-            raise
-        self._positions |= {span.segment: span.end for span in batch.spans}
+            self._positions = positions | {span.segment: span.end for span in batch.spans}  # … until the commit
         return True
 
     async def _load_positions(self) -> dict[str, int]:
@@ -97,7 +96,7 @@ class Drainer:
                     into.append(click_of(visit, self._rules))
                 elif line:
                     damaged += 1
-            except ValueError:
+            except (ValueError, OverflowError):
                 damaged += 1
         return damaged
 
@@ -143,7 +142,7 @@ class Drainer:
 
 
 class _Overtaken(Exception):
-    """Another drainer has moved the position of this segment."""
+    """Another drainer has moved the position of a segment: nothing is committed, and the positions are read again."""
 
 
 def _counts(clicks: Iterator[Click]) -> dict[UUID, int]:

@@ -72,7 +72,10 @@ def shortened(text: str, privacy: str) -> str:
         return text
     if privacy == "none":
         return ""
-    found = ip_address(text)
+    try:
+        found = ip_address(text)
+    except ValueError:  # a Unix socket's path
+        return ""
     prefix = 24 if isinstance(found, IPv4Address) else 48
     return str(ip_network((found, prefix), strict=False).network_address)
 

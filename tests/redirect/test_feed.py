@@ -1,0 +1,59 @@
+"""R21: news between the processes of one machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.redirect import ChangeFeed
+
+PUBLISH = """
+import sys
+from pathlib import Path
+from waypost.redirect import ChangeFeed
+feed = ChangeFeed(Path(sys.argv[1]))
+for n in range(500):
+    feed.publish([f"{sys.argv[2]}-{n}"])
+"""
+
+
+def test_it_works(feed: ChangeFeed) -> None:
+    seen = feed.head[0]
+    feed.publish(["one", "two"])
+    assert feed.since(seen) == (feed.head[0], [b"one", b"two"])
+
+
+def test_many_processes_lose_no_news_of_each_other(tmp_path: Path) -> None:
+    feed = ChangeFeed(tmp_path / "changes")
+    writers = [
+        subprocess.Popen([sys.executable, "-c", PUBLISH, str(tmp_path / "changes"), name]) for name in ("a", "b", "c")
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    _, changed = feed.since(0)
+    assert sorted(changed) == sorted(b"%s-%d" % (name, n) for name in (b"a", b"b", b"c") for n in range(500))
+    feed.close()
+
+
+def test_news_survives_a_restart_and_what_was_missed_is_told(tmp_path: Path) -> None:
+    first = ChangeFeed(tmp_path / "changes")
+    first.publish(["x" * 255] * 2000)
+    first.close()
+    again = ChangeFeed(tmp_path / "changes")
+    head = again.head[0]
+    assert head == 256 * 2000
+    assert again.since(0) == (head, None)
+    assert again.since(head) == (head, [])
+    again.close()
+
+
+@given(st.lists(st.lists(st.from_regex(r"[A-Za-z0-9_-]{1,255}", fullmatch=True), max_size=50), max_size=40))
+def test_every_reader_gets_all_or_is_told_it_missed(tmp_path_factory, batches: list[list[str]]) -> None:
+    feed = ChangeFeed(tmp_path_factory.mktemp("feed") / "changes")
+    seen = feed.head[0]
+    for batch in batches:
+        feed.publish(batch)
+        seen, changed = feed.since(seen)
+        assert changed == [slug.encode() for slug in batch]
+    feed.close()

@@ -1,0 +1,199 @@
+"""R19: from the spool to rows and counters, exactly once, whatever happens in between."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from people import Person, new_person
+from sqlalchemy import func, select, text, update
+
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.kit.ids import new_id
+from waypost.redirect import Spool
+from waypost.redirect.spool import Visit, encode, segments
+from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks.model import clicks, spool_positions
+from waypost.resources.links.model import links
+
+AT = 1_763_690_000_123_456
+
+
+def visit(link: UUID, **fields: bytes) -> bytes:
+    blank = Visit(new_id().hex.encode(), b"%d" % AT, link.hex.encode(), *[b""] * 8)
+    return encode(blank._replace(**({"peer": b"192.0.2.7"} | fields)))
+
+
+@pytest.fixture
+async def alice(db: Database) -> Person:
+    return await new_person(db, "alice")
+
+
+@pytest.fixture
+async def link(db: Database, alice: Person) -> UUID:
+    return await new_link(db, alice)
+
+
+async def new_link(db: Database, person: Person) -> UUID:
+    link_id = new_id()
+    row = {
+        "id": link_id,
+        "account_id": person.account_id,
+        "slug": link_id.hex,
+        "destination_url": "https://example.com/",
+        "title": "",
+        "search_text": "",
+        "utm_params": {},
+        "tags": [],
+        "is_on": True,
+        "created_at": now(),
+        "updated_at": now(),
+    }
+    async with db.write() as tx:
+        await tx.execute(links.insert(), row)
+    return link_id
+
+
+@pytest.fixture
+async def spool(tmp_path: Path) -> AsyncIterator[Spool]:
+    spool = Spool(tmp_path / "spool", limit=1 << 30)
+    yield spool
+    spool.close()
+
+
+@pytest.fixture
+def drainer(db: Database, tmp_path: Path) -> Drainer:
+    return Drainer(db, tmp_path / "spool", Rules())
+
+
+async def counted(db: Database, link: UUID) -> tuple[int, int]:
+    """(the link's counter, its rows)."""
+    async with db.read() as tx:
+        counter = (await tx.execute(select(links.c.clicks).where(links.c.id == link))).scalar_one()
+        rows = select(func.count()).select_from(clicks).where(clicks.c.link_id == link, clicks.c.kind == "human")
+        return counter, (await tx.execute(rows)).scalar_one()
+
+
+async def drain(drainer: Drainer) -> None:
+    while await drainer.step():
+        pass
+
+
+async def test_it_works(db: Database, spool: Spool, drainer: Drainer, link: UUID, alice: Person) -> None:
+    spool.append(visit(link, user_agent=b"curl/8", referrer=b"https://u:p@from.example/page?q=secret", language=b"de"))
+    await drain(drainer)
+    async with db.read() as tx:
+        row = (await tx.execute(select(clicks))).one()
+    assert (row.link_id, row.account_id, row.kind, row.is_scan) == (link, alice.account_id, "human", False)
+    assert (row.ip, row.user_agent, row.language) == ("192.0.2.7", "curl/8", "de")
+    assert row.referrer == "https://from.example/page"
+    assert row.created_at.microsecond == 123456
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_draining_goes_on_where_it_stopped(db, spool, drainer, link, tmp_path) -> None:
+    spool.append(visit(link) + visit(link))
+    await drain(drainer)
+    spool.append(visit(link))
+    await drain(Drainer(db, tmp_path / "spool", Rules()))  # another process
+    await drain(drainer)
+    assert await counted(db, link) == (3, 3)
+
+
+async def test_a_half_written_line_waits_for_its_end(db, spool, drainer, link) -> None:
+    line = visit(link)
+    spool.append(visit(link) + line[:40])
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+    spool.append(line[40:])
+    await drain(drainer)
+    assert await counted(db, link) == (2, 2)
+
+
+async def test_finished_segments_are_removed_with_their_positions(db, spool, drainer, link, tmp_path) -> None:
+    spool.append(visit(link))
+    await drain(drainer)
+    assert len(segments(tmp_path / "spool")) == 1
+    spool.close()
+    await drain(drainer)
+    assert segments(tmp_path / "spool") == []
+    async with db.read() as tx:
+        assert (await tx.execute(select(spool_positions))).all() == []
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_what_a_killed_writer_tore_off_is_left_out(db, spool, drainer, link, tmp_path) -> None:
+    spool.append(visit(link) + b"0123\t45")
+    spool.close()
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+    assert segments(tmp_path / "spool") == []
+
+
+async def test_damaged_lines_take_no_others_with_them(db, spool, drainer, link) -> None:
+    spool.append(visit(link) + b"\n" + b"rubbish\n" + visit(link).replace(b"\t", b" ", 1) + visit(link))
+    spool.append(visit(link, link=b"z" * 32) + visit(link, at=b"9" * 30) + visit(link))
+    await drain(drainer)
+    assert await counted(db, link) == (3, 3)
+
+
+async def test_visits_of_no_link_are_left_out(db, spool, drainer, link) -> None:
+    spool.append(visit(uuid4()) + visit(link))
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_a_deleted_link_still_counts(db, spool, drainer, link, alice) -> None:
+    spool.append(visit(link))
+    async with db.write() as tx:
+        await tx.execute(update(links).where(links.c.id == link).values(deleted_at=now()))
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_prefetches_are_kept_and_not_counted(db, spool, drainer, link) -> None:
+    spool.append(visit(link, purpose=b"prefetch;prerender") + visit(link))
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+    async with db.read() as tx:
+        assert (await tx.execute(select(func.count()).select_from(clicks))).scalar_one() == 2
+
+
+async def test_many_links_and_batches(db, spool, drainer, alice) -> None:
+    several = [await new_link(db, alice) for _ in range(5)]
+    for _ in range(3000):
+        spool.append(b"".join(visit(link, user_agent=b"x" * 200) for link in several))
+    await drain(drainer)
+    assert [await counted(db, link) for link in several] == [(3000, 3000)] * 5
+
+
+async def test_a_failed_commit_drains_nothing_and_is_tried_again(db, spool, drainer, link) -> None:
+    spool.append(visit(link))
+    async with db.write() as tx:
+        await tx.execute(text("ALTER TABLE clicks RENAME TO gone"))
+    with pytest.raises(Exception, match=r"clicks|database"):
+        await drainer.step()
+    async with db.write() as tx:
+        await tx.execute(text("ALTER TABLE gone RENAME TO clicks"))
+    await drain(drainer)
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
+    for _ in range(2000):
+        spool.append(visit(link, user_agent=b"x" * 900))
+
+    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", Rules())) for _ in range(2)))
+    assert await counted(db, link) == (2000, 2000)
+
+
+async def test_a_segment_of_another_format_is_left_alone(db, spool, drainer, link, tmp_path) -> None:
+    strange = tmp_path / "spool" / f"{new_id()}.visits"
+    strange.write_bytes(b"waypost-spool 99\n" + visit(link))
+    spool.append(visit(link))
+    await drain(drainer)
+    await drainer.step()
+    assert await counted(db, link) == (1, 1)
+    assert strange.exists()
