@@ -1,5 +1,7 @@
 """One reading of a URL, and the writing of UTM parameters."""
 
+import sys
+import unicodedata
 from urllib.parse import urlsplit
 
 import ada_url
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from waypost.kit import urls
 from waypost.kit.urls import UTM_KEYS, BadUrl, Url, canonical, with_query, without_query_keys
 
 
@@ -61,6 +64,12 @@ def test_schemes_can_be_narrowed() -> None:
 def test_a_refusal_says_what_to_do() -> None:
     with pytest.raises(BadUrl, match="four plain decimal numbers"):
         canonical("http://0x7f.1/")
+
+
+def test_no_control_or_blank_of_any_script_is_taken() -> None:
+    for number in range(sys.maxunicode + 1):
+        is_seen = unicodedata.category(chr(number)) not in {"Cc", "Cs", "Zs", "Zl", "Zp"}
+        assert bool(urls._UNSEEN.search(chr(number))) != is_seen
 
 
 # whole URLs glued from what parsers disagree about

@@ -61,6 +61,7 @@ REFUSED = [
     "http://example.com\uff20127.0.0.1/",
     # per cent signs in the host
     "http://127.0.0.1%2f@example.com/",
+    "http://%65xample.com/",
     "http://%31%32%37.0.0.1/",
     "http://%6c%6f%63alhost/",
     "http://example.com%00.evil.example/",

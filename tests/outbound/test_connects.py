@@ -4,6 +4,7 @@ Watched at the socket itself: Python announces each connect to an audit hook, wh
 """
 
 import asyncio
+import socket
 import sys
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -11,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from servers import OPEN, Receiver, name_server, page
+from servers import OPEN, Receiver, canary, name_server, page
 
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundError
@@ -83,6 +84,30 @@ class TestRoute:
         route = Route(Reachable(), [ip_address("127.0.0.1")])
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             route.open_socket((2, 1, 6, "", ("127.0.0.1", 80)))
+
+    async def test_it_stops_a_request_whose_name_was_resolved_wrongly(self, outbound: Outbound) -> None:
+        class Liar:
+            async def resolve(self, _url: Url) -> list[Address]:
+                return [ip_address("127.0.0.1")]
+
+        outbound._names = Liar()
+        async with canary() as forbidden:
+            with pytest.raises(NotPublic):
+                await outbound.request("GET", canonical(forbidden.url(host="any.test")), deadline=30, max_body=1)
+            assert forbidden.connections == 0
+
+    async def test_it_stops_a_request_that_was_connected_elsewhere(
+        self, outbound: Outbound, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Detour(socket.socket):
+            def connect(self, _address: object) -> None:
+                super().connect(("127.0.0.1", forbidden.port))
+
+        monkeypatch.setattr(socket, "socket", Detour)
+        async with canary() as forbidden:
+            with pytest.raises(NotPublic):
+                await outbound.request("GET", canonical("http://127.0.0.2:8080/"), deadline=30, max_body=1)
+        assert forbidden.heads == []  # not a byte of the request arrived
 
     async def test_it_checks_the_peer(self) -> None:
         route = Route(Reachable(allow=[]), [ip_address("8.8.8.8")])

@@ -152,13 +152,19 @@ class TestTurns:
             await gate.open_when_quiet(looks, waiting=9)
         assert gate.most == 9
 
+    async def test_nothing_is_remembered_of_those_who_left(self, destinations: Destinations) -> None:
+        async with Receiver(page(PAGE)) as receiver:
+            await asyncio.gather(*(look(destinations, receiver.url()) for _ in range(3)))
+        assert not destinations._hosts._lines
+        assert not destinations._accounts._lines
+
     @pytest.mark.usefixtures("short_deadline")
     async def test_waiting_counts_against_the_deadline(self, destinations: Destinations) -> None:
         async with Receiver(servers.stall) as receiver:
             looks = [look(destinations, receiver.url()) for _ in range(3)]
             results = await asyncio.gather(*looks, return_exceptions=True)
         assert [type(result) for result in results] == [Unreachable] * 3
-        assert receiver.connections == 1
+        assert receiver.connections <= 1
 
     async def _look(
         self, names: NameServer, destinations: Destinations, receiver: Receiver, number: int, account: UUID

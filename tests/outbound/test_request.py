@@ -14,7 +14,7 @@ from waypost.kit.urls import Url, canonical
 from waypost.outbound import Answer, NotPublic, Outbound, Unreachable
 from waypost.settings import SettingsError
 
-SOON = 0.3  # a deadline that is meant to pass
+SOON = 0.5  # a deadline that is meant to pass
 LATE = 30.0  # one that is not
 
 

@@ -4,7 +4,6 @@ Refuses everything two parsers could read differently. Which addresses a host ma
 """
 
 import re
-import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, unquote_plus, urlsplit
@@ -26,7 +25,8 @@ BAD_PORTS = frozenset(
 # names that never lead to the public internet; .test and .example do no harm: nobody answers for them
 SPECIAL_NAMES = ("localhost", "local", "internal", "home.arpa", "onion", "invalid")
 
-_UNSEEN = {"Cc", "Cs", "Zs", "Zl", "Zp"}  # controls, lone surrogates, blanks of every script
+# controls, blanks of every script, lone surrogates
+_UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")
 _AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]+)")
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 _DECIMALS = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
@@ -63,17 +63,15 @@ def canonical(text: str, *, schemes: Collection[str] = ("http", "https")) -> Url
     scheme = parsed.protocol.removesuffix(":")
     host, is_ip = _checked_host(parsed, raw_host)
     port = _checked_port(parsed, scheme)
-    url = Url(text, scheme, host, port, is_ip)
-    if _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host and _python_agrees(url):
-        return url
-    url = Url(parsed.href, scheme, host, port, is_ip)
+    is_clean = _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host
+    url = Url(text if is_clean else parsed.href, scheme, host, port, is_ip)
     if not _python_agrees(url):
         raise BadUrl("The URL's host can be read in two ways. Write it in its plain form.")
     return url
 
 
 def _refuse_unseen(text: str) -> None:
-    if any(unicodedata.category(character) in _UNSEEN for character in text):
+    if _UNSEEN.search(text):
         raise BadUrl("The URL must not contain blanks or control characters. Write a blank as %20.")
     if "\\" in text:
         raise BadUrl("The URL must not contain a backslash. Use / instead, or write it as %5C.")
