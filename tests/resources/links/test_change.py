@@ -3,10 +3,13 @@
 import asyncio
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from people import START
 from resources.links.room import UNSAFE, Room, faults
+
+from waypost.resources.links import add_clicks
 
 LATER = "2030-01-01T12:01:00.000000Z"
 
@@ -137,3 +140,11 @@ async def test_links_may_swap_slugs_at_the_same_moment(room: Room) -> None:
     one, two = await room.make(slug="one"), await room.make(slug="two")
     answers = await asyncio.gather(room.patch(one, {"slug": "two"}), room.patch(two, {"slug": "one"}))
     assert [answer.status_code for answer in answers] == [422, 422]
+
+
+async def test_clicks_counted_meanwhile_stay(room: Room) -> None:
+    link = await room.make()
+    async with room.doors.db.write() as tx:
+        await add_clicks(tx, {UUID(link["id"]): 5})
+    assert (await room.changed(link, title="New"))["clicks"] == 5
+    assert (await room.find(link)).json()["data"]["clicks"] == 5
