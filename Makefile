@@ -1,2 +1,56 @@
-# make run   a running service, from nothing      make test   every test, on both databases
+# make run         a running service, from nothing: `make run ARGS="--port 9000"`
+# make test        checks the code and runs every test, on SQLite and PostgreSQL
+# make test-slow   the long kill loops and journeys, in full
+# make lint        the checks alone
+# make bench       measures, prints one table and writes docs/benchmarks.md
+# make clean       removes what the others made, but never the data
 SHELL := /bin/bash
+UV_VERSION := 0.13.8
+SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
+SOURCES := src tests bench
+
+.PHONY: run test test-slow lint bench clean
+
+run: .venv/.installed-run
+	@exec .venv/bin/waypost serve $(ARGS)
+
+test: lint .venv/.tools-test
+	.venv/bin/pytest -q -n 2 $(ARGS)
+
+test-slow: .venv/.installed-test .venv/.tools-test
+	.venv/bin/pytest -q -n 2 -m slow $(ARGS)
+
+lint: .venv/.installed-test
+	.venv/bin/ruff check $(SOURCES)
+	.venv/bin/ruff format --check $(SOURCES)
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+bench: .venv/.installed-test .venv/.tools-bench
+	.venv/bin/python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/uv:
+	@scripts/make-venv
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+.venv/.installed-run: uv.lock pyproject.toml | .venv/bin/uv
+	@echo "Installing what Waypost needs, once …"
+	@$(SYNC) --no-dev
+	@touch $@
+
+.venv/.installed-test: uv.lock pyproject.toml | .venv/bin/uv
+	@$(SYNC)
+	@touch $@ .venv/.installed-run
+
+.venv/.tools-test: | .venv/bin/uv
+	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
+	@touch $@
+
+.venv/.tools-bench: | .venv/bin/uv
+	@scripts/ensure 'command -v wrk' wrk
+	@scripts/ensure 'PATH=$$PATH:/usr/sbin command -v nginx' nginx-light
+	@touch $@

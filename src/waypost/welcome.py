@@ -15,7 +15,7 @@ from waypost.settings import Settings
 if TYPE_CHECKING:
     from waypost.database import Database
 
-OWNER = "owner@localhost"
+OWNER = "owner@waypost.localhost"
 _FIRST = """
 Waypost is ready at {base_url}
 
