@@ -1,0 +1,32 @@
+"""The yardstick of the API: a FastAPI endpoint that answers with bytes it has ready, on uvicorn as the service runs it.
+
+The barest there is: no key, no database, no JSON to make.
+"""
+
+import sys
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI, Response
+
+
+def new_app(body: bytes) -> FastAPI:
+    app = FastAPI()
+
+    @app.get("/api/v1/links/{link_id}")
+    async def find(link_id: str) -> Response:  # noqa: ARG001  # the path has it
+        return Response(body, media_type="application/json")
+
+    return app
+
+
+if __name__ == "__main__":
+    uvicorn.run(
+        new_app(Path(sys.argv[2]).read_bytes()),
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        loop="uvloop",
+        http="httptools",
+        access_log=False,
+        log_level="warning",
+    )

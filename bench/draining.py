@@ -1,0 +1,45 @@
+"""Redirects while the worker drains their clicks on the same core: `serve` with web and worker, against nginx.
+
+The worker is nice, so under full load it falls behind; how much it drained meanwhile is told. Its backlog does not
+grow without end in life, since no core is fully loaded for hours.
+"""
+
+import sqlite3
+from contextlib import closing
+
+from bench import wrk
+from bench.nginx import nginx
+from bench.report import Row, at_least, at_most
+from bench.run import Run
+from bench.seed import Store
+from bench.servers import waypost
+from bench.wrk import Contender
+
+
+def measure(run: Run) -> list[Row]:
+    store = run.store(run.few)
+    before = _clicks(store)
+    with (
+        nginx(run.new_directory(), run.few) as theirs,
+        waypost(store, run.new_directory(), role="all", routes_in_memory=run.few * 2 + 1_000) as ours,
+    ):
+        wrk.walk(ours.port, run.few)
+        contenders = [Contender(server, "slugs.lua", [str(run.few), "browser"]) for server in (ours, theirs)]
+        own, other = wrk.alternate(run, contenders)
+        drained = (_clicks(store) - before) / (run.rounds * run.seconds)
+    rates = f"Waypost {wrk.spread(own)} with {drained:,.0f} clicks/s drained meanwhile, nginx {wrk.spread(other)}"
+    return [
+        at_least("redirects with the worker draining on the same core", wrk.rate_ratio(own, other), 0.25, rates),
+        at_most(
+            "p99 with the worker draining",
+            wrk.p99_ratio(own, other),
+            3,
+            f"Waypost {wrk.p99(own):.2f} ms, nginx {wrk.p99(other):.2f} ms",
+            " times",
+        ),
+    ]
+
+
+def _clicks(store: Store) -> int:
+    with closing(sqlite3.connect(store.path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM clicks").fetchone()[0])

@@ -1,0 +1,81 @@
+"""`GET /v1/links/{id}` of random links with key, plan, scope and budget checked, against a bare FastAPI endpoint.
+
+A key makes 60 requests a minute, so thousands take turns: in bursts, as scripts come, which finds the caller in
+memory, and each once in turn, which looks every caller up in the database.
+"""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from uuid import UUID
+
+from bench import wrk
+from bench.client import Client
+from bench.report import Failed, Row, at_least
+from bench.run import Run
+from bench.seed import Store, add_keys
+from bench.servers import SERVER_CORE, Server, free_port, module, started, waypost
+from bench.wrk import Contender
+from waypost.database import Database
+
+_LINKS = 20_000
+_KEYS = 12_000  # for the bursts of a whole minute, at 50 requests each, 10,000 a second
+_BURST = 50
+
+
+def measure(run: Run) -> list[Row]:
+    store, directory = run.store(run.many), run.new_directory()
+    paths = _write(directory / "paths", [f"/api/v1/links/{UUID(bytes=row)}" for row in _some_ids(store)])
+    bursts, turns = (_write(directory / name, asyncio.run(_new_keys(store))) for name in ("bursts", "turns"))
+    with waypost(store, directory) as ours:
+        body = asyncio.run(_one_body(ours.port, paths, turns))
+        (directory / "body").write_bytes(body)
+        port, further = free_port(), str(_KEYS // run.rounds)
+        command = module("bare", str(port), str(directory / "body"))
+        with started(
+            "bare", command, port=port, ready="/api/v1/links/x", cores=SERVER_CORE, directory=directory
+        ) as bare:
+            return [
+                _duel(run, ours, bare, [str(paths), str(bursts), str(_BURST), further], "keys in bursts of 50"),
+                _duel(run, ours, bare, [str(paths), str(turns), "1", further], "each key once in turn"),
+            ]
+
+
+def _duel(run: Run, ours: Server, bare: Server, arguments: list[str], how: str) -> Row:
+    own, other = wrk.alternate(run, [Contender(server, "keys.lua", arguments) for server in (ours, bare)])
+    detail = f"Waypost {wrk.spread(own)}, p99 {wrk.p99(own):.0f} ms; bare FastAPI {wrk.spread(other)}"
+    return at_least(f"`GET /v1/links/{{id}}`, {how}, against bare FastAPI", wrk.rate_ratio(own, other), 0.15, detail)
+
+
+def _some_ids(store: Store) -> list[bytes]:
+    with closing(sqlite3.connect(store.path)) as connection:
+        step = max(1, store.links // _LINKS)
+        rows = connection.execute("SELECT id FROM links WHERE rowid % ? = 0 LIMIT ?", [step, _LINKS])
+        return [row[0] for row in rows]
+
+
+async def _new_keys(store: Store) -> list[str]:
+    db = Database(store.url)
+    keys = await add_keys(db, store.account, _KEYS)
+    await db.close()
+    return keys
+
+
+async def _one_body(port: int, paths: Path, keys: Path) -> bytes:
+    client = await Client.open(port)
+    answer = await client.request("GET", _first_line(paths), key=_first_line(keys))
+    await client.close()
+    if answer.status != 200:
+        raise Failed(f"{answer.status}: {answer.body!r}")
+    return answer.body
+
+
+def _write(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _first_line(path: Path) -> str:
+    with path.open() as lines:
+        return lines.readline().strip()

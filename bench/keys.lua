@@ -1,0 +1,18 @@
+-- Reads random paths with one key after the other. Arguments: a file of paths; a file of keys; how many requests in a
+-- row each key makes; how many keys further each round begins, so that no key's budget is used up; the round.
+local paths, keys, burst, first, sent = {}, {}, 1, 0, 0
+
+function init(args)
+  for line in io.lines(args[1]) do paths[#paths + 1] = line end
+  for line in io.lines(args[2]) do keys[#keys + 1] = line end
+  burst = tonumber(args[3])
+  first = tonumber(args[4]) * tonumber(args[5])
+  math.randomseed(tonumber(args[5]))
+end
+
+function request()
+  local key = keys[(first + math.floor(sent / burst)) % #keys + 1]
+  sent = sent + 1
+  return "GET " .. paths[math.random(#paths)] .. " HTTP/1.1\r\nHost: " .. wrk.headers["Host"]
+    .. "\r\nAccept: application/json\r\nAuthorization: Bearer " .. key .. "\r\n\r\n"
+end

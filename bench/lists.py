@@ -1,0 +1,44 @@
+"""The first list page of an account with very many links, through HTTP with key, scope and budget checked.
+
+One client, one request after the other: it is the latency of a page, not how many pages a second. Judged by its p99.
+"""
+
+import asyncio
+
+from bench.client import Client, percentile
+from bench.report import Failed, Row, at_most
+from bench.run import Run
+from bench.seed import Store, add_keys
+from bench.servers import waypost
+from waypost.database import Database
+
+_EACH = 50  # requests a key makes: within its budget
+_KEYS = 8
+
+
+def measure(run: Run) -> list[Row]:
+    store = run.store(run.many)
+    keys = asyncio.run(_new_keys(store))
+    with waypost(store, run.new_directory()) as server:
+        times = asyncio.run(_times(server.port, keys, store.links))
+    detail = f"{store.links:,} links; p50 {percentile(times, 50):.1f} ms over {len(times)} requests"
+    return [at_most("first list page of a large account, p99", percentile(times, 99), 10, detail, " ms")]
+
+
+async def _new_keys(store: Store) -> list[str]:
+    db = Database(store.url)
+    keys = await add_keys(db, store.account, _KEYS)
+    await db.close()
+    return keys
+
+
+async def _times(port: int, keys: list[str], total: int) -> list[float]:
+    client, times = await Client.open(port), []
+    for key in keys:
+        for _ in range(_EACH):
+            answer = await client.request("GET", "/api/v1/links", key=key)
+            if answer.status != 200 or b'"total":%d' % total not in answer.body:
+                raise Failed(f"{answer.status}: {answer.body[-300:]!r}")
+            times.append(answer.milliseconds)
+    await client.close()
+    return times[20:]  # the first ones open connections and fill caches

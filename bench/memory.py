@@ -1,0 +1,45 @@
+"""Memory of the route table for each link: a process of its own reads every route from the store and looks at itself.
+
+Counted is memory of its own (anonymous pages), not the database file that the system maps in for it.
+"""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.report import Row, at_most
+from bench.run import Run
+from bench.seed import slug_of
+from bench.servers import module
+from waypost.redirect import ChangeFeed, RouteTable
+from waypost.resources.links.routes import SqliteRoutes
+
+
+def measure(run: Run) -> list[Row]:
+    store = run.store(run.many)
+    command = module("memory", str(store.path), str(run.many), str(run.new_directory() / "feed"))
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    detail = f"{run.many:,} links with destinations of 66 characters; WAYPOST_ROUTES_IN_MEMORY bounds it"
+    return [at_most("memory of the route table for each link", float(told), 400, detail, " bytes")]
+
+
+def main(path: str, count: int, feed: str) -> None:
+    table = RouteTable(SqliteRoutes(Path(path), "127.0.0.1:8000"), ChangeFeed(Path(feed)), capacity=count * 2 + 1_000)
+    slugs = [slug_of(number).encode() for number in range(count)]
+    random.Random(1).shuffle(slugs)
+    for slug in slugs[:100]:
+        table.find(slug)
+    before = _own_bytes()
+    for slug in slugs:
+        table.find(bytes(bytearray(slug)))  # a copy, as a request's slug is
+    print((_own_bytes() - before) / len(table))
+
+
+def _own_bytes() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,34 @@
+"""Redirects of links in memory, each click spooled, on one core, against nginx with its access log on the same core.
+
+A browser's twelve headers cost more than wrk's one, so both are measured. Not measured: TLS, several web processes,
+visitors who open a connection each.
+"""
+
+from bench import wrk
+from bench.nginx import nginx
+from bench.report import Row, at_least, at_most
+from bench.run import Run
+from bench.servers import waypost
+from bench.wrk import Contender
+
+
+def measure(run: Run) -> list[Row]:
+    store = run.store(run.few)
+    with (
+        nginx(run.new_directory(), run.few) as theirs,
+        waypost(store, run.new_directory(), routes_in_memory=run.few * 2 + 1_000) as ours,
+    ):
+        wrk.walk(ours.port, run.few)
+        return [row for headers in ("bare", "browser") for row in _duel(run, ours, theirs, headers)]
+
+
+def _duel(run: Run, ours: wrk.Server, theirs: wrk.Server, headers: str) -> list[Row]:
+    arguments = [str(run.few), headers]
+    own, other = wrk.alternate(run, [Contender(server, "slugs.lua", arguments) for server in (ours, theirs)])
+    what = {"bare": "redirects from memory, against nginx", "browser": "the same with a browser's 12 headers"}[headers]
+    rates = f"{run.few:,} links; Waypost {wrk.spread(own)}, nginx {wrk.spread(other)}"
+    latency = f"Waypost {wrk.p99(own):.2f} ms, nginx {wrk.p99(other):.2f} ms"
+    return [
+        at_least(what, wrk.rate_ratio(own, other), 0.7, rates),
+        at_most(f"p99 at {wrk.CONNECTIONS} connections: {what}", wrk.p99_ratio(own, other), 3, latency, " times"),
+    ]

@@ -1,0 +1,94 @@
+"""What a run found: rows with their targets, the machine they were found on, one Markdown table."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+FAILED = "failed"
+
+
+class Failed(Exception):
+    """The run shows something that must not be: errors among the answers, lost writes, a server that does not start."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    figure: str
+    target: str = ""
+    is_met: bool | None = None
+    detail: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return "" if self.is_met is None else "yes" if self.is_met else "**no**"
+
+
+def at_least(what: str, value: float, bound: float, detail: str = "", unit: str = "") -> Row:
+    return Row(what, f"{_short(value)}{unit}", f"≥ {_short(bound)}{unit}", value >= bound, detail)
+
+
+def at_most(what: str, value: float, bound: float, detail: str = "", unit: str = "") -> Row:
+    return Row(what, f"{_short(value)}{unit}", f"≤ {_short(bound)}{unit}", value <= bound, detail)
+
+
+def told(what: str, figure: str, detail: str = "") -> Row:
+    return Row(what, figure, detail=detail)
+
+
+def failed(what: str, why: object) -> Row:
+    return Row(what, FAILED, is_met=False, detail=" ".join(str(why).split())[:300])
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = ["| what | measured | target | met | how it came about |", "|---|---|---|---|---|"]
+    lines += [f"| {row.what} | {row.figure} | {row.target} | {row.verdict} | {row.detail} |" for row in rows]
+    return "\n".join(lines)
+
+
+def document(rows: Sequence[Row], command: str) -> str:
+    return f"""# Benchmarks
+
+Written by `{command}`; do not edit. What each row measures, and what it leaves out, stands at the top of its file in
+`bench/`. A ratio compares two servers of one run, on the same core, in alternating rounds: it is the median over the
+rounds.
+
+{table(rows)}
+
+## Where and when
+
+{machine()}
+"""
+
+
+def machine() -> str:
+    parts = {
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "kernel": platform.release(),
+        "Python": platform.python_version(),
+        "servers": ", ".join([*(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")), _nginx()]),
+        "load at the end": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }
+    return "\n".join(f"- {name}: {value}" for name, value in parts.items())
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _nginx() -> str:
+    told_on_stderr = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
+    return told_on_stderr.strip().rpartition(" ")[2]
+
+
+def _short(value: float) -> str:
+    """Three digits that matter, without an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

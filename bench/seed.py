@@ -1,0 +1,116 @@
+"""Fills databases as the verbs of links and accounts would, only faster: many rows to a transaction.
+
+Slugs lie scattered over the rows, as they do where chance makes them. No link has tags, an expiry or UTM parameters.
+"""
+
+import sys
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, update
+
+from waypost.accounts import SCOPES, accounts, create_account, keys, store
+from waypost.accounts.model import ApiKey
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.kit.clock import now
+from waypost.kit.ids import new_id
+from waypost.resources.links.model import Link, links, slugs
+
+_BATCH = 20_000
+_SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
+_FIELDS = [field.name for field in fields(Link)]
+
+
+@dataclass(frozen=True)
+class Store:
+    path: Path
+    account: UUID
+    links: int
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.path}"
+
+
+def slug_of(number: int) -> str:
+    return f"b{number:06d}"
+
+
+def destination_of(number: int) -> str:
+    return f"https://www.example.com/landing/{slug_of(number)}?ref=newsletter&edition=spring"
+
+
+async def new_store(path: Path, count: int) -> Store:
+    db = Database(f"sqlite:///{path}")
+    await migrate(db)
+    account = await new_account(db, "seed")
+    await add_links(db, account, count)
+    await db.close()
+    return Store(path, account, count)
+
+
+async def new_account(db: Database, name: str) -> UUID:
+    email = f"{name}@example.com"
+    return (await create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=0)).id
+
+
+async def add_links(db: Database, account: UUID, count: int) -> list[UUID]:
+    """The ids, oldest first. `count` is a power of ten, or a half of one."""
+    made, begin = [], now() - timedelta(seconds=count)
+    for start in range(0, count, _BATCH):
+        indexes = range(start, min(start + _BATCH, count))
+        batch = [_link(account, index * _SCATTER % count, begin + timedelta(seconds=index)) for index in indexes]
+        made += [link.id for link in batch]
+        async with db.write() as tx:
+            owned = [{"slug": link.slug, "account_id": account, "link_id": link.id} for link in batch]
+            await tx.execute(insert(slugs), owned)
+            await tx.execute(insert(links), [_row(link) for link in batch])
+            counted = accounts.c.links_count + len(batch)
+            await tx.execute(update(accounts).where(accounts.c.id == account).values(links_count=counted))
+        say(f"{start + len(batch):,} of {count:,} links seeded")
+    return made
+
+
+async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
+    """The texts of keys with all scopes."""
+    texts = [keys.mint() for _ in range(count)]
+    async with db.write() as tx:
+        for text in texts:
+            shown = text[: keys.SHOWN]
+            key = ApiKey(new_id(), account, "bench", shown, SCOPES, None, None, None, now())
+            await store.add_key(tx, key, keys.digest(text))
+    return texts
+
+
+def say(progress: str) -> None:
+    sys.stderr.write(f"  {progress}\n")
+
+
+def _link(account: UUID, number: int, at: datetime) -> Link:
+    return Link(
+        id=new_id(),
+        account_id=account,
+        slug=slug_of(number),
+        hostname=None,
+        destination_url=destination_of(number),
+        title=f"Landing page {number} of the spring edition",
+        og_title=f"Landing page {number}",
+        og_description="What the page says of itself, in a sentence of the usual length.",
+        og_image=None,
+        og_image_media=None,
+        utm_params={},
+        tags=[],
+        expires_at=None,
+        is_on=True,
+        clicks=0,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _row(link: Link) -> dict[str, Any]:
+    return {name: getattr(link, name) for name in _FIELDS} | {"search_text": link.search_text}

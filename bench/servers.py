@@ -1,0 +1,142 @@
+"""Starts servers on loopback and on named cores, waits until they answer, and ends them by their process id.
+
+Who is not being measured stands still: a frozen server can take no time from the one that shares its core.
+"""
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.report import Failed
+from bench.seed import Store
+
+SERVER_CORE, LOAD_CORE = "0", "1"
+ALL_CORES = f"0-{(os.cpu_count() or 2) - 1}"
+WAYPOST = str(Path(sys.executable).parent / "waypost")
+_START_LIMIT = 120.0  # seconds; nginx takes some for a map of a million slugs
+_END_LIMIT = 20.0
+_TROUBLE = re.compile(r"level=(error|critical)[^\n]*|\[(?:error|emerg|crit)\][^\n]*")
+
+
+@dataclass(frozen=True)
+class Server:
+    name: str
+    pid: int
+    port: int
+    log: Path
+
+    def processes(self) -> list[int]:
+        """Its own and those it started."""
+        found, index = [self.pid], 0
+        while index < len(found):
+            with contextlib.suppress(FileNotFoundError):
+                pid = found[index]
+                found += [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            index += 1
+        return found
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+@contextlib.contextmanager
+def started(
+    name: str,
+    command: Sequence[str],
+    *,
+    port: int,
+    ready: str,
+    cores: str,
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Server]:
+    """`ready`: a path that is answered as soon as the server is there. Raises Failed also for errors in its log."""
+    log = directory / f"{name}.log"
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("WAYPOST_")}
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            ["taskset", "-c", cores, *command],
+            stdout=out,
+            stderr=out,
+            cwd=directory,
+            env=clean | dict(environment or {}),
+        )
+    server = Server(name, process.pid, port, log)
+    try:
+        _wait_until_ready(server, process, ready)
+        yield server
+    finally:
+        server.go_on()
+        _end(process)
+    if trouble := _TROUBLE.search(log.read_text(errors="replace")):
+        raise Failed(f"{name} logged: {trouble[0]}")
+
+
+def waypost(
+    store: Store, directory: Path, *, role: str = "web", cores: str = SERVER_CORE, **settings: object
+) -> contextlib.AbstractContextManager[Server]:
+    """The service as it is run, on a store and with a data directory of its own. `settings` in lower case."""
+    port = free_port()
+    given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384, **settings}
+    environment = {f"WAYPOST_{name.upper()}": str(value) for name, value in given.items()}
+    command = [WAYPOST, "serve", "--role", role, "--port", str(port), "--data-dir", str(directory / "data")]
+    return started(
+        "waypost", command, port=port, ready="/readyz", cores=cores, directory=directory, environment=environment
+    )
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """The command for a module of this package, whatever directory it is started in."""
+    root = Path(__file__).parent.parent
+    return ["env", f"PYTHONPATH={root}", sys.executable, "-m", f"bench.{name}", *arguments]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status < 500
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def _wait_until_ready(server: Server, process: "subprocess.Popen[bytes]", path: str) -> None:
+    give_up = time.monotonic() + _START_LIMIT
+    while not answers(server.port, path):
+        if process.poll() is not None or time.monotonic() > give_up:
+            raise Failed(f"{server.name} did not start: {server.log.read_text(errors='replace')[-500:]}")
+        time.sleep(0.01)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_END_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,63 @@
+"""How long an operator waits for `--help` and for `serve` to be ready, and what an idle service holds in memory.
+
+RSS counts what processes share once for each; PSS, told beside it, shares it out.
+"""
+
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from bench.report import Failed, Row, at_most, told
+from bench.run import Run
+from bench.seed import Store
+from bench.servers import ALL_CORES, WAYPOST, Server, waypost
+
+_HELPS = 10
+_PROCESSES = 3  # parent, web, worker; the greeter has left by then
+_SETTLED = 30.0  # seconds
+
+
+def measure(run: Run) -> list[Row]:
+    first, _ = _start(run, run.new_directory())
+    starts, servers = zip(*(_start(run, run.new_directory(), migrated=True) for _ in range(run.rounds)), strict=True)
+    rss, pss = servers[-1]
+    return [
+        at_most("`waypost --help`", statistics.median(_help() for _ in range(_HELPS)), 0.3, "", " s"),
+        told("first `serve` until ready", f"{first:.2f} s", "the database is made, too"),
+        at_most(
+            "`serve` until ready", statistics.median(starts), 3, f"on all cores; slowest {max(starts):.2f} s", " s"
+        ),
+        at_most("memory of all idle processes, RSS", rss, 250, f"parent, web, worker; PSS {pss:.0f} MB", " MB"),
+    ]
+
+
+def _help() -> float:
+    began = time.perf_counter()
+    subprocess.run(["taskset", "-c", ALL_CORES, WAYPOST, "--help"], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def _start(run: Run, directory: Path, *, migrated: bool = False) -> tuple[float, tuple[float, float]]:
+    """(seconds until ready, (RSS, PSS) in MB once idle)"""
+    store = run.store(1_000) if migrated else Store(directory / "data" / "waypost.db", run.store(1_000).account, 0)
+    began = time.perf_counter()
+    with waypost(store, directory, role="all", cores=ALL_CORES) as server:
+        took = time.perf_counter() - began
+        return took, _memory(server)
+
+
+def _memory(server: Server) -> tuple[float, float]:
+    give_up = time.monotonic() + _SETTLED
+    while len(server.processes()) != _PROCESSES:
+        if time.monotonic() > give_up:
+            raise Failed(f"{len(server.processes())} processes are running")
+        time.sleep(0.1)
+    time.sleep(1)  # what a start leaves behind is tidied
+    texts = [Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() for pid in server.processes()]
+    return _sum(texts, "Rss:"), _sum(texts, "Pss:")
+
+
+def _sum(texts: list[list[str]], name: str) -> float:
+    """MB over all processes."""
+    return sum(int(line.split()[1]) for text in texts for line in text if line.startswith(name)) / 1024

@@ -1,0 +1,107 @@
+"""Drives servers with wrk from a core of its own, in alternating rounds. Refuses a round with a single wrong answer."""
+
+import re
+import socket
+import statistics
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.report import Failed
+from bench.run import Run
+from bench.seed import slug_of
+from bench.servers import LOAD_CORE, Server
+
+CONNECTIONS = 64
+_UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+_PIPELINED = 128
+
+
+@dataclass(frozen=True)
+class Round:
+    rate: float
+    """Answers a second."""
+    p50: float
+    p99: float
+    """Milliseconds."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    server: Server
+    script: str
+    arguments: Sequence[str]
+    """The script's; the number of the round comes after them."""
+
+
+def shoot(port: int, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
+    """`script`: a Lua file beside this one."""
+    options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(Path(__file__).parent / script)]
+    command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"http://127.0.0.1:{port}/", "--", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
+    if done.returncode or re.search(r"Non-2xx|Socket errors|error", done.stdout + done.stderr):
+        raise Failed(f"wrk on port {port}: {done.stdout} {done.stderr}")
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
+    if rate is None or not float(rate[1]):
+        raise Failed(f"wrk on port {port}: {done.stdout}")
+    return Round(float(rate[1]), _percentile(done.stdout, 50), _percentile(done.stdout, 99))
+
+
+def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
+    """The rounds of each contender. All others stand still meanwhile."""
+    for each in contenders:
+        each.server.freeze()
+    rounds: list[list[Round]] = [[] for _ in contenders]
+    for number in range(run.rounds):
+        for each, own in zip(contenders, rounds, strict=True):
+            each.server.go_on()
+            own.append(shoot(each.server.port, each.script, [*each.arguments, str(number)], seconds=run.seconds))
+            each.server.freeze()
+    return rounds
+
+
+def rate(rounds: Sequence[Round]) -> float:
+    return statistics.median(each.rate for each in rounds)
+
+
+def p99(rounds: Sequence[Round]) -> float:
+    return statistics.median(each.p99 for each in rounds)
+
+
+def rate_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+    return statistics.median(our.rate / their.rate for our, their in zip(ours, theirs, strict=True))
+
+
+def p99_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+    return statistics.median(our.p99 / their.p99 for our, their in zip(ours, theirs, strict=True))
+
+
+def spread(rounds: Sequence[Round]) -> str:
+    slowest, fastest = min(each.rate for each in rounds), max(each.rate for each in rounds)
+    return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f})"
+
+
+def walk(port: int, slugs: int) -> None:
+    """Visits each slug once, with HEAD: that brings its route into memory and records no click."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        for start in range(0, slugs, _PIPELINED):
+            numbers = range(start, min(start + _PIPELINED, slugs))
+            heads = [f"HEAD /{slug_of(number)} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n" for number in numbers]
+            connection.sendall("".join(heads).encode())
+            answers = b""
+            while answers.count(b"\r\n\r\n") < len(numbers):
+                answers += connection.recv(1 << 18) or _gone(port)
+            if answers.count(b" 302 Found") != len(numbers):
+                raise Failed(f"not every slug of {numbers} leads somewhere")
+
+
+def _gone(port: int) -> bytes:
+    raise Failed(f"the server on port {port} hung up")
+
+
+def _percentile(output: str, percent: int) -> float:
+    found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)", output)
+    if found is None:
+        raise Failed(f"wrk told no latency: {output}")
+    return float(found[1]) * _UNITS[found[2]]
