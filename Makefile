@@ -18,7 +18,7 @@ test: lint .venv/.tools-test
 	.venv/bin/pytest -q -n 2 $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
-	.venv/bin/pytest -q -n 2 -m slow $(ARGS)
+	KILL_ROUNDS=20 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
 
 lint: .venv/.installed-test
 	.venv/bin/ruff check $(SOURCES)
