@@ -110,7 +110,7 @@ class Guard:
             raise RateLimited(taken.retry_after)
 
 
-def path_id(id: str) -> UUID:  # noqa: A002  # the path parameter's name
+async def path_id(id: str) -> UUID:  # noqa: A002  # the path parameter's name
     """A dependency for `{id}`: anything but a UUID is a resource nobody has."""
     parsed = parse_id(id)
     if parsed is None:
