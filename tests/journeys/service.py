@@ -167,21 +167,21 @@ class Website:
     html = b"<!doctype html><title>A page</title><meta property='og:description' content='About it'>"
 
     def __init__(self) -> None:
-        html, seen = self.html, []
+        site = self
 
         class Page(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                seen.append(self.path)
+                site.seen.append(self.path)
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.send_header("Content-Length", str(len(html)))
+                self.send_header("Content-Length", str(len(site.html)))
                 self.end_headers()
-                self.wfile.write(html)
+                self.wfile.write(site.html)
 
             def log_message(self, *_: object) -> None:
                 """Quiet."""
 
-        self.seen: list[str] = seen
+        self.seen: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])

@@ -1,0 +1,158 @@
+"""What the specification states, as data: the tests of this folder hold the running application to it.
+
+Only facts, and only here: a test never repeats one, so a change of the specification is a change of this file.
+"""
+
+from typing import NamedTuple
+
+PREFIX = "/api"
+
+LINKS_READ, LINKS_WRITE = "links:read", "links:write"
+DOMAINS_READ, DOMAINS_WRITE = "domains:read", "domains:write"
+PIXELS_READ, PIXELS_WRITE = "pixels:read", "pixels:write"
+WEBHOOKS = "webhooks:manage"
+SCOPES = (LINKS_READ, LINKS_WRITE, DOMAINS_READ, DOMAINS_WRITE, PIXELS_READ, PIXELS_WRITE, WEBHOOKS)
+
+
+class Endpoint(NamedTuple):
+    method: str
+    path: str
+    scope: str | None
+    """None: any valid key will do."""
+    success: int
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/me", None, 200),
+    Endpoint("GET", "/v1/tokens", None, 200),
+    Endpoint("GET", "/v1/links", LINKS_READ, 200),
+    Endpoint("POST", "/v1/links", LINKS_WRITE, 201),
+    Endpoint("GET", "/v1/links/{id}", LINKS_READ, 200),
+    Endpoint("PATCH", "/v1/links/{id}", LINKS_WRITE, 200),
+    Endpoint("DELETE", "/v1/links/{id}", LINKS_WRITE, 204),
+)
+"""Those the application has."""
+
+LATER = (
+    Endpoint("GET", "/v1/clicks", LINKS_READ, 200),
+    Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
+    Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
+    Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
+    Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
+    Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200),  # by signed URL, without a key
+    Endpoint("GET", "/v1/domains", DOMAINS_READ, 200),
+    Endpoint("POST", "/v1/domains", DOMAINS_WRITE, 201),
+    Endpoint("GET", "/v1/domains/{id}", DOMAINS_READ, 200),
+    Endpoint("PATCH", "/v1/domains/{id}", DOMAINS_WRITE, 200),
+    Endpoint("POST", "/v1/domains/{id}/verify", DOMAINS_WRITE, 202),
+    Endpoint("DELETE", "/v1/domains/{id}", DOMAINS_WRITE, 204),
+    Endpoint("GET", "/v1/pixels", PIXELS_READ, 200),
+    Endpoint("POST", "/v1/pixels", PIXELS_WRITE, 201),
+    Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
+    Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
+    Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
+    Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
+    Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
+    Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
+)
+"""Those still to be built. Building one moves its line up."""
+
+NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DELETE", "/v1/links"))
+"""Verbs that no issue shall add: webhooks are deleted and made anew, links are never replaced whole nor all deleted."""
+
+# ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CODES = {
+    401: "unauthenticated",
+    402: "payment_required",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    422: "validation_error",
+    429: "rate_limited",
+    500: "server_error",
+}
+OTHER = "http_error"
+"""The code of every status that is not in the table."""
+
+MESSAGES = {422: "The given data was invalid.", 429: "Too many requests."}
+"""Where the wording is fixed, too."""
+
+KIT_ERRORS = {
+    "BadRequest": 400,
+    "Unauthenticated": 401,
+    "PaymentRequired": 402,
+    "Forbidden": 403,
+    "NotFound": 404,
+    "MethodNotAllowed": 405,
+    "TooLarge": 413,
+    "Invalid": 422,
+    "RateLimited": 429,
+    "Unavailable": 503,
+}
+
+# ── limits ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+REQUESTS_PER_MINUTE = 60
+DEFAULT_PER_PAGE = 15
+MAX_PER_PAGE = 100
+
+SLUG_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+LINK_LIMITS = {
+    "destination_url": 2048,
+    "slug": 255,
+    "title": 255,
+    "og_title": 255,
+    "og_description": 5000,
+    "og_image": 2048,
+    "utm_params.utm_source": 255,
+    "utm_params.utm_medium": 255,
+    "utm_params.utm_campaign": 255,
+    "utm_params.utm_term": 255,
+    "utm_params.utm_content": 255,
+    "tags.0": 255,
+}
+"""Characters, by the name under which a fault is told."""
+
+IMAGE_BYTES = 2 * 1024 * 1024
+IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+UNTITLED = "Untitled"
+
+# ── shapes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LINK = {
+    "id": "uuid",
+    "title": "string",
+    "destination_url": "string",
+    "short_url": "string",
+    "slug": "string",
+    "hostname": "string",
+    "og_title": "string or null",
+    "og_description": "string or null",
+    "og_image": "string or null",
+    "utm_params": "utm object",
+    "tags": "strings",
+    "expires_at": "timestamp or null",
+    "pixel_ids": "uuids",
+    "clicks": "integer",
+    "status": "status",
+    "created_at": "timestamp",
+    "updated_at": "timestamp",
+}
+"""In this order."""
+
+LINK_STATUSES = ("active", "inactive")
+PAGE = ("data", "links", "meta")
+PAGE_LINKS = ("first", "last", "prev", "next")
+PAGE_META = ("current_page", "from", "last_page", "path", "per_page", "to", "total")
+
+# ── the redirect ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+REDIRECT_STATUS = 302
+REDIRECT_HEADERS = {
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer-when-downgrade",
+    "content-length": "0",
+}
+"""Beside `location`."""

@@ -1,0 +1,63 @@
+"""Asking the running application: with whose key, for what, and which routes it has."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import httpx
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from house.facts import PREFIX, Endpoint
+from journeys.service import Website
+
+from waypost.accounts import PlanChoice, create_account, keys, store
+from waypost.accounts.model import ApiKey
+from waypost.database import Database
+from waypost.kit.ids import new_id
+
+BASE_URL = "http://waypost.test"
+
+
+@dataclass
+class House:
+    client: httpx.AsyncClient
+    db: Database
+    app: FastAPI
+    website: Website
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    async def account(self, plan: PlanChoice = "lifetime") -> UUID:
+        email = f"person{next(self._numbers)}@example.com"
+        now = datetime.now(UTC)
+        return (await create_account(self.db, email=email, name="P", plan=plan, now=now, trial_days=14)).id
+
+    async def key(self, account: UUID, scopes: Sequence[str]) -> str:
+        """A key with these scopes and no other, even with none at all, which no command would make."""
+        text = keys.mint()
+        made = ApiKey(new_id(), account, "key", text[: keys.SHOWN], tuple(scopes), None, None, None, datetime.now(UTC))
+        async with self.db.write() as tx:
+            await store.add_key(tx, made, keys.digest(text))
+        return text
+
+    async def ask(self, key: str | None, endpoint: Endpoint, link_id: str = "", **rest: Any) -> httpx.Response:
+        headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        path = PREFIX + endpoint.path.replace("{id}", link_id)
+        return await self.client.request(endpoint.method, path, headers=headers, **rest)
+
+    async def link(self, key: str, **fields: Any) -> dict[str, Any]:
+        body = {"destination_url": self.website.url} | fields
+        answer = await self.client.post("/api/v1/links", headers={"Authorization": f"Bearer {key}"}, json=body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+
+def routes_of(app: FastAPI) -> set[tuple[str, str]]:
+    """(method, path) of everything the application answers."""
+    found = set()
+    for route in iter_route_contexts(app.routes):
+        assert route.path is not None
+        found |= {(method, route.path) for method in route.methods or ["GET"]}
+    return found

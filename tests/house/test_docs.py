@@ -1,0 +1,75 @@
+"""What is written down is what there is: settings, commands, dependencies, links from page to page."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cyclopts import App
+from house.code import ROOT, texts
+
+from waypost.cli import app
+from waypost.settings import PREFIX, Settings
+
+SETTINGS_PAGE = ROOT / "docs" / "settings.md"
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+
+
+def commands(of: App = app, name: str = "waypost") -> Iterator[tuple[str, App]]:
+    for each in of:
+        if not each.startswith("-"):
+            inner = of[each]
+            nested = list(commands(inner, f"{name} {each}"))
+            yield from nested or [(f"{name} {each}", inner)]
+
+
+def options(command: App) -> set[str]:
+    arguments = command.assemble_argument_collection()
+    return {name for argument in arguments for name in argument.names if name.startswith("--")}
+
+
+COMMANDS = dict(commands())
+
+
+def test_it_works() -> None:
+    assert {"waypost serve", "waypost account create", "waypost key revoke"} <= set(COMMANDS)
+    assert {"--workers", "--data-dir"} <= options(COMMANDS["waypost serve"])
+    assert "--json" in options(COMMANDS["waypost key list"])
+
+
+def test_every_setting_is_explained() -> None:
+    rows = re.findall(rf"`{PREFIX}(\w+)`", SETTINGS_PAGE.read_text())
+    assert {name.lower() for name in rows} == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_explained(command: str) -> None:
+    page = COMMANDS_PAGE.read_text()
+    assert f"`{command}" in page
+    assert {option for option in options(COMMANDS[command]) if option not in page} == set()
+
+
+@pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_other_command_or_setting_is_told_of(path: Path) -> None:
+    code = "\n".join(CODE.findall(path.read_text()))
+    named = set(re.findall(r"\bwaypost ((?:account|key) \w+|[a-z]+)", code))
+    assert {f"waypost {each}" for each in named} <= set(COMMANDS)
+    assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
+
+
+def test_every_dependency_has_a_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    names = {re.split(r"[\[<>=~! ]", each)[0] for each in wanted}
+    rows = re.findall(r"^\| `([\w-]+)` \| *(\S[^|]*)\|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    told = {name for name, reason in rows if reason.strip()}
+    assert names - told == set()
+    assert told - names == set(), "these are not dependencies any more"
+
+
+@pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path: Path) -> None:
+    assert [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()] == []

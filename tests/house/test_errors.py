@@ -1,0 +1,108 @@
+"""Every error is the table's: its status, its code, the envelope and nothing beside it."""
+
+import json
+from typing import Any
+
+import pytest
+from house.facts import CODES, ENDPOINTS, KIT_ERRORS, MESSAGES, OTHER, REQUESTS_PER_MINUTE, SCOPES, Endpoint
+from house.running import House
+
+from waypost.kit import errors
+from waypost.web import envelope
+
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "MethodNotAllowed": (["GET"],),
+    "Invalid": ({"slug": ["No."]},),
+    "RateLimited": (7,),
+}
+ME = ENDPOINTS[0]
+
+
+def code_of(status: int) -> str:
+    return CODES.get(status, OTHER)
+
+
+async def test_it_works(house: House) -> None:
+    answer = await house.ask(None, ME)
+    assert answer.json() == {"error": {"code": "unauthenticated", "message": errors.Unauthenticated().message}}
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_every_error_of_the_kit_is_known() -> None:
+    own = [each for each in errors.WaypostError.__subclasses__() if each.__module__ == errors.__name__]
+    assert {each.__name__ for each in own} == set(KIT_ERRORS)
+    assert envelope.CODES == CODES
+
+
+@pytest.mark.parametrize(("name", "status"), KIT_ERRORS.items())
+def test_the_answer_to(name: str, status: int) -> None:
+    error: errors.WaypostError = getattr(errors, name)(*ARGUMENTS.get(name, ()))
+    answer = envelope.answer(error)
+    told = json.loads(bytes(answer.body))["error"]
+    assert (answer.status_code, told["code"], told["message"]) == (status, code_of(status), error.message)
+    assert list(told) == (["code", "message", "errors"] if status == 422 else ["code", "message"])
+    assert told["message"] == MESSAGES.get(status, told["message"])
+
+
+@pytest.mark.parametrize("status", CODES)
+async def test_the_application_can_answer(house: House, status: int) -> None:
+    answer = await PROVOKED[status](house)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (status, CODES[status])
+    assert error["message"] == MESSAGES.get(status, error["message"])
+    assert ("errors" in error) == (status == 422)
+
+
+async def paid(house: House) -> str:
+    return await house.key(await house.account(), SCOPES)
+
+
+async def unauthenticated(house: House) -> Any:
+    return await house.ask(None, ME)
+
+
+async def payment_required(house: House) -> Any:
+    return await house.ask(await house.key(await house.account("none"), SCOPES), ME)
+
+
+async def forbidden(house: House) -> Any:
+    return await house.ask(await house.key(await house.account(), ()), Endpoint("GET", "/v1/links", None, 0))
+
+
+async def not_found(house: House) -> Any:
+    return await house.ask(await paid(house), Endpoint("GET", "/v1/nothing", None, 0))
+
+
+async def method_not_allowed(house: House) -> Any:
+    return await house.ask(await paid(house), ME._replace(method="PUT"))
+
+
+async def validation_error(house: House) -> Any:
+    return await house.ask(await paid(house), Endpoint("POST", "/v1/links", None, 0), json={})
+
+
+async def rate_limited(house: House) -> Any:
+    key = await paid(house)
+    for _ in range(REQUESTS_PER_MINUTE):
+        await house.ask(key, ME)
+    return await house.ask(key, ME)
+
+
+async def server_error(house: House) -> Any:
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    house.app.add_api_route("/api/v1/broken", broken)
+    return await house.ask(None, Endpoint("GET", "/v1/broken", None, 0))
+
+
+PROVOKED = {
+    401: unauthenticated,
+    402: payment_required,
+    403: forbidden,
+    404: not_found,
+    405: method_not_allowed,
+    422: validation_error,
+    429: rate_limited,
+    500: server_error,
+}

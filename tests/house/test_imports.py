@@ -1,0 +1,51 @@
+"""The import graph: what ARCHITECTURE.md draws is what import-linter holds, and the code keeps to it.
+
+ARCHITECTURE.md draws each layers contract as a fenced block, one floor a line, the top floor first, siblings parted
+by `|`. The block's info string is the second word of the contract's name: `floors`, `rooms`.
+"""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from house.code import PACKAGE, ROOT
+
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+LAYERS = {contract["name"].split()[1].rstrip(":"): contract for contract in CONTRACTS if contract["type"] == "layers"}
+
+Floors = list[frozenset[str]]
+
+
+def drawn(name: str) -> Floors:
+    block = re.search(rf"^```{name}\n(.*?)^```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert block, f"ARCHITECTURE.md has no block ```{name}"
+    return [frozenset(part.strip() for part in line.split("|")) for line in block[1].splitlines()]
+
+
+def held(name: str) -> Floors:
+    floors = [re.split(r"[|:]", floor) for floor in LAYERS[name]["layers"]]
+    return [frozenset(part.strip().strip("()").rpartition(".")[2] for part in floor) for floor in floors]
+
+
+def modules(package: Path) -> set[str]:
+    found = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
+    return found - {"__init__"}
+
+
+def test_it_works() -> None:
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", ["floors", "rooms"])
+def test_what_is_drawn_is_held(name: str) -> None:
+    assert drawn(name) == held(name)
+
+
+@pytest.mark.parametrize(("name", "package"), [("floors", PACKAGE), ("rooms", PACKAGE / "resources")])
+def test_nothing_stands_outside(name: str, package: Path) -> None:
+    assert modules(package) == frozenset().union(*held(name))

@@ -1,0 +1,47 @@
+"""The migrations lead to exactly the tables that the rooms' models describe, on both databases."""
+
+import importlib
+from typing import Any
+
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from house.code import MIGRATIONS, module_name, sources
+from sqlalchemy import Connection, inspect
+
+from waypost.database import Database, metadata
+from waypost.database.schema import newest, pending
+
+
+def differences(connection: Connection) -> list[Any]:
+    options = {"compare_type": True, "compare_server_default": True}
+    return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+
+async def test_it_works(db: Database) -> None:
+    for path in sources():
+        if path.name == "model.py":
+            importlib.import_module(module_name(path))
+    async with db.read() as tx:
+        assert await tx.run_sync(differences) == []
+        tables = await tx.run_sync(lambda connection: set(inspect(connection).get_table_names()))
+    assert tables - {"alembic_version", "sqlite_sequence"} == set(metadata.tables)
+
+
+async def test_a_migrated_database_is_current(db: Database) -> None:
+    present, wanted = await pending(db)
+    assert present == wanted == newest()
+
+
+def test_the_newest_revision_is_the_one_head() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS.parent))
+    config.set_main_option("path_separator", "os")
+    assert ScriptDirectory.from_config(config).get_heads() == [newest()]
+
+
+def test_a_revision_s_file_begins_with_its_number() -> None:
+    for path in MIGRATIONS.glob("[0-9]*.py"):
+        module = importlib.import_module(f"waypost.database.migrations.versions.{path.stem}")
+        assert path.name.startswith(f"{module.revision}_")

@@ -1,0 +1,76 @@
+"""R16, the scope matrix: every endpoint with no, each one and all scopes, on own, foreign, missing and misspelt ids."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from house.facts import CODES, ENDPOINTS, SCOPES, Endpoint
+from house.running import House
+
+from waypost.accounts import SCOPES as SCOPES_OF_THE_APPLICATION
+
+SCOPE_SETS: tuple[Sequence[str], ...] = ((), *((scope,) for scope in SCOPES), SCOPES)
+WITH_ID = [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint.path]
+
+
+def named(value: Any) -> str:
+    return f"{value.method} {value.path}" if isinstance(value, Endpoint) else "+".join(value) or "none"
+
+
+def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
+    """What makes the endpoint succeed."""
+    if (endpoint.method, endpoint.path) == ("POST", "/v1/links"):
+        return {"json": {"destination_url": house.website.url}}
+    return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
+
+
+def is_allowed(endpoint: Endpoint, scopes: Sequence[str]) -> bool:
+    return endpoint.scope is None or endpoint.scope in scopes
+
+
+def test_it_works() -> None:
+    assert SCOPES_OF_THE_APPLICATION == SCOPES
+
+
+@pytest.mark.parametrize("scopes", SCOPE_SETS, ids=named)
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+async def test_a_key_with(house: House, endpoint: Endpoint, scopes: Sequence[str]) -> None:
+    account = await house.account()
+    key = await house.key(account, scopes)
+    own = await house.link(await house.key(account, SCOPES))
+    answer = await house.ask(key, endpoint, own["id"], **body(house, endpoint))
+    assert answer.status_code == (endpoint.success if is_allowed(endpoint, scopes) else 403)
+    if answer.status_code == 403:
+        assert answer.json()["error"]["code"] == CODES[403]
+
+
+@pytest.mark.parametrize("scopes", SCOPE_SETS, ids=named)
+@pytest.mark.parametrize("endpoint", WITH_ID, ids=named)
+async def test_a_foreign_id_with(house: House, endpoint: Endpoint, scopes: Sequence[str]) -> None:
+    key = await house.key(await house.account(), scopes)
+    others = await house.key(await house.account(), SCOPES)
+    foreign = await house.link(others)
+    expected = 404 if is_allowed(endpoint, scopes) else 403
+    answers = [
+        await house.ask(key, endpoint, each, **body(house, endpoint))
+        for each in (foreign["id"], str(uuid4()), foreign["slug"], "1", foreign["id"].replace("-", ""))
+    ]
+    assert {answer.status_code for answer in answers} == {expected}
+    assert len({answer.content for answer in answers}) == 1, "another account's link looks unlike a missing one"
+    assert (await house.client.head(f"/{foreign['slug']}")).status_code == 302, "and it is untouched"
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
+async def test_the_order_of_checks(house: House, endpoint: Endpoint) -> None:
+    """The key before the plan, the plan before the scope, the scope before the id and the body."""
+    unpaid = await house.account("past_due")
+    broken = {"content": b"{"} if body(house, endpoint) else {}
+    for key, status in (
+        (None, 401),
+        ("wp_live_nonsense", 401),
+        (await house.key(unpaid, ()), 402),
+        (await house.key(unpaid, SCOPES), 402),
+    ):
+        answer = await house.ask(key, endpoint, "1", **broken)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, CODES[status])
