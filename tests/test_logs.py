@@ -36,6 +36,8 @@ def test_it_works() -> None:
     [
         ("event", "key wp_live_0123abc refused", "key wp_live_… refused"),
         ("event", "whsec_a-b_c=", "whsec_…="),
+        ("event", "Authorization: Bearer abc.", "Authorization: Bearer …."),
+        ("exception", "[SQL: x]\n[parameters: ('mine',)]\n(more)", "[SQL: x]\n[parameters: …\n(more)"),
         ("secret_key", "x", "…"),
         ("password", "x", "…"),
         ("Authorization", "Bearer x", "…"),

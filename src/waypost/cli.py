@@ -57,8 +57,6 @@ def serve(
     """
     from waypost import serving
 
-    if workers < 1 or (port is not None and not 0 < port < 65536):
-        return _complain("--workers must be at least 1, and --port between 1 and 65535.")
     return serving.start(host=host, port=port, workers=workers, role=role, data_dir=data_dir)
 
 
@@ -249,7 +247,9 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = FAILED
     except Exception as error:  # noqa: BLE001  # no traceback on a terminal; an unexpected one goes into a log line
-        code = _tell(error)
+        from waypost.telling import tell
+
+        code = tell(error)
     sys.exit(code or DONE)
 
 
@@ -259,20 +259,6 @@ def _with_settings(command: "Callable[[Settings], Coroutine[Any, Any, int]]") ->
     from waypost.settings import load
 
     return asyncio.run(command(load()))
-
-
-def _tell(error: Exception) -> int:
-    from waypost.kit.errors import Invalid, WaypostError
-    from waypost.settings import SettingsError
-
-    if isinstance(error, SettingsError):
-        return _complain(str(error))
-    if isinstance(error, Invalid):
-        faults = [f"{name}: {' '.join(texts)}" for name, texts in error.errors.items()]
-        return _complain("\n".join(faults), code=FAILED)
-    if isinstance(error, WaypostError):
-        return _complain(error.message, code=FAILED)
-    return _log(error)
 
 
 @asynccontextmanager
@@ -306,21 +292,6 @@ def _moment(option: str, text: str | None) -> Any:
         return clock.parse_timestamp(text) if text else None
     except ValueError:
         raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None
-
-
-def _log(error: Exception) -> int:
-    import structlog
-
-    from waypost import logs
-
-    logs.configure()
-    structlog.get_logger().critical("unexpected error", error=str(error), exc_info=error)
-    return FAILED
-
-
-def _complain(text: str, *, code: int = WRONG_USAGE) -> int:
-    _say(text)
-    return code
 
 
 def _say(text: str) -> None:

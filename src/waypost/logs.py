@@ -9,7 +9,8 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 _SECRET_NAME = re.compile(r"secret|password|token|authorization|cookie|api_key", re.IGNORECASE)
-_SECRET_TEXT = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=://)([^/@\s:]*):[^/@\s]+@")
+_SECRET_TEXT = re.compile(r"(wp_live_|whsec_|Bearer )[\w-]+|(\[parameters: ).*|(?<=://)([^/@\s:]*:)[^/@\s]+(?=@)")
+"""Keys, what SQLAlchemy tells of a failed statement's values, and passwords in URLs: what stays is the group before."""
 
 
 def configure() -> None:
@@ -42,4 +43,4 @@ def without_secrets(_logger: Any, _method: str, event: EventDict) -> EventDict:
 def _redacted(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    return _SECRET_TEXT.sub(lambda found: f"{found[1] or found[2] + ':'}…{'' if found[1] else '@'}", value)
+    return _SECRET_TEXT.sub(lambda found: f"{found[1] or found[2] or found[3]}…", value)

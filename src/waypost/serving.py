@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.secret_key import with_secret_key
-from waypost.settings import PREFIX, Settings, load
+from waypost.settings import PREFIX, Settings, SettingsError, load
 from waypost.worker.parent import parent_command
 
 APP = "waypost.app"
@@ -19,6 +19,8 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 def start(*, host: str, port: int | None, workers: int, role: str, data_dir: Path | None) -> int:
     """Does not return: this process goes on as the parent."""
+    if workers < 1 or (port is not None and not 0 < port < 65536):
+        raise SettingsError("--workers must be at least 1, and --port between 1 and 65535.")
     settings = with_secret_key(_settings(port, data_dir))
     _prepare_schema(settings, role)
     chosen = port or _port_of(settings.base_url)

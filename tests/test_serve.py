@@ -1,0 +1,65 @@
+"""`waypost serve` from nothing: what its first start prints works as printed, and is printed once."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WAYPOST = Path(sys.executable).parent / "waypost"
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def told(directory: Path, port: int) -> tuple[str, subprocess.Popen[str]]:
+    """What it prints, from the greeting to the last line: then it is ready."""
+    process = subprocess.Popen(
+        [WAYPOST, "serve", "--port", str(port), "--data-dir", "data"],
+        cwd=directory,
+        env={name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if "curl -i" in line or "Another key" in line:
+            break
+    return "".join(lines), process
+
+
+def run(line: str) -> str:
+    return subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=30).stdout
+
+
+def test_it_works(tmp_path: Path, port: int) -> None:
+    first, process = told(tmp_path, port)
+    try:
+        create, follow = re.findall(r"^  (curl .*)$", first, re.MULTILINE)
+        assert f"Waypost is ready at http://localhost:{port}\n" in first
+        # Refused, because this machine's own addresses are not public; so key, plan, scope and body were understood.
+        refused = json.loads(run(create.replace("https://example.com/", "http://127.0.0.1/")))
+        assert list(refused["error"]["errors"]) == ["destination_url"]
+        assert run(follow).startswith("HTTP/1.1 404 ")
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+        process.stdout.close()
+    again, process = told(tmp_path, port)
+    process.terminate()
+    assert process.wait(20) == 0
+    process.stdout.close()
+    assert f"Waypost is ready at http://localhost:{port}\n" in again
+    assert "wp_live_" not in again
