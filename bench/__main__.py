@@ -45,16 +45,16 @@ _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
 def main() -> int:
-    given = _arguments()
+    given, load = _arguments(), os.getloadavg()[0]
     os.sched_setaffinity(0, {int(LOAD_CORE)})  # servers are put on cores of their own
     with tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory:
         Path(directory).chmod(0o755)  # PostgreSQL runs as a user of its own
         run = (Run.short if given.short else Run.full)(Path(directory))
         rows = [row for name in given.names or BENCHMARKS for row in _measured(name, run)]
     print(report.table(rows))
-    print(report.machine())
+    print(report.machine(load))
     if out := given.out or (None if given.short or given.names else _DOCUMENT):
-        out.write_text(report.document(rows, " ".join(["python -m bench", *sys.argv[1:]])))
+        out.write_text(report.document(rows, " ".join(["python -m bench", *sys.argv[1:]]), load))
         print(f"written to {out}")
     return int(any(row.figure == report.FAILED for row in rows))
 

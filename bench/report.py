@@ -51,7 +51,7 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def document(rows: Sequence[Row], command: str) -> str:
+def document(rows: Sequence[Row], command: str, load: float) -> str:
     return f"""# Benchmarks
 
 Written by `{command}`; do not edit. What each row measures, and what it leaves out, stands at the top of its file in
@@ -62,11 +62,12 @@ rounds.
 
 ## Where and when
 
-{machine()}
+{machine(load)}
 """
 
 
-def machine() -> str:
+def machine(load: float) -> str:
+    """`load`: of the machine before the run, which shows whether it had the machine to itself."""
     parts = {
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "processor": f"{_processor()}, {os.cpu_count()} cores",
@@ -74,7 +75,7 @@ def machine() -> str:
         "kernel": platform.release(),
         "Python": platform.python_version(),
         "servers": ", ".join([*(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "fastapi")), _nginx()]),
-        "load at the end": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+        "load before the run": f"{load:.2f}",
     }
     return "\n".join(f"- {name}: {value}" for name, value in parts.items())
 

@@ -69,14 +69,13 @@ def started(
 ) -> Iterator[Server]:
     """`ready`: a path that is answered as soon as the server is there. Raises Failed also for errors in its log."""
     log = directory / f"{name}.log"
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("WAYPOST_")}
     with log.open("wb") as out:
         process = subprocess.Popen(
             ["taskset", "-c", cores, *command],
             stdout=out,
             stderr=out,
             cwd=directory,
-            env=clean | dict(environment or {}),
+            env=clean_environment() | dict(environment or {}),
         )
     server = Server(name, process.pid, port, log)
     try:
@@ -106,6 +105,15 @@ def module(name: str, *arguments: str) -> list[str]:
     """The command for a module of this package, whatever directory it is started in."""
     root = Path(__file__).parent.parent
     return ["env", f"PYTHONPATH={root}", sys.executable, "-m", f"bench.{name}", *arguments]
+
+
+def clean_environment() -> dict[str, str]:
+    """Without settings of the shell's, and free to keep compiled bytecode, which every installation has."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("WAYPOST_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
 
 
 def free_port() -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.report import Failed, Row, at_most, told
 from bench.run import Run
 from bench.seed import Store
-from bench.servers import ALL_CORES, WAYPOST, Server, waypost
+from bench.servers import ALL_CORES, WAYPOST, Server, clean_environment, waypost
 
 _HELPS = 10
 _PROCESSES = 3  # parent, web, worker; the greeter has left by then
@@ -34,7 +34,8 @@ def measure(run: Run) -> list[Row]:
 
 def _help() -> float:
     began = time.perf_counter()
-    subprocess.run(["taskset", "-c", ALL_CORES, WAYPOST, "--help"], stdout=subprocess.DEVNULL, check=True)
+    command = ["taskset", "-c", ALL_CORES, WAYPOST, "--help"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=clean_environment())
     return time.perf_counter() - began
 
 
