@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -202,9 +203,9 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def eventually(is_so: Any, *, within: float = PATIENCE) -> None:
+def eventually(is_so: Callable[[], bool], *, every: float = 0.02, within: float = PATIENCE) -> None:
     """Waits for what has no event to wait for, such as a counter that another process moves."""
     deadline = time.monotonic() + within
     while not is_so():
         assert time.monotonic() < deadline, "this did not come to be in time"
-        time.sleep(0.02)
+        time.sleep(every)

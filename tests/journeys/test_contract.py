@@ -1,0 +1,394 @@
+"""The contract from outside: two web processes and a worker, real sockets, real commands, whatever bytes one may send.
+
+Every bad input is told of in the envelope, nothing of it is kept, and the log at the end knows of no failure.
+"""
+
+import gzip
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from journeys.service import Service, Website, eventually
+
+MISSING = "01a1fbb2-2855-72ee-8e77-c161c4205e89"
+JSON = "application/json"
+FORM = "multipart/form-data; boundary=edge"
+MANY = 8
+"""Connections of their own: enough that both web processes answer some."""
+
+
+@pytest.fixture(scope="module")
+def website() -> Iterator[Website]:
+    with Website() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("service"), options=("--workers", "2")) as service:
+        yield service
+        assert service.stop() == 0
+        assert [line for line in service.log.lines if "level=error" in line or "Traceback" in line] == []
+
+
+@pytest.fixture(scope="module")
+def keys(service: Service) -> Iterator[str]:
+    """Each for as many tests as its budget surely allows."""
+    return itertools.chain.from_iterable(itertools.repeat(service.new_key(), 10) for _ in itertools.count())
+
+
+@pytest.fixture
+def api(service: Service, keys: Iterator[str]) -> Iterator[httpx.Client]:
+    headers = {"Authorization": f"Bearer {next(keys)}", "Accept": JSON}
+    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as client:
+        yield client
+
+
+def follow(service: Service, path: str, method: str = "GET", **headers: str) -> httpx.Response:
+    """Over a connection of its own, so that any process may be the one to answer."""
+    with httpx.Client(trust_env=False) as visitor:
+        return visitor.request(method, service.base_url + path, headers=headers)
+
+
+def destinations(service: Service, link: dict[str, Any]) -> set[str | None]:
+    """Where the processes lead a visitor of the link; None: nowhere."""
+    answers = [follow(service, f"/{link['slug']}", "HEAD") for _ in range(MANY)]
+    assert {answer.status_code for answer in answers} <= {302, 404}
+    return {answer.headers.get("location") for answer in answers}
+
+
+def made(api: httpx.Client, website: Website, **fields: Any) -> dict[str, Any]:
+    answer = api.post("/links", json={"destination_url": website.url} | fields)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["data"]
+
+
+def error(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.headers["content-type"] == JSON, answer.text
+    content = answer.json()
+    assert list(content) == ["error"]
+    assert list(content["error"]) == ["code", "message", "errors"][: 3 if answer.status_code == 422 else 2]
+    return content["error"]
+
+
+# ── a link's life ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_works(tmp_path: Path, database_url: str, website: Website) -> None:
+    """Made, followed, counted, changed, switched off and on, listed, deleted; each is seen by the very next visitor."""
+    with Service(tmp_path, options=("--workers", "2"), WAYPOST_DATABASE_URL=database_url) as service:
+        headers = {"Authorization": f"Bearer {service.new_key()}"}
+        with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as api:
+            link = made(api, website, title="First", tags=["spring"])
+            other = made(api, website)
+            path = f"/links/{link['id']}"
+            assert destinations(service, link) == {website.url}
+            clicked(service, api, link)
+            for change, leads_to in (
+                ({"destination_url": f"{website.url}/new"}, f"{website.url}/new"),
+                ({"status": "inactive"}, None),
+                ({"status": "active"}, f"{website.url}/new"),
+            ):
+                assert api.patch(path, json=change).status_code == 200
+                assert destinations(service, link) == {leads_to}
+            listed(api, link, other)
+            moved = api.patch(path, json={"slug": "moved"}).json()["data"]
+            assert (destinations(service, link), destinations(service, moved)) == ({None}, {f"{website.url}/new"})
+            assert (api.delete(path).status_code, api.get(path).status_code) == (204, 404)
+            assert destinations(service, moved) == {None}
+            assert "leads nowhere" in follow(service, "/moved").text
+        assert service.stop() == 0
+
+
+def clicked(service: Service, api: httpx.Client, link: dict[str, Any]) -> None:
+    """A visit counts; one without a visitor's wish behind it, and one that asks for the head alone, do not."""
+    path = f"/{link['slug']}"
+    for headers in ({"Sec-Purpose": "prefetch;prerender"}, {"Purpose": "prefetch"}):
+        assert follow(service, path, **headers).status_code == 302
+    for _ in range(MANY):
+        assert follow(service, f"{path}?secret=1").headers["location"] == link["destination_url"]
+    counter = f"/api/v1/links/{link['id']}"
+    eventually(lambda: service.client.get(counter).json()["data"]["clicks"] >= MANY, every=1)  # of 60 a minute
+    assert service.client.get(counter).json()["data"]["clicks"] == MANY
+
+
+def listed(api: httpx.Client, link: dict[str, Any], other: dict[str, Any]) -> None:
+    for query, found in (
+        ("", [other, link]),
+        ("?search=fIRS", [link]),
+        ("?tag=spring", [link]),
+        ("?tag=Spring", []),
+        (f"?hostname={link['hostname']}", [other, link]),
+        ("?status=inactive", []),
+        ("?per_page=1&page=2", [link]),
+    ):
+        assert [each["id"] for each in api.get(f"/links{query}").json()["data"]] == [each["id"] for each in found]
+
+
+def test_an_image_is_taken_and_shown(api: httpx.Client, service: Service, website: Website) -> None:
+    form = {"destination_url": website.url, "tags[]": ["a", "b"], "utm_params[utm_source]": "mail", "title": ""}
+    answer = api.post("/links", data=form, files={"og_image_file": ("x.gif", GIF)})
+    link = answer.json()["data"]
+    assert (answer.status_code, link["tags"], link["utm_params"]) == (201, ["a", "b"], {"utm_source": "mail"})
+    image = httpx.get(link["og_image"], trust_env=False)
+    assert (image.status_code, image.headers["content-type"]) == (200, "image/gif")
+    assert image.headers["x-content-type-options"] == "nosniff"
+    assert image.content.startswith(b"GIF8")
+
+
+GIF = b"GIF89a\1\0\1\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\4\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
+
+# ── bodies that are none ────────────────────────────────────────────────────────────────────────────────────────────
+
+BODIES: dict[str, tuple[str, bytes, int]] = {
+    "nothing": (JSON, b"", 422),
+    "blank": (JSON, b"  \n", 422),
+    "broken off": (JSON, b'{"title": "x"', 422),
+    "two documents": (JSON, b'{"title": "x"}{"title": "y"}', 422),
+    "a comma too many": (JSON, b'{"title": "x",}', 422),
+    "single quotes": (JSON, b"{'title': 'x'}", 422),
+    "a list": (JSON, b'[{"title": "x"}]', 422),
+    "text": (JSON, b'"title"', 422),
+    "null": (JSON, b"null", 422),
+    "a number": (JSON, b"1", 422),
+    "a key twice": (JSON, b'{"title": "x", "title": "y"}', 422),
+    "a key twice, further in": (JSON, b'{"utm_params": {"utm_source": "x", "utm_source": "y"}}', 422),
+    "not a number": (JSON, b'{"title": NaN}', 422),
+    "endless": (JSON, b'{"title": -Infinity}', 422),
+    "beyond a float": (JSON, b'{"title": 1e999}', 422),
+    "100,000 digits": (JSON, b'{"title": ' + b"9" * 100_000 + b"}", 422),
+    "100,000 deep": (JSON, b'{"title": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 422),
+    "100,000 objects deep": (JSON, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 422),
+    "raw control characters": (JSON, b'{"title": "a\0b"}', 422),
+    "not UTF-8": (JSON, b'{"title": "\xff\xfe"}', 422),
+    "an overlong form": (JSON, b'{"title": "\xc0\xaf"}', 422),
+    "half a surrogate pair": (JSON, b'{"title": "\xed\xa0\x80"}', 422),
+    "UTF-16": (JSON, '{"title": "x"}'.encode("utf-16"), 422),
+    "zipped": (JSON, gzip.compress(b'{"title": "x"}'), 422),
+    "not JSON by its own word": ("text/plain", b'{"title": "x"}', 422),
+    "a form": ("application/x-www-form-urlencoded", b"title=x", 422),
+    "XML": ("application/xml", b"<title>x</title>", 422),
+    "no type at all": ("nonsense", b'{"title": "x"}', 422),
+    "multipart without boundary": ("multipart/form-data", b"--edge\r\n", 422),
+    "multipart with another boundary": (FORM, b"--other\r\n\r\n--other--\r\n", 422),
+    "multipart broken off": (FORM, b'--edge\r\nContent-Disposition: form-data; name="title"\r\n\r\nx', 422),
+    "a part without a name": (FORM, b"--edge\r\nContent-Disposition: form-data\r\n\r\nx\r\n--edge--\r\n", 422),
+    "a part that is not UTF-8": (
+        FORM,
+        b'--edge\r\nContent-Disposition: form-data; name="title"\r\n\r\n\xff\r\n--edge--\r\n',
+        422,
+    ),
+    "over a mebibyte": (JSON, b'{"title": "' + b"x" * (1 << 20) + b'"}', 413),
+    "a form over three": (FORM, b"--edge\r\n" + b"x" * (3 << 20), 413),
+}
+
+
+@pytest.mark.parametrize(("kind", "body", "status"), BODIES.values(), ids=BODIES)
+def test_a_body_of(api: httpx.Client, website: Website, kind: str, body: bytes, status: int) -> None:
+    link = made(api, website)
+    before = everything(api)
+    for method, path in (("POST", "/links"), ("PATCH", f"/links/{link['id']}")):
+        answer = api.request(method, path, content=body, headers={"Content-Type": kind})
+        assert answer.status_code == status, answer.text
+        told = error(answer)
+        assert (told["code"], list(told.get("errors", {}))) == (
+            ("validation_error", ["body"]) if status == 422 else ("http_error", [])
+        )
+    assert everything(api) == before
+
+
+@pytest.mark.parametrize("size", [(1 << 20) + 1, 20 << 20])
+def test_a_body_that_does_not_say_how_long_it_is(api: httpx.Client, size: int) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"title": "'
+        for _ in range(size >> 16):
+            yield b"x" * (1 << 16)
+
+    answer = api.post("/links", content=pieces(), headers={"Content-Type": JSON})
+    assert (answer.status_code, error(answer)["code"]) == (413, "http_error")
+
+
+# ── fields that are wrong ───────────────────────────────────────────────────────────────────────────────────────────
+
+FIELDS: list[tuple[str, dict[str, Any]]] = [
+    *(("destination_url", {"destination_url": each}) for each in (5, None, True, [], {}, "", " ", "example.com")),
+    *(("destination_url", {"destination_url": f"{each}://example.com/"}) for each in ("javascript", "ftp", "file")),
+    *(("destination_url", {"destination_url": f"https://example.com/{each}"}) for each in ("\0", "\n", " ", "\ud800")),
+    *(("destination_url", {"destination_url": each}) for each in ("http://10.0.0.1/", "http://[::1]/", "http://0/")),
+    *(("slug", {"slug": each}) for each in (5, True, [], "", "a b", "a/b", "a.b", "é", "\0", "\ud800", "😀", "api")),
+    *(("title", {"title": each}) for each in (5, 1.5, True, [], {}, "a\0b", "a\nb", "\ud800", "\x7f")),
+    *(("og_title", {"og_title": each}) for each in (5, "\x1b[0m", "\udfff")),
+    *(("og_description", {"og_description": each}) for each in (5, "\0", "\ud800")),
+    *(("og_image", {"og_image": each}) for each in (5, "", "image.png", "data:image/png;base64,", "https://a\0/")),
+    *(("og_image_file", {"og_image_file": each}) for each in (5, "image.png", {"content": ""})),
+    *(("hostname", {"hostname": each}) for each in (5, "", "nobody.example", "\0", "\ud800")),
+    *(("utm_params", {"utm_params": each}) for each in (5, "utm_source=x", [], True)),
+    ("utm_params.utm_source", {"utm_params": {"utm_source": 5}}),
+    ("utm_params.utm_medium", {"utm_params": {"utm_medium": "\0"}}),
+    ("utm_params.utm_color", {"utm_params": {"utm_color": "red"}}),
+    *(("tags", {"tags": each}) for each in (5, "a", {"0": "a"}, ["a"] * 101)),
+    *(("tags.1", {"tags": ["a", each]}) for each in (5, None, "", " ", [], {}, "\0", "\ud800")),
+    *(("expires_at", {"expires_at": each}) for each in (5, True, [], "", "tomorrow", "2999-13-01T00:00:00Z", "\0")),
+    *(("expires_at", {"expires_at": each}) for each in ("2020-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59")),
+    *(("expires_at", {"expires_at": each}) for each in ("99999-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59")),
+    *(("pixel_ids", {"pixel_ids": each}) for each in (5, MISSING, {"0": MISSING}, [MISSING] * 101)),
+    *(("pixel_ids.0", {"pixel_ids": [each]}) for each in (5, None, "", "x", MISSING, [MISSING], "\ud800")),
+]
+
+
+@pytest.mark.parametrize("start", range(0, len(FIELDS), 10))
+def test_fields_like_these(api: httpx.Client, service: Service, website: Website, start: int) -> None:
+    api.headers["Authorization"] = f"Bearer {service.new_key()}"
+    link = made(api, website)
+    before = everything(api)
+    for name, fields in FIELDS[start : start + 10]:
+        body = json.dumps({"destination_url": website.url} | fields)
+        for method, path in (("POST", "/links"), ("PATCH", f"/links/{link['id']}")):
+            answer = api.request(method, path, content=body, headers={"Content-Type": JSON})
+            assert answer.status_code == 422, (method, fields, answer.text)
+            assert list(error(answer)["errors"]) == [name], (method, fields)
+    assert everything(api) == before
+
+
+def test_every_fault_is_told_at_once(api: httpx.Client, website: Website) -> None:
+    before = everything(api)
+    taken = made(api, website)
+    wrong = {"title": 5, "slug": taken["slug"], "tags": ["a", 5], "utm_params": {"utm_x": "x"}, "expires_at": "soon"}
+    more = {"destination_url": "http://10.0.0.1/", "hostname": "nobody.example", "pixel_ids": [MISSING]}
+    answer = api.post("/links", json=wrong | more)
+    names = {"title", "slug", "tags.1", "utm_params.utm_x", "expires_at", "destination_url", "hostname", "pixel_ids.0"}
+    assert set(error(answer)["errors"]) == names
+    assert all(texts and all(texts) for texts in error(answer)["errors"].values())
+    assert everything(api)[0] == before[0] + 1
+
+
+def test_what_is_unknown_or_odd_but_right_is_taken(api: httpx.Client, website: Website) -> None:
+    text = json.dumps({"unknown": {"a": [1e308, 2**63, "\ud800"]}, "title": "\U0001f600 <b>&amp;</b> \u202e'\"\\"})
+    body = text.removesuffix("}") + f', "destination_url": "{website.url}"}}'
+    answer = api.post("/links", content=body, headers={"Content-Type": "application/json; charset=utf-8"})
+    assert (answer.status_code, answer.json()["data"]["title"]) == (201, json.loads(text)["title"])
+
+
+def everything(api: httpx.Client) -> tuple[int, Any]:
+    """How many links there are, and the newest of them whole."""
+    page = api.get("/links").json()
+    return page["meta"]["total"], page["data"]
+
+
+# ── addresses, verbs, keys, budgets ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        *((f"page={each}", "page") for each in ("0", "-1", "a", "1.5", "", "%00", "%D9%A1", "1e3")),
+        *((f"per_page={each}", "per_page") for each in ("0", "-1", "a", "+1")),
+        ("status=on", "status"),
+        ("search=%00", "search"),
+        ("tag=a%0Ab", "tag"),
+        ("hostname=%7F", "hostname"),
+    ],
+)
+def test_a_query_of(api: httpx.Client, query: str, name: str) -> None:
+    answer = api.get(f"/links?{query}")
+    assert (answer.status_code, list(error(answer)["errors"])) == (422, [name])
+
+
+@pytest.mark.parametrize(
+    "query", ["page=9999999999999999999999", "search=%FF%FE", "search=%25_'%22;--", "x=" + "y" * 5000]
+)
+def test_a_query_that_is_merely_odd(api: httpx.Client, query: str) -> None:
+    assert api.get(f"/links?{query}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/v1", "/v1/", "/v2/links", "/v1/link", "/v1/links/", "/v1/links//", "/v1/LINKS", "/v1/links%2F"]
+)
+def test_an_unknown_path_is_told_without_a_key(service: Service, path: str) -> None:
+    answer = follow(service, f"/api{path}")
+    assert (answer.status_code, error(answer)["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("name", ["1", "hello", "%00", "%FF", "..%2F..%2Fetc", MISSING.replace("-", ""), "a" * 5000])
+def test_a_link_nobody_has(api: httpx.Client, name: str) -> None:
+    answers = [api.get(f"/links/{each}") for each in (name, MISSING)]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert error(answers[0]) == error(answers[1])
+
+
+@pytest.mark.parametrize("method", ["PUT", "HEAD", "OPTIONS", "TRACE", "DELETE"])
+def test_a_verb_the_list_does_not_take(service: Service, method: str) -> None:
+    answer = follow(service, "/api/v1/links", method)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
+    assert method == "HEAD" or error(answer)["code"] == "method_not_allowed"
+
+
+def test_a_verb_a_link_does_not_take(service: Service) -> None:
+    assert follow(service, f"/api/v1/links/{MISSING}", "POST").headers["allow"] == "DELETE, GET, PATCH"
+
+
+def test_no_key_that_is_one(service: Service) -> None:
+    broken = service.key[:-1] + ("a" if service.key[-1] != "a" else "b")
+    for value in (
+        "",
+        "Bearer",
+        f"Basic {service.key}",
+        service.key,
+        f"Bearer {broken}",
+        "Bearer " + "x" * 9000,
+    ):
+        answer = follow(service, "/api/v1/links", Authorization=value)
+        assert (answer.status_code, error(answer)["code"]) == (401, "unauthenticated"), value
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert "x-ratelimit-limit" not in answer.headers
+
+
+def test_a_key_revoked_is_refused_by_every_process(service: Service) -> None:
+    made = service.json("key", "create", "--account", "owner@example.com", "--name", "short-lived")
+    headers = {"Authorization": f"Bearer {made['key']}"}
+    assert {follow(service, "/api/v1/me", **headers).status_code for _ in range(MANY)} == {200}
+    service.command("key", "revoke", made["id"])
+    assert {follow(service, "/api/v1/me", **headers).status_code for _ in range(MANY)} == {401}
+
+
+def test_the_61st_request_within_a_minute(service: Service) -> None:
+    """Whichever process answers; nobody else's budget is touched."""
+    headers = {"Authorization": f"Bearer {service.new_key()}"}
+    for left in reversed(range(60)):
+        answer = follow(service, "/api/v1/me", **headers)
+        assert (answer.status_code, answer.headers["x-ratelimit-remaining"]) == (200, str(left))
+    answer = follow(service, "/api/v1/me", **headers)
+    assert (answer.status_code, error(answer)) == (429, {"code": "rate_limited", "message": "Too many requests."})
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert (answer.headers["x-ratelimit-limit"], answer.headers["x-ratelimit-remaining"]) == ("60", "0")
+    other = {"Authorization": f"Bearer {service.new_key()}"}
+    assert follow(service, "/api/v1/me", **other).headers["x-ratelimit-remaining"] == "59"
+
+
+# ── visitors ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("slug", ["nothing", "%00", "%FF", "a%2Fb", "a/b", "%F0%9F%98%80", "a" * 5000, "'--", "?x"])
+def test_a_slug_nobody_has(service: Service, slug: str) -> None:
+    answer = follow(service, f"/{slug}")
+    if slug == "?x":  # the home page, whatever the query
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 404
+    assert "leads nowhere" in answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_a_host_nobody_has(service: Service, api: httpx.Client, website: Website) -> None:
+    answer = follow(service, f"/{made(api, website)['slug']}", Host="elsewhere.example")
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_a_short_link_is_only_followed(service: Service, api: httpx.Client, website: Website, method: str) -> None:
+    answer = follow(service, f"/{made(api, website)['slug']}", method)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
