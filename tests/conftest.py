@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -41,11 +42,18 @@ class PostgresServer:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self.directory / "data"), "-m", "immediate", "stop")
 
-    def sql(self, statement: str) -> None:
+    def sql(self, statement: str) -> list[object]:
         engine = create_engine(self.url("postgres").replace("postgresql", "postgresql+psycopg", 1))
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text(statement))
+            result = connection.execute(text(statement))
+            rows = list(result) if result.returns_rows else []
         engine.dispose()
+        return rows
+
+    def wait_for_nobody(self, database: str) -> None:
+        """A server process outlives its closed connection for a moment, and keeps a template from being copied."""
+        while self.sql(f"SELECT 1 FROM pg_stat_activity WHERE datname = '{database}'"):
+            time.sleep(0.01)
 
     def _run(self, program: str, *arguments: str) -> None:
         assert POSTGRES_BIN, "PostgreSQL is missing: apt-get install postgresql (make test does it as root)"
@@ -113,6 +121,7 @@ def postgres_template(postgres: PostgresServer, run_directory: Path) -> str:
         if not done.exists():
             postgres.sql("CREATE DATABASE template_waypost")
             asyncio.run(_migrate(postgres.url("template_waypost")))
+            postgres.wait_for_nobody("template_waypost")
             done.touch()
     return "template_waypost"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.backup import BackupFailed, write_backup
+from waypost.commands.backup import BackupFailed, write_backup
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text, update
 
 from waypost.database import Database
-from waypost.doctor import examine
+from waypost.commands.doctor import examine
 from waypost.kit import clock
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Settings

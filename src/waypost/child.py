@@ -55,7 +55,7 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
     stop = asyncio.Event()
     _end_on(stop, given.lifeline)
     if given.kind == "welcome":
-        module: Any = importlib.import_module("waypost.welcome")
+        module: Any = importlib.import_module("waypost.commands.welcome")
         await module.welcome(config, given.host, given.port, stop=stop)
         return
     app: App = importlib.import_module(given.app)

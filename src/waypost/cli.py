@@ -4,15 +4,13 @@ Results go to stdout; with --json they are one document, and what is meant for p
 """
 
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
 if TYPE_CHECKING:
-    from waypost.database import Database
     from waypost.settings import Settings
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
@@ -55,7 +53,7 @@ def serve(
         Where database, images and spool live (WAYPOST_DATA_DIR).
 
     """
-    from waypost import serving
+    from waypost.commands import serving
 
     return serving.start(host=host, port=port, workers=workers, role=role, data_dir=data_dir)
 
@@ -65,7 +63,7 @@ def migrate() -> int:
     """Bring the database to the current schema."""
 
     async def run(settings: "Settings") -> int:
-        from waypost.migrating import migrated
+        from waypost.commands.migrating import migrated
 
         before, after = await migrated(settings)
         _say(f"The schema is {after} already." if before == after else f"The schema is now {after}.")
@@ -87,11 +85,12 @@ def create_account(
     """Make an account; its plan is WAYPOST_DEFAULT_PLAN unless named."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
         from waypost.kit import clock
 
         password = await accounts.hash_password(sys.stdin.readline().rstrip("\r\n")) if password_stdin else None
-        async with _database(settings) as db:
+        async with opening.database(settings) as db:
             made = await accounts.create_account(
                 db,
                 email=email,
@@ -112,16 +111,17 @@ def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, jso
     """Change an account's plan."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
         from waypost.kit import clock
 
-        async with _database(settings) as db:
+        async with opening.database(settings) as db:
             changed = await accounts.set_plan(
                 db,
-                (await _account(db, email)).id,
+                (await opening.account(db, email)).id,
                 plan,
                 now=clock.now(),
-                trial_ends_at=_moment("--trial-ends-at", trial_ends_at),
+                trial_ends_at=opening.moment("--trial-ends-at", trial_ends_at),
                 trial_days=settings.trial_days,
             )
         printing.show(printing.account(changed), as_json=json)
@@ -135,9 +135,10 @@ def list_accounts(*, json: AsJson = False) -> int:
     """List every account."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
 
-        async with _database(settings) as db:
+        async with opening.database(settings) as db:
             printing.show([printing.account(each) for each in await accounts.list_accounts(db)], as_json=json)
         return DONE
 
@@ -156,17 +157,18 @@ def create_key(
     """Make an API key and print it, this once; it has every scope unless some are named."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
         from waypost.kit import clock
 
-        async with _database(settings) as db:
-            owner = await _account(db, account)
+        async with opening.database(settings) as db:
+            owner = await opening.account(db, account)
             made, text = await accounts.create_key(
                 db,
                 account_id=owner.id,
                 name=name,
                 scopes=scope,
-                expires_at=_moment("--expires-at", expires_at),
+                expires_at=opening.moment("--expires-at", expires_at),
                 now=clock.now(),
             )
         printing.show(printing.new_key(made, text), as_json=json)
@@ -180,14 +182,15 @@ def revoke_key(key_id: str, /, *, json: AsJson = False) -> int:
     """Refuse a key from its next request on."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
         from waypost.kit import clock, ids
         from waypost.kit.errors import NotFound
 
         wanted = ids.parse_id(key_id)
         if wanted is None:
             raise NotFound(f"There is no key {key_id}: waypost key list shows the ids.")
-        async with _database(settings) as db:
+        async with opening.database(settings) as db:
             revoked = await accounts.revoke_key(db, wanted, now=clock.now())
         printing.show(printing.key(revoked), as_json=json)
         return DONE
@@ -200,10 +203,11 @@ def list_keys(*, account: Account, json: AsJson = False) -> int:
     """List an account's keys, newest first."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts, printing
+        from waypost import accounts
+        from waypost.commands import opening, printing
 
-        async with _database(settings) as db:
-            owner = await _account(db, account)
+        async with opening.database(settings) as db:
+            owner = await opening.account(db, account)
             printing.show([printing.key(each) for each in await accounts.list_keys(db, owner.id)], as_json=json)
         return DONE
 
@@ -215,8 +219,8 @@ def doctor(*, json: AsJson = False) -> int:
     """Check everything the service stands on; say what is wrong and what to do."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import printing
-        from waypost.doctor import examine
+        from waypost.commands import printing
+        from waypost.commands.doctor import examine
 
         findings = await examine(settings)
         printing.findings(findings, as_json=json)
@@ -230,7 +234,7 @@ def backup(file: Path, /) -> int:
     """Write everything into one archive, while the service runs."""
 
     async def run(settings: "Settings") -> int:
-        from waypost.backup import write_backup
+        from waypost.commands.backup import write_backup
 
         for note in write_backup(settings, file):
             _say(note)
@@ -247,7 +251,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = FAILED
     except Exception as error:  # noqa: BLE001  # no traceback on a terminal; an unexpected one goes into a log line
-        from waypost.telling import tell
+        from waypost.commands.telling import tell
 
         code = tell(error)
     sys.exit(code or DONE)
@@ -259,39 +263,6 @@ def _with_settings(command: "Callable[[Settings], Coroutine[Any, Any, int]]") ->
     from waypost.settings import load
 
     return asyncio.run(command(load()))
-
-
-@asynccontextmanager
-async def _database(settings: "Settings") -> "AsyncIterator[Database]":
-    from waypost.database import Database
-    from waypost.migrating import require_current
-
-    db = Database(settings.database, readers=1)
-    try:
-        await require_current(db)
-        yield db
-    finally:
-        await db.close()
-
-
-async def _account(db: "Database", email: str) -> Any:
-    from waypost.accounts import find_account
-    from waypost.kit.errors import NotFound
-
-    try:
-        return await find_account(db, email)
-    except NotFound:
-        raise NotFound(f"There is no account {email}: waypost account list shows them.") from None
-
-
-def _moment(option: str, text: str | None) -> Any:
-    from waypost.kit import clock
-    from waypost.kit.errors import Invalid
-
-    try:
-        return clock.parse_timestamp(text) if text else None
-    except ValueError:
-        raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None
 
 
 def _say(text: str) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from waypost.accounts import Account, ApiKey
-from waypost.doctor import Finding
+from waypost.commands.doctor import Finding
 from waypost.kit.clock import timestamp
 
 _COLUMNS = {

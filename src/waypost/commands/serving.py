@@ -12,7 +12,7 @@ from waypost.settings import PREFIX, Settings, SettingsError, load
 from waypost.worker.parent import parent_command
 
 APP = "waypost.app"
-_MIGRATIONS = Path(__file__).parent / "database" / "migrations" / "versions"
+_MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
 _DEFAULT_PORT = 8000
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
@@ -48,7 +48,7 @@ def _prepare_schema(settings: Settings, role: str) -> None:
     """Imported late: loading the migrations takes longer than all the rest, and mostly there are none."""
     if _is_surely_current(settings):
         return
-    from waypost import migrating  # noqa: PLC0415  # see above
+    from waypost.commands import migrating  # noqa: PLC0415  # see above
 
     if settings.database.startswith("sqlite") and role == "all":
         asyncio.run(migrating.migrated(settings))
