@@ -1,6 +1,7 @@
 """Drives servers with wrk from a core of its own, in alternating rounds. Refuses a round with a single wrong answer."""
 
 import re
+import resource
 import socket
 import statistics
 import subprocess
@@ -25,6 +26,8 @@ class Round:
     p50: float
     p99: float
     """Milliseconds."""
+    busy: float
+    """The share of its core that wrk itself used: near 1, it was wrk that set the pace."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,15 @@ def shoot(port: int, script: str, arguments: Sequence[str], *, seconds: int) -> 
     """`script`: a Lua file beside this one."""
     options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(Path(__file__).parent / script)]
     command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"http://127.0.0.1:{port}/", "--", *arguments]
+    before = _seconds_of_children()
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
     if done.returncode or re.search(r"Non-2xx|Socket errors|error", done.stdout + done.stderr):
         raise Failed(f"wrk on port {port}: {done.stdout} {done.stderr}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     if rate is None or not float(rate[1]):
         raise Failed(f"wrk on port {port}: {done.stdout}")
-    return Round(float(rate[1]), _percentile(done.stdout, 50), _percentile(done.stdout, 99))
+    busy = (_seconds_of_children() - before) / seconds
+    return Round(float(rate[1]), _percentile(done.stdout, 50), _percentile(done.stdout, 99), busy)
 
 
 def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
@@ -79,7 +84,8 @@ def p99_ratio(ours: Sequence[Round], theirs: Sequence[Round]) -> float:
 
 def spread(rounds: Sequence[Round]) -> str:
     slowest, fastest = min(each.rate for each in rounds), max(each.rate for each in rounds)
-    return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f})"
+    busy = statistics.median(each.busy for each in rounds)
+    return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f}; wrk {busy:.0%} busy)"
 
 
 def walk(port: int, slugs: int) -> None:
@@ -98,6 +104,11 @@ def walk(port: int, slugs: int) -> None:
 
 def _gone(port: int) -> bytes:
     raise Failed(f"the server on port {port} hung up")
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _percentile(output: str, percent: int) -> float:
