@@ -33,6 +33,10 @@ class PostgresServer:
     def start(self) -> None:
         data = self.directory / "data"
         self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self.start_again()
+
+    def start_again(self) -> None:
+        data = self.directory / "data"
         options = (
             f"-k {self.directory} -c listen_addresses='' -c port={self.port} -c fsync=off "
             "-c full_page_writes=off -c max_connections=300"
