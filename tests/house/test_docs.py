@@ -1,4 +1,4 @@
-"""What is written down is what there is: settings, commands, dependencies, links from page to page."""
+"""What is written down is what there is: settings, commands, the API, dependencies, links from page to page."""
 
 import re
 import tomllib
@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 from house.code import ROOT, texts
+from house.facts import CODES, ENDPOINTS, KIT_ERRORS, OTHER
 
 from waypost.cli import app
 from waypost.settings import PREFIX, Settings
 
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
+API_PAGE = ROOT / "docs" / "api.md"
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
@@ -58,6 +60,21 @@ def test_no_other_command_or_setting_is_told_of(path: Path) -> None:
     named = set(re.findall(r"\bwaypost ((?:account|key) \w+|[a-z]+)", code))
     assert {f"waypost {each}" for each in named} <= set(COMMANDS)
     assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
+
+
+def test_the_api_s_endpoints_are_told_with_their_scopes() -> None:
+    told = {
+        (method, f"/v1{path}", scope)
+        for endpoints, scope in re.findall(r"^\| (`[A-Z]+ /.*?) \| (.*?) \|$", API_PAGE.read_text(), re.MULTILINE)
+        for method, path in re.findall(r"`([A-Z]+) (/[^`]*)`", endpoints)
+    }
+    assert told == {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS}
+
+
+def test_the_api_s_errors_are_told_with_their_codes() -> None:
+    rows = re.findall(r"^\| (\d{3}(?:, \d{3})*) \| `(\w+)` \|", API_PAGE.read_text(), re.MULTILINE)
+    told = {int(status): code for statuses, code in rows for status in statuses.split(", ")}
+    assert told == {status: CODES.get(status, OTHER) for status in {*CODES, *KIT_ERRORS.values()}}
 
 
 def test_every_dependency_has_a_reason() -> None:

@@ -86,7 +86,7 @@ class Service:
             text=True,
         )
         self.log.follow(self._process)
-        self.log.wait_for("serving")
+        self.log.wait_for("process=parent")
         answer = self.client.get("/readyz")
         assert answer.status_code == 200, answer.text
 
