@@ -54,9 +54,10 @@ def table(rows: Sequence[Row]) -> str:
 def document(rows: Sequence[Row], command: str, load: float) -> str:
     return f"""# Benchmarks
 
-Written by `{command}`; do not edit. What each row measures, and what it leaves out, stands at the top of its file in
-`bench/`. A ratio compares two servers of one run, on the same core, in alternating rounds: it is the median over the
-rounds.
+Written by `{command}`; do not edit.
+
+What each row measures, and what it leaves out, stands at the top of its file in `bench/`. A ratio compares
+two servers of one run, on the same core, in alternating rounds: it is the median over the rounds.
 
 {table(rows)}
 
