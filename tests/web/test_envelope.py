@@ -102,8 +102,11 @@ async def test_keys_and_values_in_a_trace_are_blotted_out(client: httpx.AsyncCli
     assert "hunter2" not in str(logs)
 
 
-async def test_a_lost_database_is_unavailable(client: httpx.AsyncClient, db: Database, alice: Person) -> None:
-    db._reader = Database("postgresql://nobody@127.0.0.1:1/none")._reader
+async def test_a_lost_database_is_unavailable(
+    client: httpx.AsyncClient, db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = Database("postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.setattr(db, "glance", gone.glance)
     with structlog.testing.capture_logs() as logs:
         told = await client.get(THING, headers=alice.headers)
     assert (told.status_code, told.json()["error"]["code"]) == (503, "http_error")

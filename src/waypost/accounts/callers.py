@@ -50,12 +50,11 @@ class Callers:
             return
         noted = dict(self._used)
         async with self._db.write() as tx:
-            for key_id, at in noted.items():
-                await store.note_use(tx, key_id, at, at_most_every=_USE_NOTED_EVERY)
+            await store.note_uses(tx, noted, at_most_every=_USE_NOTED_EVERY)
         self._used = {key_id: at for key_id, at in self._used.items() if noted.get(key_id) != at}
 
     async def _load(self, digest: str) -> Caller | None:
-        async with self._db.read() as tx:
+        async with self._db.glance() as tx:
             return await store.caller_with(tx, digest)
 
     def _keep(self, digest: str, stamp: bytes, now: int, caller: Caller | None) -> None:

@@ -1,6 +1,6 @@
 """Every statement on `accounts` and `api_keys`, except the links' own count of themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, or_, select, update
 
 from waypost.accounts.model import Account, ApiKey, Caller, Plan, accounts, api_keys
-from waypost.database import Tx
+from waypost.database import Glance, Tx
 
 _ACCOUNT = (
     accounts.c.id,
@@ -36,6 +36,12 @@ _CALLER = (
     select(*_ACCOUNT, *_KEY)
     .join_from(api_keys, accounts, api_keys.c.account_id == accounts.c.id)
     .where(api_keys.c.digest == bindparam("digest"))
+)
+_NOTE_USE = (
+    update(api_keys)
+    .where(api_keys.c.id == bindparam("key_id"))
+    .where(or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at <= bindparam("stale")))
+    .values(last_used_at=bindparam("at"))
 )
 _BY_CREATION = (api_keys.c.created_at.desc(), api_keys.c.id.desc())
 
@@ -85,16 +91,16 @@ async def keys_of(tx: Tx, account_id: UUID) -> list[ApiKey]:
     return [_key(row) for row in await tx.execute(statement)]
 
 
-async def caller_with(tx: Tx, digest: str) -> Caller | None:
+async def caller_with(tx: Tx | Glance, digest: str) -> Caller | None:
     """Key and account in one go: it stands before every API request."""
     row = (await tx.execute(_CALLER, {"digest": digest})).one_or_none()
     return None if row is None else Caller(_account(row[: len(_ACCOUNT)]), _key(row[len(_ACCOUNT) :]))
 
 
-async def note_use(tx: Tx, key_id: UUID, at: datetime, *, at_most_every: timedelta) -> None:
+async def note_uses(tx: Tx, used: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
     """Several processes may have seen the same key: the first to write within the time wins."""
-    stale = or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at <= at - at_most_every)
-    await tx.execute(update(api_keys).where(api_keys.c.id == key_id, stale).values(last_used_at=at))
+    rows = [{"key_id": key_id, "at": at, "stale": at - at_most_every} for key_id, at in used.items()]
+    await tx.execute(_NOTE_USE, rows)
 
 
 def _plan_values(plan: Plan) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class ChangeFeed:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.ftruncate(self._fd, _HEAD + _RING)
+        os.posix_fallocate(self._fd, 0, _HEAD + _RING)  # a hole, written to on a full disk, would kill the process
         self._map = mmap.mmap(self._fd, _HEAD + _RING)
         self.head = memoryview(self._map)[:_HEAD].cast("Q")
         """`head[0]`: bytes ever published. A reader that has seen another number has news to read."""
