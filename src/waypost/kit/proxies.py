@@ -5,6 +5,7 @@ Takes any text as a header's value and never raises.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
@@ -21,7 +22,7 @@ def visitor_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -
 
     `peer` is who connected, `forwarded_for` the values of X-Forwarded-For joined with commas.
     """
-    return list(_chain(peer, forwarded_for, trusted))[-1]
+    return list(_chain(peer, forwarded_for, trusted))[-1] if trusted else _plain(peer)
 
 
 def visitor_scheme(scheme: str, peer: str, forwarded_for: str, forwarded_proto: str, trusted: Sequence[Network]) -> str:
@@ -53,7 +54,7 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
 def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterator[str]:
     """The peer, then hop by hop away from us as far as each one is vouched for by a trusted one."""
     address = _address(peer)
-    yield peer if address is None else str(address)
+    yield _plain(peer)
     for entry in _last_entries(forwarded_for):
         if address is None or not _is_within(address, trusted):
             return
@@ -61,6 +62,12 @@ def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterato
         if address is None:
             return
         yield str(address)
+
+
+@lru_cache(10_000)  # visitors come again, and reading an address takes longer than all else done with a click
+def _plain(text: str) -> str:
+    address = _address(text)
+    return text if address is None else str(address)
 
 
 def _last_entries(header: str) -> list[str]:

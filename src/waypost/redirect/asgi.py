@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from waypost.kit.errors import Unavailable
+from waypost.redirect.head import head_of
 from waypost.redirect.plane import NOT_FOUND_HEADERS, NOT_FOUND_PAGE, REDIRECT_HEADERS, Plane
 
 Scope = MutableMapping[str, Any]
@@ -50,7 +51,7 @@ class Site:
         if not plane.leads_nowhere(route, host, now_ns / 1e9):
             if is_get:
                 peer = (scope.get("client") or ("",))[0].encode()
-                plane.spool.append(plane.line(route, now_ns, scope["query_string"], peer, headers))
+                plane.spool.append(plane.line(route, now_ns, scope["query_string"], peer, head_of(headers)))
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1])])
         elif host == plane.shared_host:
             await _answer(send, 404, list(NOT_FOUND_HEADERS), NOT_FOUND_PAGE, with_body=is_get)

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from uuid_utils import uuid7
 
+from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import RouteTable
@@ -56,6 +57,7 @@ class Plane:
         self.shared_host = shared_host.encode()
         self._link_hosts = frozenset() if app_host == shared_host else frozenset([self.shared_host])
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
+        self.head_reader = HeadReader()
         self.visits: list[bytes] = []
         self._senders: list[Sender] = []
         self._date: list[tuple[bytes, bytes]] = _NO_HEADERS
@@ -102,24 +104,9 @@ class Plane:
         return route is MISSING or route[0] != host or now >= route[3]
 
     @staticmethod
-    def line(route: Route, now_ns: int, query: bytes, peer: bytes, headers: Mapping[bytes, bytes]) -> bytes:
-        """The spool line of a visit; see `spool.Visit` for its fields."""
-        get = headers.get
-        return encode(
-            (
-                uuid7().hex.encode(),
-                str(now_ns // 1000).encode(),
-                route[2],
-                query,
-                peer,
-                get(b"x-forwarded-for") or get(b"forwarded", b""),
-                get(b"user-agent", b""),
-                get(b"referer", b""),
-                get(b"accept-language", b""),
-                get(b"sec-purpose") or get(b"purpose") or get(b"x-moz", b""),
-                b"1" if get(b"sec-gpc") == b"1" or get(b"dnt") == b"1" else b"",
-            )
-        )
+    def line(route: Route, now_ns: int, query: bytes, peer: bytes, head: Head) -> bytes:
+        """The spool line of a visit."""
+        return encode((uuid7().hex.encode(), str(now_ns // 1000).encode(), route[2], query, peer, *head[1:]))
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -66,6 +67,7 @@ def click_of(visit: Visit, rules: Rules) -> Click:
     return click
 
 
+@lru_cache(10_000)
 def shortened(text: str, privacy: str) -> str:
     """The address with as much of it as is to be kept: all, its /24 or /48, or nothing."""
     if privacy == "full" or not text:

@@ -1,0 +1,121 @@
+"""Reads the head of an ordinary GET in one go, with llhttp calling back into nothing but C.
+
+A callback in Python for each header would take as long as all the rest of a redirect. What is not ordinary is not read:
+whoever asks gets None, and the bytes go to uvicorn's own parser as they came.
+"""
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import httptools
+
+_UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
+_OF_A_VISIT = (
+    b"connection",
+    b"host",
+    b"x-forwarded-for",
+    b"forwarded",
+    b"user-agent",
+    b"referer",
+    b"accept-language",
+    b"sec-purpose",
+    b"purpose",
+    b"x-moz",
+    b"sec-gpc",
+    b"dnt",
+)
+_ABSENT = b""
+_LAYOUTS_AT_MOST = 1_000
+
+Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
+
+
+class Head(NamedTuple):
+    """What a visit's headers tell; raw, b"" where nothing was sent. The last six are fields of `spool.Visit`."""
+
+    host: bytes
+    forwarded: bytes
+    user_agent: bytes
+    referrer: bytes
+    language: bytes
+    purpose: bytes
+    privacy: bytes
+
+
+class HeadReader:
+    """One for all connections: between two heads it keeps nothing but what it learnt of names.
+
+    A browser sends the same names in the same order each time. What they are in lower case, and which of them matter,
+    is found out once for each such layout.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[bytes, bytes] = {}
+        self._layouts: dict[tuple[bytes, ...], Values | None] = {}
+        self._parser = self._new_parser()
+
+    def read(self, data: bytes) -> Head | None:
+        """Of `data` that is one whole head; None when anything is unusual."""
+        sent = self._sent
+        sent.clear()
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._parser = self._new_parser()
+            return None
+        names = tuple(sent)
+        values = self._layouts[names] if names in self._layouts else self._learn(names)
+        # a line for each header, the first line, the empty one: fewer headers than that means one was sent twice
+        if values is None or len(names) != data.count(b"\n") - 2:
+            self._parser = self._new_parser()  # it may be waiting for a body
+            return None
+        sent[_ABSENT] = b""
+        connection, *told = values(sent)
+        if connection and connection.lower() != b"keep-alive":
+            self._parser = self._new_parser()
+            return None
+        return _head(*told)
+
+    def _learn(self, names: tuple[bytes, ...]) -> Values | None:
+        """Gives the values of `_OF_A_VISIT` for heads of this layout, or None when it is not an ordinary one."""
+        if len(self._layouts) >= _LAYOUTS_AT_MOST:
+            self._layouts.clear()
+        sent_as = {name.lower(): name for name in names}
+        is_ordinary = len(sent_as) == len(names) and sent_as.keys().isdisjoint(_UNUSUAL)
+        values = itemgetter(*(sent_as.get(name, _ABSENT) for name in _OF_A_VISIT)) if is_ordinary else None
+        self._layouts[names] = values
+        return values
+
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        return httptools.HttpRequestParser(SimpleNamespace(on_header=self._sent.setdefault))
+
+
+def head_of(headers: Mapping[bytes, bytes]) -> Head:
+    """The same from headers in lower case, as ASGI gives them."""
+    return _head(*(headers.get(name, b"") for name in _OF_A_VISIT[1:]))
+
+
+def _head(
+    host: bytes,
+    x_forwarded_for: bytes,
+    forwarded: bytes,
+    user_agent: bytes,
+    referrer: bytes,
+    language: bytes,
+    sec_purpose: bytes,
+    purpose: bytes,
+    x_moz: bytes,
+    sec_gpc: bytes,
+    dnt: bytes,
+) -> Head:
+    return Head(
+        host,
+        x_forwarded_for or forwarded,
+        user_agent,
+        referrer,
+        language,
+        sec_purpose or purpose or x_moz,
+        b"1" if sec_gpc == b"1" or dnt == b"1" else b"",
+    )
