@@ -152,7 +152,7 @@ async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket]
             timeout_graceful_shutdown=_DRAIN,
         )
         server = _Server(config)
-        order = keep_in_order(web.plane, server.server_state.connections, idle=_KEEP_ALIVE)
+        order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
         tasks = [asyncio.create_task(order), asyncio.create_task(server.leave_on(stop))]
         try:
             log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)

@@ -3,9 +3,10 @@
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol, runtime_checkable
 
 from uuid_utils import uuid7
+from uvicorn.server import ServerState
 
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import MISSING, Route
@@ -38,13 +39,14 @@ NOT_FOUND_HEADERS = (
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 )
 
-_NO_HEADERS: list[tuple[bytes, bytes]] = []
 
-
+@runtime_checkable
 class Sender(Protocol):
-    """A connection with answers ready."""
+    """A connection that answers visits."""
 
     def send(self) -> None: ...
+
+    def close_if_idle_since(self, before: float) -> None: ...
 
 
 class Plane:
@@ -60,23 +62,21 @@ class Plane:
         self.head_reader = HeadReader()
         self.visits: list[bytes] = []
         self._senders: list[Sender] = []
-        self._date: list[tuple[bytes, bytes]] = _NO_HEADERS
-        self._heads = (b"", b"")
+        self.redirect_head = b""
+        """A redirect's bytes up to its location."""
+        self.not_found = b""
+        self._default_headers: list[tuple[bytes, bytes]] | None = None
+        self.tell_date([])
 
-    def heads(self, default_headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
-        """(a redirect's head up to its location, the whole not-found answer without body). Made anew once a second,
-        when uvicorn replaces its list with the date in it.
-        """
-        if default_headers is not self._date:
-            self._date = default_headers
-            redirect = [*default_headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")]
-            length = b"%d" % len(NOT_FOUND_PAGE)
-            missing = [*default_headers, *NOT_FOUND_HEADERS, (b"content-length", length)]
-            self._heads = (
-                b"HTTP/1.1 302 Found\r\n" + _lines(redirect)[:-2],
-                b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n",
-            )
-        return self._heads
+    def tell_date(self, default_headers: list[tuple[bytes, bytes]]) -> None:
+        """The headers uvicorn puts into every answer, the date among them; it makes a new list of them every second."""
+        if default_headers is self._default_headers:
+            return
+        self._default_headers = default_headers
+        redirect = [*default_headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")]
+        missing = [*default_headers, *NOT_FOUND_HEADERS, (b"content-length", b"%d" % len(NOT_FOUND_PAGE))]
+        self.redirect_head = b"HTTP/1.1 302 Found\r\n" + _lines(redirect)[:-2]
+        self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + NOT_FOUND_PAGE
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
         return segment.lower() in self._app_segments and host not in self._link_hosts
@@ -113,11 +113,13 @@ def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b"%s: %s\r\n" % header for header in headers)
 
 
-async def keep_in_order(plane: Plane, connections: Any, *, idle: float) -> None:
-    """Once a second: the spool to the disk, and connections that only the fast path answers closed when idle."""
+async def keep_in_order(plane: Plane, server: ServerState, *, idle: float) -> None:
+    """Once a second: the date, the spool to the disk, and an end to connections that have been idle too long."""
     while True:
         await asyncio.sleep(1)
+        plane.tell_date(server.default_headers)
         await asyncio.to_thread(plane.spool.sync)
         before = time.monotonic() - idle
-        for connection in list(connections):
-            connection.close_if_idle_since(before)
+        for connection in list(server.connections):
+            if isinstance(connection, Sender):
+                connection.close_if_idle_since(before)

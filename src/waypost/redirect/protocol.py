@@ -11,7 +11,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.redirect.plane import NOT_FOUND_PAGE, Plane
+from waypost.redirect.plane import Plane
 
 _SLUG = re.compile(rb"[A-Za-z0-9_-]+")
 _HEAD_LIMIT = 64 << 10
@@ -37,10 +37,11 @@ class _VisitProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.plane.tell_date(self.server_state.default_headers)
         self.peer = self.client[0].encode() if self.client else b""
 
     def data_received(self, data: bytes) -> None:
-        if data.startswith(b"GET /") and data.endswith(b"\r\n\r\n") and self._is_idle() and self._answer(data):
+        if data[:5] == b"GET /" and data[-4:] == b"\r\n\r\n" and self._is_idle() and self._answer(data):
             return
         if self.answers:
             self.plane.send()  # in order, also when uvicorn answers at once
@@ -104,17 +105,17 @@ class _VisitProtocol(HttpToolsProtocol):
         if route is None or head is None:
             return False
         now_ns = time.time_ns()
-        if plane.leads_nowhere(route, head.host, now_ns / 1e9):
-            return self._answer_missing(slug, head.host)
+        if plane.leads_nowhere(route, head[0], now_ns / 1e9):
+            return self._answer_missing(slug, head[0])
         plane.visits.append(plane.line(route, now_ns, query, self.peer, head))
-        self._will_send(b"%b%b\r\n\r\n" % (plane.heads(self.server_state.default_headers)[0], route[1]))
+        self._will_send(plane.redirect_head + route[1] + b"\r\n\r\n")
         return True
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""
         if host != self.plane.shared_host or not _SLUG.fullmatch(slug) or self.plane.is_app(slug, host):
             return False
-        self._will_send(self.plane.heads(self.server_state.default_headers)[1] + NOT_FOUND_PAGE)
+        self._will_send(self.plane.not_found)
         return True
 
     def _will_send(self, answer: bytes) -> None:
@@ -122,7 +123,7 @@ class _VisitProtocol(HttpToolsProtocol):
             self._unset_keepalive_if_required()
         if not self.answers:
             self.plane.will_send(self)
-        self.answers += answer
+        self.answers = self.answers + answer if self.answers else answer
         self.server_state.total_requests += 1
 
     def _bound_head(self, size: int) -> None:
