@@ -44,6 +44,8 @@ class Web:
     site: Site
     plane: Plane
     db: Database
+    tasks: "Sequence[asyncio.Task[None]]"
+    """Run as long as it lives; one that ends by itself has failed."""
 
 
 @contextlib.asynccontextmanager
@@ -74,7 +76,7 @@ async def open_web(
             asyncio.create_task(_every(5, guard.flush)),
         ]
         stack.push_async_callback(_cancel, tasks)
-        yield Web(Site(plane, _api(settings, doors, guard, clock, is_leaving)), plane, db)
+        yield Web(Site(plane, _api(settings, doors, guard, clock, is_leaving)), plane, db, tasks)
 
 
 def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
@@ -153,12 +155,19 @@ async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket]
         )
         server = _Server(config)
         order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
-        tasks = [asyncio.create_task(order), asyncio.create_task(server.leave_on(stop))]
+        lasting = [*web.tasks, asyncio.create_task(order)]
+        serving = asyncio.create_task(server.serve(sockets))
+        leaving = asyncio.create_task(server.leave_on(stop))
+        log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
         try:
-            log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
-            await server.serve(sockets)
+            await asyncio.wait([serving, *lasting], return_when=asyncio.FIRST_COMPLETED)
+            server.should_exit = True
+            await serving
+            for task in lasting:
+                if task.done():
+                    await task  # raises what ended it: the process ends too, and the parent starts another
         finally:
-            await _cancel(tasks)
+            await _cancel([leaving, lasting[-1]])
 
 
 async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:

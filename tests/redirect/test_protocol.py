@@ -191,11 +191,18 @@ async def test_an_endless_head_is_refused(fast) -> None:
     assert answer.startswith(b"HTTP/1.1 431 ")
 
 
+async def connected(fast) -> tuple:
+    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port, limit=1 << 26)
+    while not fast.server.server_state.connections:
+        await asyncio.sleep(0.005)
+    (connection,) = fast.server.server_state.connections
+    return reader, writer, connection
+
+
 async def test_an_idle_connection_is_closed(fast) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port)
+    reader, writer, connection = await connected(fast)
     writer.write(GET)
     await reader.readuntil(b"\r\n\r\n")
-    (connection,) = fast.server.server_state.connections
     connection.close_if_idle_since(connection.active_at)
     assert not connection.transport.is_closing()
     connection.close_if_idle_since(connection.active_at + 1)
@@ -203,21 +210,92 @@ async def test_an_idle_connection_is_closed(fast) -> None:
     writer.close()
 
 
-async def test_a_client_that_does_not_read_is_not_read_from(fast, plane) -> None:
-    """Its answers would fill our memory; once it reads, it gets every one of them."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port, limit=1 << 26)
-    reader._transport.pause_reading()
-    sent = 60_000
-    writer.write(GET * sent)
-    (connection,) = fast.server.server_state.connections
-    while connection.transport.is_reading():
-        await asyncio.sleep(0.01)
-    assert connection.transport.get_write_buffer_size() < 4 << 20
-    reader._transport.resume_reading()
-    got = 0
-    while got < sent:
-        got += (await reader.readuntil(b"\r\n\r\n")).count(b"302 Found")
+async def test_a_connection_that_the_application_uses_is_not_idle(fast) -> None:
+    reader, writer, connection = await connected(fast)
+    began = time.monotonic()
+    writer.write(APP)
+    await reader.readuntil(b"/api/x ")
+    assert connection.active_at > began
     writer.close()
+
+
+async def test_half_a_head_is_waited_for_no_longer_than_an_idle_connection(fast) -> None:
+    reader, writer, connection = await connected(fast)
+    began = time.monotonic()
+    for piece in (b"GET /hel", b"lo HTTP/1.1\r\n", b"Host: "):  # each a sign of life, none of them an end
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+    assert connection.active_at < began + 0.02
+    connection.close_if_idle_since(connection.active_at + 1)
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_a_client_that_does_not_read_is_not_read_from(fast) -> None:
+    """Its answers would fill our memory; once it reads, it gets every one of them."""
+    reader, writer, connection = await connected(fast)
+    reader._transport.pause_reading()
+    sent = 0
+    while connection.transport.is_reading() and sent < 200_000:
+        writer.write(GET)
+        sent += 1
+        await asyncio.sleep(0)
+    assert not connection.transport.is_closing()
+    assert connection.transport.get_write_buffer_size() < 1 << 20
+    reader._transport.resume_reading()
+    for _ in range(sent):
+        assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+
+
+async def test_a_client_that_never_reads_is_let_go(fast) -> None:
+    reader, writer, connection = await connected(fast)
+    reader._transport.pause_reading()
+    while connection.transport.is_reading():
+        writer.write(GET * 10)
+        await asyncio.sleep(0)
+    connection.close_if_idle_since(connection.active_at + 1)
+    while fast.server.server_state.connections:
+        await asyncio.sleep(0.005)
+    writer.transport.abort()
+
+
+async def test_far_too_many_requests_ahead_are_refused(fast) -> None:
+    answer = await fast.say(APP * 1_200, answers=1)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_trailers_are_not_collected(fast) -> None:
+    _, writer, connection = await connected(fast)
+    writer.write(head(b"POST /api/x", b"Transfer-Encoding: chunked") + b"0\r\n" + b"X-Trailer: y\r\n" * 100)
+    await writer.drain()
+    while connection.cycle is None:
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
+    assert len(connection.headers) == 2
+    writer.close()
+
+
+async def test_junk_is_neither_looked_up_nor_remembered(fast, source, plane) -> None:
+    for path in (b"/" + b"a" * 5_000, b"/%00", b"/a.php", b"/" + b"b" * 256):
+        assert b" 404 " in await fast.say(head(b"GET " + path))
+    assert source.asked == []
+    assert plane.table._missing == {}
+
+
+async def test_endless_names_of_headers_are_not_learnt(fast, plane) -> None:
+    many = [b"X-%d: y" % n for n in range(100)]
+    assert b" 302 " in await fast.say(head(b"GET /hello", *many))
+    assert b" 302 " in await fast.say(head(b"GET /hello", b"X-" + b"n" * 5_000 + b": y"))
+    assert plane.head_reader._layouts == {}
+
+
+async def test_names_in_any_case(fast, visits) -> None:
+    for names in ((b"host", b"user-agent"), (b"HOST", b"USER-AGENT"), (b"hOsT", b"uSeR-aGeNt")):
+        request = b"GET /hello HTTP/1.1\r\n%b: go.test\r\n%b: curl\r\n\r\n" % names
+        assert b" 302 " in await fast.say(request)
+    assert [visit.user_agent for visit in visits()] == [b"curl"] * 3
 
 
 async def test_requests_are_counted(fast) -> None:

@@ -107,6 +107,18 @@ async def test_one_waiter_giving_up_does_not_fail_the_others(table: RouteTable, 
     assert await second == route()
 
 
+async def test_when_every_waiter_gives_up_nothing_stale_is_left(table: RouteTable, source: Routes) -> None:
+    source.is_embedded, source.gate = False, asyncio.Event()
+    waiting = asyncio.create_task(table.load(b"hello"))
+    while not source.asked:
+        await asyncio.sleep(0)
+    waiting.cancel()
+    source.gate.set()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await asyncio.sleep(0)
+    assert table._loading == {}
+
+
 async def test_without_its_source_it_serves_what_it_has(table: RouteTable, source: Routes) -> None:
     source.is_embedded = False
     await table.load(b"hello")

@@ -32,14 +32,18 @@ class Routes:
     asked: list[bytes] = field(default_factory=list)
     gate: asyncio.Event | None = None
 
-    def find_now(self, slug: bytes) -> Route | None:
+    @property
+    def find_now(self):
+        return self._find if self.is_embedded else None
+
+    def _find(self, slug: bytes) -> Route | None:
         self.asked.append(slug)
         if self.is_gone:
             raise Unavailable
         return self.routes.get(slug)
 
     async def find(self, slug: bytes) -> Route | None:
-        found = self.find_now(slug)
+        found = self._find(slug)
         if self.gate:
             await self.gate.wait()
         return found

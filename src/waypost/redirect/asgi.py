@@ -1,6 +1,7 @@
 """The slow brother of the fast protocol: the same answers for what reaches ASGI, and the front door of the site.
 
-Hosts that only serve links never reach the application; unknown hosts get a bare 404, built from nothing they sent.
+Hosts that only serve links never reach the application. A slug on an unknown host gets a bare 404, built from nothing
+that was sent.
 """
 
 import time

@@ -27,6 +27,8 @@ _OF_A_VISIT = (
 )
 _ABSENT = b""
 _LAYOUTS_AT_MOST = 1_000
+_NAMES_AT_MOST = 40  # a head of more, or of longer ones, is not ordinary: it shall not fill our memory
+_BYTES_OF_NAMES_AT_MOST = 1_500
 
 Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
 
@@ -74,6 +76,8 @@ class HeadReader:
 
     def _learn(self, names: tuple[bytes, ...]) -> Values | None:
         """Gives the values of `_OF_A_VISIT` for heads of this layout, or None when it is not an ordinary one."""
+        if len(names) > _NAMES_AT_MOST or sum(map(len, names)) > _BYTES_OF_NAMES_AT_MOST:
+            return None
         if len(self._layouts) >= _LAYOUTS_AT_MOST:
             self._layouts.clear()
         sent_as = {name.lower(): name for name in names}

@@ -92,10 +92,10 @@ class Plane:
 
     def send(self) -> None:
         """The spool first: a visit that is answered is a visit that will be told."""
-        if self.visits:
-            self.spool.append(b"".join(self.visits))
-            self.visits.clear()
+        visits, self.visits = self.visits, []
         senders, self._senders = self._senders, []
+        if visits:
+            self.spool.append(b"".join(visits))
         for sender in senders:
             sender.send()
 

@@ -5,17 +5,21 @@ unusual about a request (a body, an upgrade, HTTP/1.0, `Expect`, a doubled heade
 only a part of one at a time, another answer still in progress on the connection) makes it not ours.
 """
 
-import re
 import time
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from waypost.redirect.plane import Plane
+from waypost.redirect.route import SLUG
 
-_SLUG = re.compile(rb"[A-Za-z0-9_-]+")
 _HEAD_LIMIT = 64 << 10
+_PIPELINED_AT_MOST = 1_000
 _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class TooManyAtOnce(Exception):
+    """More requests were sent ahead than anybody needs, each of which takes memory until its turn."""
 
 
 def protocol_for(plane: Plane) -> type[HttpToolsProtocol]:
@@ -41,7 +45,9 @@ class _VisitProtocol(HttpToolsProtocol):
         self.peer = self.client[0].encode() if self.client else b""
 
     def data_received(self, data: bytes) -> None:
-        if data[:5] == b"GET /" and data[-4:] == b"\r\n\r\n" and self._is_idle() and self._answer(data):
+        if not self.is_in_head:  # a head must be whole within the idle time, however it trickles in
+            self.active_at = time.monotonic()
+        if data[:5] == b"GET /" and data[-4:] == b"\r\n\r\n" and self._is_free() and self._answer(data):
             return
         if self.answers:
             self.plane.send()  # in order, also when uvicorn answers at once
@@ -49,12 +55,18 @@ class _VisitProtocol(HttpToolsProtocol):
         if self.is_in_head:
             self._bound_head(len(data))
 
-    # uvicorn's parser callbacks
+    # What uvicorn's parser reports, and its answers
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _PIPELINED_AT_MOST:
+            raise TooManyAtOnce  # httptools makes a parser error of it: uvicorn answers 400 and closes
         self.is_in_message = self.is_in_head = True
         self.head_size = -1  # begins somewhere in this piece of data
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.is_in_head:  # trailers come here too, and uvicorn would keep them without end
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self.is_in_head = False
@@ -64,6 +76,12 @@ class _VisitProtocol(HttpToolsProtocol):
         self.is_in_message = False
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        self.active_at = time.monotonic()
+        super().on_response_complete()
+        if self.pipeline or self.flow.write_paused:  # uvicorn has just resumed reading
+            self.flow.pause_reading()
+
     # Back-pressure: a client that sends and does not read is not read from
 
     def pause_writing(self) -> None:
@@ -71,6 +89,7 @@ class _VisitProtocol(HttpToolsProtocol):
         self.flow.pause_reading()
 
     def resume_writing(self) -> None:
+        self.active_at = time.monotonic()
         super().resume_writing()
         if not self.pipeline:
             self.flow.resume_reading()
@@ -81,17 +100,23 @@ class _VisitProtocol(HttpToolsProtocol):
 
     def send(self) -> None:
         """Called by the plane once the visits behind these answers are in the spool."""
-        self.transport.write(self.answers)
-        self.answers = b""
-        self.active_at = time.monotonic()
+        answers, self.answers = self.answers, b""
+        self.transport.write(answers)
 
     def close_if_idle_since(self, before: float) -> None:
         """Fast answers arm no timer, which would cost as much as the answer; the plane looks around once a second."""
-        if self.active_at < before and self._is_idle():
+        if self.active_at >= before:
+            return
+        if self.transport.is_closing() or self.flow.write_paused:
+            self.transport.abort()  # it reads nothing: closing would wait for it
+        elif self._is_answered():
             self.transport.close()
 
-    def _is_idle(self) -> bool:
-        return not self.is_in_message and (self.cycle is None or self.cycle.response_complete) and not self.pipeline
+    def _is_free(self) -> bool:
+        return self._is_answered() and not self.is_in_message and not self.flow.write_paused
+
+    def _is_answered(self) -> bool:
+        return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
 
     def _answer(self, data: bytes) -> bool:
         """Whether it is one ordinary visit; if so its answer and its spool line are ready to be sent."""
@@ -113,7 +138,7 @@ class _VisitProtocol(HttpToolsProtocol):
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""
-        if host != self.plane.shared_host or not _SLUG.fullmatch(slug) or self.plane.is_app(slug, host):
+        if host != self.plane.shared_host or not SLUG.fullmatch(slug) or self.plane.is_app(slug, host):
             return False
         self._will_send(self.plane.not_found)
         return True

@@ -14,6 +14,9 @@ NEVER = math.inf
 MISSING: Route = (b"", b"", b"", NEVER)
 """Known to lead nowhere: no link, a deleted one, or one that is switched off."""
 
+SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
+"""What a slug can be. Anything else leads nowhere, and nobody need be asked."""
+
 _LOCATION = re.compile(rb"https?://[\x21-\x7e]+")
 
 

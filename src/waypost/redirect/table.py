@@ -8,11 +8,13 @@ one large dictionary would stop the process for tens of milliseconds when it gro
 
 import asyncio
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import MISSING, Route
+from waypost.redirect.route import MISSING, SLUG, Route
 
 _SHARDS = 256
 _MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
@@ -24,14 +26,12 @@ _UNTRUSTED = -1  # no position of a feed
 class Source(Protocol):
     """Where routes come from."""
 
-    def find_now(self, slug: bytes) -> Route | None:
-        """For an embedded database that answers in microseconds. Raises Unavailable."""
+    @property
+    def find_now(self) -> Callable[[bytes], Route | None] | None:
+        """The same as `find` where it takes microseconds: an embedded database. Raises Unavailable."""
 
     async def find(self, slug: bytes) -> Route | None:
-        """For a database across the network. Raises Unavailable."""
-
-    @property
-    def is_embedded(self) -> bool: ...
+        """None: it leads nowhere. Raises Unavailable."""
 
 
 class RouteTable:
@@ -103,6 +103,8 @@ class RouteTable:
         self._is_trusted = True
 
     def _find_further(self, shard: int, slug: bytes) -> Route | None:
+        if not SLUG.fullmatch(slug):
+            return MISSING  # nobody can have it: neither asked for nor remembered, however long it is
         route = self._old[shard].pop(slug, None)
         if route is not None:
             self._keep(slug, route)
@@ -110,10 +112,11 @@ class RouteTable:
         gone_until = self._missing.get(slug)
         if gone_until is not None and time.monotonic() < gone_until:
             return MISSING
-        if not self._source.is_embedded:
+        find_now = self._source.find_now
+        if find_now is None:
             return None
         try:
-            return self._remember(slug, self._source.find_now(slug))
+            return self._remember(slug, find_now(slug))
         except Unavailable:
             return None  # `load` will meet the same failure where it can be told
 
@@ -135,11 +138,14 @@ class RouteTable:
         task = self._loading.get(slug)
         if task is None:
             task = self._loading[slug] = asyncio.ensure_future(self._load_from_source(slug))
-        try:
-            return await asyncio.shield(task)
-        finally:
-            if task.done() and self._loading.get(slug) is task:
-                del self._loading[slug]
+            task.add_done_callback(partial(self._loaded, slug))
+        return await asyncio.shield(task)
+
+    def _loaded(self, slug: bytes, task: "asyncio.Task[Route]") -> None:
+        if self._loading.get(slug) is task:
+            del self._loading[slug]
+        if not task.cancelled():
+            task.exception()  # seen: whoever waited has been told, and perhaps nobody waits any more
 
     async def _load_from_source(self, slug: bytes) -> Route:
         route = await self._source.find(slug)

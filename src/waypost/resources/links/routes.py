@@ -25,8 +25,6 @@ _FIND = "SELECT id, hostname, destination_url, expires_at FROM links WHERE slug 
 class SqliteRoutes:
     """One connection, which only reads: to be used by one thread."""
 
-    is_embedded = True
-
     def __init__(self, path: Path, shared_host: str) -> None:
         self._shared_host = shared_host.encode()
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
@@ -67,14 +65,11 @@ class SqliteRoutes:
 
 
 class PostgresRoutes:
-    is_embedded = False
+    find_now = None  # across a network
 
     def __init__(self, db: Database, shared_host: str) -> None:
         self._db = db
         self._shared_host = shared_host.encode()
-
-    def find_now(self, slug: bytes) -> Route | None:
-        raise NotImplementedError  # the table asks embedded sources only
 
     async def find(self, slug: bytes) -> Route | None:
         wanted = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL takes no NUL
