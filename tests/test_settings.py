@@ -41,6 +41,42 @@ def test_options_over_environment_over_file(monkeypatch: pytest.MonkeyPatch) -> 
     assert (settings.ip_privacy, settings.trial_days, str(settings.data_dir)) == ("none", 2, "option")
 
 
+def test_only_names_with_the_prefix_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('database_url = "postgresql://db/waypost"\n')
+    monkeypatch.setenv("DATABASE_URL", "postgresql://other/program")
+    assert load().database == "postgresql://db/waypost"
+
+
+def test_case_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("Trial_Days = 1\n")
+    assert load().trial_days == 1
+    monkeypatch.setenv("waypost_trial_days", "2")
+    assert load().trial_days == 2
+    monkeypatch.setenv("waypost_trial_dayz", "3")
+    with pytest.raises(SettingsError, match="WAYPOST_TRIAL_DAYZ is not a setting"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("base_url", "shared_domain", "stored"),
+    [
+        ("http://go.test:80", "", ("http://go.test", "go.test")),
+        ("https://x:443", "", ("https://x", "x")),
+        ("https://app.test", "Go.Test:443", ("https://app.test", "go.test")),
+        ("http://app.test", "go.test:80", ("http://app.test", "go.test")),
+        ("http://localhost:8000", "localhost:8000", ("http://localhost:8000", "localhost:8000")),
+        ("http://[::1]:8000", "bücher.example", ("http://[::1]:8000", "xn--bcher-kva.example")),
+    ],
+)
+def test_hosts_are_kept_as_browsers_send_them(
+    monkeypatch: pytest.MonkeyPatch, base_url: str, shared_domain: str, stored: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("WAYPOST_BASE_URL", base_url)
+    monkeypatch.setenv("WAYPOST_SHARED_DOMAIN", shared_domain)
+    settings = load()
+    assert (settings.base_url, settings.shared_domain) == stored
+
+
 def test_lists_of_the_file() -> None:
     write('trusted_proxies = ["10.0.0.0/8"]\ndns_servers = ["127.0.0.1:5353"]\n')
     settings = load()
@@ -69,7 +105,11 @@ def test_an_unknown_name_in_the_file() -> None:
         ("BASE_URL", "app.example.com"),
         ("BASE_URL", "https://app.example.com/path"),
         ("BASE_URL", "ftp://app.example.com"),
+        ("BASE_URL", "https://app.example.com:abc"),
         ("SHARED_DOMAIN", "https://go.example.com"),
+        ("SHARED_DOMAIN", "go.example.com:99999"),
+        ("SHARED_DOMAIN", "name@go.example.com"),
+        ("SHARED_DOMAIN", "go.example.com/path"),
         ("DATABASE_URL", "mysql://host/db"),
         ("OUTBOUND_ALLOW", "10.0.0.0/33"),
         ("TRIAL_DAYS", "-1"),
@@ -103,7 +143,18 @@ def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         load()
     assert "very-secret" not in str(told.value)
     monkeypatch.delenv("WAYPOST_TRIAL_DAYS")
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", "postgresql://waypost:very-secret@db/waypost")
     assert "very-secret" not in repr(load())
+    for name, value in (
+        ("BASE_URL", "https://name:very-secret@app.example.com"),
+        ("DATABASE_URL", "mysql://name:very-secret@db/waypost"),
+        ("SAFE_BROWSING_URL", "very-secret"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"WAYPOST_{name}", value)
+            with pytest.raises(SettingsError) as told:
+                load()
+            assert "very-secret" not in str(told.value)
 
 
 @pytest.mark.parametrize("content", [b"a = ", b"\xff"])

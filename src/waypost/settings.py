@@ -6,6 +6,7 @@ Only `app.py` and `cli.py` read it. An unknown name is an error that names the n
 import difflib
 import os
 import tomllib
+from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,13 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from waypost.kit.errors import SettingsError
+from waypost.kit.urls import BadUrl, origin
+
+__all__ = ["CONFIG_FILE", "PREFIX", "Network", "Settings", "SettingsError", "load"]
+
 Network = IPv4Network | IPv6Network
 PREFIX = "WAYPOST_"
 CONFIG_FILE = Path("waypost.toml")
-
-
-class SettingsError(Exception):
-    """What is wrong with the configuration, in words for the operator."""
 
 
 def _commas(value: object) -> object:
@@ -35,7 +37,6 @@ def _networks(value: object) -> object:
 
 Networks = Annotated[list[Network], NoDecode, BeforeValidator(_networks)]
 Strings = Annotated[list[str], NoDecode, BeforeValidator(_commas)]
-Seconds = Annotated[list[float], NoDecode, BeforeValidator(_commas)]
 
 
 class Settings(BaseSettings):
@@ -44,7 +45,7 @@ class Settings(BaseSettings):
     base_url: str = "http://localhost:8000"
     shared_domain: str = ""
     data_dir: Path = Path("./data")
-    database_url: str = ""
+    database_url: str = Field("", repr=False)  # may hold a password
     secret_key: SecretStr | None = None
     trusted_proxies: Networks = []
     outbound_allow: Networks = []
@@ -62,17 +63,19 @@ class Settings(BaseSettings):
     @field_validator("base_url")
     @classmethod
     def _is_origin(cls, value: str) -> str:
-        parts = urlsplit(value.rstrip("/"))
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
-            raise ValueError("must be an origin such as https://app.example.com, without a path")
-        return f"{parts.scheme}://{parts.netloc.lower()}"
+        try:
+            return origin(value)
+        except BadUrl as fault:
+            raise ValueError(f"{fault} Write an origin such as https://app.example.com.") from None
 
     @field_validator("shared_domain")
     @classmethod
     def _is_host(cls, value: str) -> str:
-        if value and (urlsplit(f"//{value}").netloc != value or not urlsplit(f"//{value}").hostname):
-            raise ValueError("must be a host name with an optional port, such as go.example.com")
-        return value.lower()
+        """Short links are visited over http and https alike: both default ports are left out."""
+        try:
+            return origin(f"http://{value}").removeprefix("http://").removesuffix(":443") if value else ""
+        except BadUrl as fault:
+            raise ValueError(f"{fault} Write a host with an optional port, such as go.example.com.") from None
 
     @field_validator("database_url")
     @classmethod
@@ -106,17 +109,22 @@ class Settings(BaseSettings):
 
 def load(**overrides: Any) -> Settings:
     """Command line over environment over file. Raises SettingsError with every fault named."""
-    _refuse_unknown(name.removeprefix(PREFIX) for name in os.environ if name.startswith(PREFIX))
+    in_environment = {_plain(name) for name in os.environ if name.upper().startswith(PREFIX)}
+    _refuse_unknown(in_environment)
     from_file = _read_file(CONFIG_FILE)
     _refuse_unknown(from_file)
-    in_environment = {name.removeprefix(PREFIX).lower() for name in os.environ}
     given = {name: value for name, value in from_file.items() if name not in in_environment}
     given |= {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)
     except ValidationError as error:
-        faults = [f"{PREFIX}{str(e['loc'][0] if e['loc'] else '').upper()}: {e['msg']}" for e in error.errors()]
-        raise SettingsError("\n".join(faults)) from None  # the error's own text would print secret values
+        raise SettingsError(_told(error)) from None  # the error's own text would print secret values
+
+
+def _told(error: ValidationError) -> str:
+    """A line for each fault, with the setting's name and never its value."""
+    lines = [(str(fault["loc"][0]).upper(), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+    return "\n".join(f"{PREFIX}{name}: {message}" for name, message in lines)
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -127,12 +135,17 @@ def _read_file(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from None
-    return {key.upper().removeprefix(PREFIX).lower(): value for key, value in content.items()}
+    return {_plain(key): value for key, value in content.items()}
 
 
-def _refuse_unknown(names: Any) -> None:
+def _plain(name: str) -> str:
+    """The field's name: case counts neither in the environment nor in the file."""
+    return name.upper().removeprefix(PREFIX).lower()
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
     known = Settings.model_fields
     for name in names:
-        if name.lower() not in known:
-            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0)
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0)
             raise SettingsError(f"{PREFIX}{name.upper()} is not a setting. Did you mean {PREFIX}{near[0].upper()}?")

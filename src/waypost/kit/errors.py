@@ -12,7 +12,7 @@
     ├── RateLimited        the budget is spent
     └── Unavailable        something we stand on is gone for now
 
-How each looks over HTTP is `web.envelope`'s business.
+How each looks over HTTP is `web.envelope`'s business. Outside the tree stands SettingsError: it is the operator's.
 """
 
 from collections.abc import Iterable
@@ -85,6 +85,10 @@ class Invalid(WaypostError):
     def __init__(self, errors: Errors) -> None:
         super().__init__()
         self.errors = errors
+
+
+class SettingsError(Exception):
+    """What is wrong with the configuration, in words for the operator. Never holds a secret's value."""
 
 
 class Problems:

@@ -56,18 +56,33 @@ def canonical(text: str, *, schemes: Collection[str] = ("http", "https")) -> Url
     """The one reading of `text`. Raises BadUrl."""
     _refuse_unseen(text)
     raw_host = _raw_host(text, schemes)
-    try:
-        parsed = ada_url.URL(text)
-    except ValueError:
-        raise BadUrl("This is not a valid URL. Check its spelling.") from None
+    parsed = _parsed(text)
     scheme = parsed.protocol.removesuffix(":")
     host, is_ip = _checked_host(parsed, raw_host)
+    if not is_ip:
+        _refuse_special(host)
     port = _checked_port(parsed, scheme)
     is_clean = _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host
     url = Url(text if is_clean else parsed.href, scheme, host, port, is_ip)
     if not _python_agrees(url):
         raise BadUrl("The URL's host can be read in two ways. Write it in its plain form.")
     return url
+
+
+def origin(text: str) -> str:
+    """`scheme://host[:port]` of this service itself, as a browser names it. Raises BadUrl.
+
+    Unlike a destination it may be on localhost, in a network of one's own, or called by a single label.
+    """
+    _refuse_unseen(text)
+    raw_host = _raw_host(text, DEFAULT_PORTS)
+    parsed = _parsed(text)
+    _checked_host(parsed, raw_host)
+    _checked_port(parsed, parsed.protocol.removesuffix(":"))
+    found = f"{parsed.protocol}//{parsed.host}"  # ada leaves out a default port, as browsers do in `Host`
+    if parsed.href != f"{found}/":
+        raise BadUrl("There must be nothing behind the host and port.")
+    return found
 
 
 def _refuse_unseen(text: str) -> None:
@@ -93,6 +108,13 @@ def _raw_host(text: str, schemes: Collection[str]) -> str:
     return host_port[1]
 
 
+def _parsed(text: str) -> ada_url.URL:
+    try:
+        return ada_url.URL(text)
+    except ValueError:
+        raise BadUrl("This is not a valid URL. Check its spelling.") from None
+
+
 def _checked_host(parsed: ada_url.URL, raw_host: str) -> tuple[str, bool]:
     """The canonical host, and whether it is an address."""
     if parsed.host_type == ada_url.HostType.IPV6:
@@ -110,9 +132,12 @@ def _checked_name(name: str) -> str:
     labels = name.split(".")
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise BadUrl("The URL's host is not a valid host name.")
-    if len(labels) == 1 or any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
-        raise BadUrl("The URL's host is not a public host name.")
     return name
+
+
+def _refuse_special(name: str) -> None:
+    if "." not in name or any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
+        raise BadUrl("The URL's host is not a public host name.")
 
 
 def _checked_port(parsed: ada_url.URL, scheme: str) -> int:

@@ -11,8 +11,8 @@ from pathlib import Path
 import ada_url
 import structlog
 
+from waypost.kit.errors import SettingsError
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.settings import SettingsError
 
 log = structlog.get_logger(__name__)
 

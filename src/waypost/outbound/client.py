@@ -15,6 +15,7 @@ import aiohttp
 import structlog
 import yarl
 
+from waypost.kit.errors import SettingsError
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import Address, Network, Reachable
 from waypost.outbound.bodies import read_body
@@ -22,7 +23,6 @@ from waypost.outbound.errors import Unreachable
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
 from waypost.outbound.route import Route
-from waypost.settings import SettingsError
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 MAX_HEADERS = 128

@@ -16,10 +16,10 @@ import dns.name
 import dns.nameserver
 import dns.resolver
 
+from waypost.kit.errors import SettingsError
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import Address, Reachable
 from waypost.outbound.errors import NotPublic, Unreachable
-from waypost.settings import SettingsError
 
 LIFETIME = 5.0  # seconds, all tries together
 MAX_ADDRESSES = 8  # tried in turn; a long list must not become a scan

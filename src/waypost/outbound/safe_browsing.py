@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import structlog
 
+from waypost.kit.errors import SettingsError
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound
 from waypost.outbound.errors import OutboundError
-from waypost.settings import SettingsError
 
 DEADLINE = 2.0  # seconds: a destination's check has eight in all
 MAX_ANSWER = 65_536
