@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -158,6 +159,7 @@ async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket]
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
         leaving = asyncio.create_task(server.leave_on(stop))
+        gc.freeze()  # what has been imported stays: looking through it all took 60 ms at every full collection
         log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
         try:
             await asyncio.wait([serving, *lasting], return_when=asyncio.FIRST_COMPLETED)
