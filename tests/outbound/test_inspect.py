@@ -9,6 +9,7 @@ import pytest
 import servers
 from servers import OPEN, NameServer, Receiver, canary, page, paths, redirect, response
 
+from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
 from waypost.outbound import Blocklist, Destinations, NotPublic, Outbound, Preview, Safety, Unreachable, Unsafe
@@ -159,12 +160,39 @@ class TestTurns:
         assert not destinations._accounts._lines
 
     @pytest.mark.usefixtures("short_deadline")
-    async def test_waiting_counts_against_the_deadline(self, destinations: Destinations) -> None:
+    async def test_waiting_does_not_count_against_the_deadline(self, destinations: Destinations) -> None:
         async with Receiver(servers.stall) as receiver:
             looks = [look(destinations, receiver.url()) for _ in range(3)]
             results = await asyncio.gather(*looks, return_exceptions=True)
         assert [type(result) for result in results] == [Unreachable] * 3
-        assert receiver.connections <= 1
+        assert receiver.connections == 3, "each had all of its time"
+
+    @pytest.mark.parametrize("by", ["account", "host"])
+    async def test_who_waits_too_long_is_told_to_come_again(
+        self, names: NameServer, destinations: Destinations, monkeypatch: pytest.MonkeyPatch, by: str
+    ) -> None:
+        gate, account = Gate(), new_id()
+        async with Receiver(gate) as receiver:
+            if by == "host":
+                before = [asyncio.create_task(look(destinations, receiver.url()))]
+            else:
+                before = [asyncio.create_task(self._look(names, destinations, receiver, n, account)) for n in range(4)]
+            await gate.has(len(before))
+            monkeypatch.setattr(module, "PATIENCE", 0.05)
+            with pytest.raises(Unavailable):
+                await look(destinations, receiver.url(), account)
+            await gate.open_when_quiet(before)
+        assert receiver.connections == len(before), "nobody was asked for the one who left"
+        assert not destinations._accounts_at_hosts._lines
+
+    async def test_one_account_does_not_keep_a_host_to_itself(self, destinations: Destinations) -> None:
+        gate, greedy = Gate(), new_id()
+        async with Receiver(gate) as receiver:
+            looks = [asyncio.create_task(look(destinations, receiver.url("/greedy"), greedy)) for _ in range(4)]
+            await gate.has(1)
+            looks.append(asyncio.create_task(look(destinations, receiver.url("/modest"))))
+            await gate.open_when_quiet(looks)
+        assert [head.split()[1] for head in receiver.heads][:2] == [b"/greedy", b"/modest"]
 
     async def _look(
         self, names: NameServer, destinations: Destinations, receiver: Receiver, number: int, account: UUID
@@ -190,9 +218,12 @@ class Gate:
         self.inside -= 1
         await page(PAGE)(reader, writer, head)
 
-    async def open_when_quiet(self, looks: list[asyncio.Task[Preview]], waiting: int = 1) -> None:
+    async def has(self, waiting: int) -> None:
         async with self._arrived:
             await self._arrived.wait_for(lambda: self.inside >= waiting)
+
+    async def open_when_quiet(self, looks: list[asyncio.Task[Preview]], waiting: int = 1) -> None:
+        await self.has(waiting)
         for _ in range(200):  # whoever else could come, comes now
             await asyncio.sleep(0)
         self._open.set()

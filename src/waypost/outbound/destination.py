@@ -4,6 +4,8 @@ One fetch answers all of it. What a user is told of a refusal is the links' busi
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import ada_url
@@ -13,10 +15,11 @@ from waypost.outbound.client import Answer, Outbound
 from waypost.outbound.errors import Unreachable, Unsafe
 from waypost.outbound.page import Preview, read_preview
 from waypost.outbound.safety import Safety
-from waypost.outbound.turns import Turns
+from waypost.outbound.turns import Allowance, Turns
 
 CONNECT_TIMEOUT = 3.0
-DEADLINE = 8.0  # seconds over all hops, with the waiting for one's turn
+DEADLINE = 8.0  # seconds over all hops; waiting for one's turn says nothing about the destination
+PATIENCE = 10.0  # seconds of waiting, in all lines together
 READING_DEADLINE = 2.0
 MAX_REDIRECTS = 5
 MAX_HTML = 512 * 1024
@@ -37,38 +40,50 @@ class Destinations:
         self._safety = safety
         self._accounts = Turns(PER_ACCOUNT)
         self._hosts = Turns(PER_HOST)
+        self._accounts_at_hosts = Turns(PER_HOST)
 
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
-        """Raises NotPublic, Unreachable, Unsafe."""
-        try:
-            async with asyncio.timeout(DEADLINE), self._accounts.take(account):
-                answer = await self._follow(url)
-        except TimeoutError:
-            raise Unreachable("timed out") from None
+        """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
+        work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
+        async with self._accounts.take(account, patience):
+            answer = await self._follow(url, account, work, patience)
         return await _preview(answer)
 
-    async def _follow(self, url: Url) -> Answer:
+    async def _follow(self, url: Url, account: UUID, work: Allowance, patience: Allowance) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
-            answer = await self._visit(url)
+            async with self._turn(url.host, account, patience):
+                answer = await self._visit_within(work, url)
             if answer.status not in _REDIRECTS or "Location" not in answer.headers:
                 return answer
             url = _next(url, answer.headers["Location"])
         raise Unreachable("too many redirects")
 
+    @asynccontextmanager
+    async def _turn(self, host: str, account: UUID, patience: Allowance) -> AsyncIterator[None]:
+        """An account stands only once in a host's line, so that nobody can keep a host to himself."""
+        async with self._accounts_at_hosts.take((account, host), patience), self._hosts.take(host, patience):
+            yield
+
+    async def _visit_within(self, work: Allowance, url: Url) -> Answer:
+        try:
+            async with work.spend():
+                return await self._visit(url)
+        except TimeoutError:
+            raise Unreachable("timed out") from None
+
     async def _visit(self, url: Url) -> Answer:
         """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
         if await self._safety.is_unsafe([url]):
             raise Unsafe(f"{url.host} is known to be unsafe")
-        async with self._hosts.take(url.host):
-            answer = await self._outbound.request(
-                "GET",
-                url,
-                headers=_HEADERS,
-                deadline=DEADLINE,
-                connect_timeout=CONNECT_TIMEOUT,
-                max_body=MAX_HTML,
-                body_types=_HTML,
-            )
+        answer = await self._outbound.request(
+            "GET",
+            url,
+            headers=_HEADERS,
+            deadline=DEADLINE,
+            connect_timeout=CONNECT_TIMEOUT,
+            max_body=MAX_HTML,
+            body_types=_HTML,
+        )
         if 500 <= answer.status < 600:
             raise Unreachable(f"the server answered {answer.status}")
         return answer
