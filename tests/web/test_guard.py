@@ -5,12 +5,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from people import START, FakeClock, Person, new_client, new_key, new_person
+from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
 from web_things import THING, thing_routes
 
-from waypost.accounts import keys, list_keys, revoke_key, set_plan
+from waypost.accounts import Callers, FileLimiter, keys, list_keys, revoke_key, set_plan
 from waypost.database import Database
-from waypost.web import Guard
+from waypost.web import Guard, new_api
 
 
 async def spend(client: httpx.AsyncClient, person: Person, times: int = 60) -> httpx.Response:
@@ -164,3 +164,28 @@ async def test_the_last_use_is_written_later(db: Database, tmp_path: Path, alice
     assert (await list_keys(db, alice.account_id))[0].last_used_at is None
     await guards[0].flush()
     assert (await list_keys(db, alice.account_id))[0].last_used_at == START
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "status"),
+    [
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", 429),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", 401),
+        ("192.0.2.1", "192.0.2.1", 429),
+        ("192.0.2.1", "192.0.2.2", 401),
+        ("192.0.2.1", "::ffff:192.0.2.1", 429),
+    ],
+)
+async def test_strangers_of_one_ipv6_network_count_as_one(
+    db: Database, tmp_path: Path, first: str, second: str, status: int
+) -> None:
+    once = FileLimiter(tmp_path / "limits", limit=1)
+    app = new_api()
+    app.include_router(thing_routes(Guard(Callers(db), budget=once, unknown=once, base_url=BASE_URL)))
+    answers = []
+    for address in (first, second):
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app, client=(address, 1)), base_url=BASE_URL
+        ) as client:
+            answers.append(await client.get(THING))
+    assert [answer.status_code for answer in answers] == [401, status]

@@ -4,6 +4,7 @@ Unknown paths and verbs never come here: routing has refused them already.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import Self
 from uuid import UUID
@@ -105,7 +106,7 @@ class Guard:
 
     async def _throttle(self, request: Request) -> None:
         address = visitor_address(_peer(request), _forwarded(request)[0], self._trusted)
-        taken = await self._unknown.take(address.encode())
+        taken = await self._unknown.take(_household(address))
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
 
@@ -120,6 +121,15 @@ async def path_id(id: str) -> UUID:  # noqa: A002  # the path parameter's name
 
 def _peer(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _household(address: str) -> bytes:
+    """Who is counted as one: a v4 address, or the /64 of a v6 one, which a single caller can have all of."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:  # a peer without an address: a test's, a Unix socket's
+        return address.encode()
+    return parsed.packed[:8] if isinstance(parsed, IPv6Address) else parsed.packed
 
 
 def _forwarded(request: Request) -> tuple[str, str]:
