@@ -33,10 +33,10 @@ _BYTES_OF_NAMES_AT_MOST = 1_500
 Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
 
 
-Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes]
-"""(host, forwarded, user agent, referrer, language, purpose, privacy), raw, b"" where nothing was sent.
+Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
+"""(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy), raw, b"" where nothing was sent.
 
-The last six are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
+The last seven are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
 """
 
 
@@ -96,11 +96,12 @@ def head_of(headers: Mapping[bytes, bytes]) -> Head:
 
 
 def _head(told: tuple[bytes, ...]) -> Head:
-    _, host, x_forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = told
+    _, host, forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = told
     is_private = b"1" if gpc == b"1" or dnt == b"1" else b""
     return (
         host,
-        x_forwarded_for or forwarded,
+        forwarded_for,
+        forwarded,
         user_agent,
         referrer,
         language,

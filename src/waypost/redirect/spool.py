@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 HEADER = b"waypost-spool 1\n"
 SUFFIX = ".visits"
 _SEGMENT_BYTES = 64 << 20
-_TAB_COUNT = 10
+_TAB_COUNT = 11
 _FIELD_LIMIT = 1024
 _LINE_LIMIT = 4096
 
@@ -31,28 +31,32 @@ class Visit(NamedTuple):
     id: bytes  # UUIDv7, 32 hex digits
     at: bytes  # microseconds since 1970, decimal
     link: bytes  # 32 hex digits
-    query: bytes
-    peer: bytes  # address of the other end of the connection
-    forwarded: bytes  # X-Forwarded-For, else Forwarded
-    user_agent: bytes
-    referrer: bytes
-    language: bytes
-    purpose: bytes  # Sec-Purpose, Purpose or X-Moz: prefetching is not visiting
-    privacy: bytes  # "1" when Sec-GPC or DNT asks for it
+    query: bytes = b""
+    peer: bytes = b""  # address of the other end of the connection
+    forwarded_for: bytes = b""  # apart from the next one: a visitor writes what he likes into either
+    forwarded: bytes = b""
+    user_agent: bytes = b""
+    referrer: bytes = b""
+    language: bytes = b""
+    purpose: bytes = b""  # Sec-Purpose, Purpose or X-Moz: prefetching is not visiting
+    privacy: bytes = b""  # "1" when Sec-GPC or DNT asks for it
 
 
 def encode(visit: tuple[bytes, ...]) -> bytes:
     """The line of a Visit's fields. The parser lets a tab through in a header's value, but no line end."""
     line = b"\t".join(visit)
     if len(line) > _LINE_LIMIT or line.count(b"\t") != _TAB_COUNT:
-        return b"\t".join([_tamed(field) for field in visit]) + b"\n"
+        return b"\t".join(map(_tamed, Visit._fields, visit)) + b"\n"
     return line + b"\n"
 
 
-def _tamed(field: bytes) -> bytes:
-    return field[:_FIELD_LIMIT].translate(_BLANKS)
+def _tamed(name: str, field: bytes) -> bytes:
+    """Of the forwarding headers the end is kept: there stands what our own proxies say, before it the visitor's own."""
+    kept = field[-_FIELD_LIMIT:] if name in _GROW_AT_THE_END else field[:_FIELD_LIMIT]
+    return kept.translate(_BLANKS)
 
 
+_GROW_AT_THE_END = {"forwarded_for", "forwarded"}
 _BLANKS = bytes(0x20 if byte in b"\t\r\n" else byte for byte in range(256))
 
 

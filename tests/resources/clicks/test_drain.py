@@ -22,7 +22,7 @@ AT = 1_763_690_000_123_456
 
 
 def visit(link: UUID, **fields: bytes) -> bytes:
-    blank = Visit(new_id().hex.encode(), b"%d" % AT, link.hex.encode(), *[b""] * 8)
+    blank = Visit(new_id().hex.encode(), b"%d" % AT, link.hex.encode())
     return encode(blank._replace(**({"peer": b"192.0.2.7"} | fields)))
 
 

@@ -7,7 +7,8 @@ import pytest
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.steps import Rules, click_of
 
-BLANK = Visit(b"01" * 16, b"1763690000000000", b"ab" * 16, b"", b"198.51.100.7", *[b""] * 6)
+PEER = "198.51.100.7"
+BLANK = Visit(b"01" * 16, b"1763690000000000", b"ab" * 16, peer=PEER.encode())
 PROXIES = (ip_network("198.51.100.0/24"),)
 
 
@@ -17,19 +18,27 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trusted", "forwarded", "expected"),
+    ("trusted", "forwarded_for", "expected"),
     [
         ((), b"192.0.2.1", "198.51.100.7"),
         (PROXIES, b"192.0.2.1", "192.0.2.1"),
         (PROXIES, b"spoofed, 192.0.2.1, 198.51.100.9", "192.0.2.1"),
         (PROXIES, b"::ffff:192.0.2.1", "192.0.2.1"),
-        (PROXIES, b'for="[2001:db8::1]:4711";proto=https', "2001:db8::1"),
         (PROXIES, b", ".join(b"192.0.2.%d" % n for n in range(200)), "192.0.2.199"),
+        (PROXIES, b"for=203.0.113.66, 192.0.2.1", "192.0.2.1"),
         (PROXIES, b"\xff\x00rubbish", "198.51.100.7"),
     ],
 )
-def test_whose_address(trusted: tuple, forwarded: bytes, expected: str) -> None:
-    assert click_of(BLANK._replace(forwarded=forwarded), Rules(trusted_proxies=trusted)).ip == expected
+def test_whose_address(trusted: tuple, forwarded_for: bytes, expected: str) -> None:
+    assert click_of(BLANK._replace(forwarded_for=forwarded_for), Rules(trusted_proxies=trusted)).ip == expected
+
+
+@pytest.mark.parametrize(
+    ("forwarded_for", "expected"), [(b"", "2001:db8::1"), (b"192.0.2.1", "192.0.2.1"), (b"for=192.0.2.1", PEER)]
+)
+def test_forwarded_is_asked_when_there_is_no_x_forwarded_for(forwarded_for: bytes, expected: str) -> None:
+    visit = BLANK._replace(forwarded_for=forwarded_for, forwarded=b'for="[2001:db8::1]:4711";proto=https')
+    assert click_of(visit, Rules(trusted_proxies=PROXIES)).ip == expected
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ class Rules:
 
 
 def address(click: Click, visit: Visit, rules: Rules) -> None:
-    forwarded = _text(visit.forwarded)
-    hops = read_forwarded(forwarded)[0] if "for=" in forwarded.lower() else forwarded
+    hops = _text(visit.forwarded_for) or read_forwarded(_text(visit.forwarded))[0]
     found = visitor_address(_text(visit.peer), hops, rules.trusted_proxies)
     click.ip = shortened(found, "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy)
 
