@@ -128,6 +128,20 @@ async def test_nested_values_are_named_as_php_does() -> None:
     }
 
 
+async def test_empty_elements_are_left_out() -> None:
+    body = form(part("tags[]", ""), part("pixel_ids[]", "a"), part("pixel_ids[]", ""), part("pixel_ids[2]", "b"))
+    assert await read(body, FORM) == {"tags": [], "pixel_ids": ["a", "b"]}
+
+
+async def test_what_surrounds_the_parts_is_left_out() -> None:
+    body = b"preamble\r\n" + part("a", "x").replace(b"--xyz", b"--xyz \t") + form(part("b", "\r\n\r\n-- xyz"))
+    assert await read(body + b"epilogue\r\n--xyz\r\n", FORM) == {"a": "x", "b": "\r\n\r\n-- xyz"}
+
+
+async def test_as_many_parts_as_there_may_be() -> None:
+    assert await read(form(*[part("tags[]", "x")] * 300), FORM) == {"tags": ["x"] * 300}
+
+
 async def test_a_file_is_an_upload() -> None:
     body = form(
         part(
@@ -162,7 +176,11 @@ async def test_pieces_of_any_size_read_alike() -> None:
         form(b"--xyz\r\nContent-Disposition: form-data\r\n\r\nx\r\n"),
         form(b'--xyz\r\nContent-Disposition: form-data; name="\xff"\r\n\r\nx\r\n'),
         form(b"--xyz\r\nContent Disposition: x\r\n\r\nx\r\n"),
-        form(*[part("tags[]", "x")] * 2_001),
+        form(b"--xyz\r\nContent-Disposition\r\n\r\nx\r\n"),
+        form(part("title", "x\r\n--xyzw")),
+        form(*[part("tags[]", "x")] * 301),
+        form(part("a", "x", "X: " + "x" * 1_000)),
+        form(part("a" + ";" * 20, "x")),
     ],
     ids=lambda body: repr(body[:30]),
 )

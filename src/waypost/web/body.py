@@ -19,11 +19,15 @@ __all__ = ["Body", "LongText", "Text", "Timestamp", "Upload", "Uuid", "parse", "
 
 JSON_LIMIT = 1 << 20
 MULTIPART_LIMIT = 3 << 20
+_TYPE_LIMIT = 256
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
     """A dependency; name it after the guard's, whose refusals come first."""
-    kind, options = parse_options_header(request.headers.get("content-type"))
+    content_type = request.headers.get("content-type", "")
+    if len(content_type) > _TYPE_LIMIT:  # reading its parameters takes the square of its length
+        raise malformed(f"The Content-Type may have at most {_TYPE_LIMIT} characters.")
+    kind, options = parse_options_header(content_type)
     if kind == b"multipart/form-data":
         return read_multipart(await _read(request, MULTIPART_LIMIT), options.get(b"boundary", b""))
     if kind in {b"", b"application/json"} or kind.endswith(b"+json"):

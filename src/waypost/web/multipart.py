@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+from python_multipart.multipart import parse_options_header
 
 from waypost.kit.errors import Invalid
 from waypost.web.fields import Upload
@@ -14,18 +12,17 @@ from waypost.web.fields import Upload
 Value = str | Upload | None
 
 _NAME = re.compile(r"([^\[\]]+)\[([^\[\]]*)\]")
-_PARTS = 2_000
+_PARTS = 300
+_HEAD = 1_024  # bytes of a part's headers
+_OPTIONS = 20  # of one header
 
-
-@dataclass(slots=True)
-class _Part:
-    headers: dict[str, bytes] = field(default_factory=dict)
-    content: bytearray = field(default_factory=bytearray)
+_Part = tuple[dict[bytes, bytes], bytes]
+"""Headers, their names in lower case; content."""
 
 
 def read_multipart(body: bytes, boundary: bytes) -> dict[str, Any]:
     """Raises Invalid on `body`."""
-    return _nest(_named(part) for part in _parts(body, boundary))
+    return _nest(_named(*part) for part in _parts(body, boundary))
 
 
 def malformed(why: str) -> Invalid:
@@ -33,77 +30,56 @@ def malformed(why: str) -> Invalid:
 
 
 def _parts(body: bytes, boundary: bytes) -> list[_Part]:
+    """Cut by what runs at memory's speed whatever the body holds: a parser of single bytes could be kept busy."""
     if not boundary:
         raise malformed("The multipart body's Content-Type names no boundary.")
-    collector = _Collector()
-    try:
-        parser = MultipartParser(boundary, collector.callbacks())
-        parser.write(body)
-        parser.finalize()
-    except FormParserError as error:
-        raise malformed("The multipart body is malformed.") from error
-    if not collector.is_complete:
-        raise malformed("The multipart body ends before its last boundary.")
-    return collector.parts
+    parts: list[_Part] = []
+    _, *pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, _PARTS + 1)
+    for piece in pieces:
+        if piece.startswith(b"--"):
+            return parts
+        if len(parts) == _PARTS:
+            raise malformed(f"The multipart body may have at most {_PARTS} parts.")
+        parts.append(_part(piece))
+    raise malformed("The multipart body ends before its last boundary.")
 
 
-class _Collector:
-    """The parser calls back with slices of its buffer, names and values possibly in pieces."""
-
-    def __init__(self) -> None:
-        self.parts: list[_Part] = []
-        self.is_complete = False
-        self._name = b""
-        self._value = b""
-
-    def callbacks(self) -> Any:
-        return {
-            "on_part_begin": self._begin,
-            "on_part_data": self._data,
-            "on_header_field": self._header_name,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_end": self._end,
-        }
-
-    def _begin(self) -> None:
-        if len(self.parts) >= _PARTS:
-            raise malformed("The multipart body has too many parts.")
-        self.parts.append(_Part())
-
-    def _data(self, data: bytes, start: int, end: int) -> None:
-        self.parts[-1].content += data[start:end]
-
-    def _header_name(self, data: bytes, start: int, end: int) -> None:
-        self._name += data[start:end]
-
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _header_end(self) -> None:
-        self.parts[-1].headers[self._name.decode("latin-1").lower()] = self._value
-        self._name = self._value = b""
-
-    def _end(self) -> None:
-        self.is_complete = True
+def _part(piece: bytes) -> _Part:
+    padding, _, rest = piece.partition(b"\r\n")
+    head, blank_line, content = rest.partition(b"\r\n\r\n")
+    if padding.strip(b" \t") or not blank_line:
+        raise malformed("The multipart body is malformed.")
+    if len(head) > _HEAD:
+        raise malformed(f"The headers of a part of the multipart body may have at most {_HEAD} bytes.")
+    return dict(_header(line) for line in head.split(b"\r\n")), content
 
 
-def _named(part: _Part) -> tuple[str, Value]:
-    _, options = parse_options_header(part.headers.get("content-disposition", b""))
+def _header(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name.lower(), value.strip(b" \t")
+
+
+def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, Value]:
+    disposition = headers.get(b"content-disposition", b"")
+    if disposition.count(b";") > _OPTIONS:  # telling them apart takes the square of their number
+        raise malformed("A part of the multipart body is named with too many semicolons.")
+    _, options = parse_options_header(disposition)
     if b"name" not in options:
         raise malformed("A part of the multipart body has no name.")
     name = _text(options[b"name"])
     if b"filename" not in options:
-        return name, _text(bytes(part.content)) or None
+        return name, _text(content) or None
     filename = _text(options[b"filename"])
-    if not filename and not part.content:  # a browser's file input in which nothing was chosen
+    if not filename and not content:  # a browser's file input in which nothing was chosen
         return name, None
-    content_type = part.headers.get("content-type", b"").decode("latin-1")
-    return name, Upload(filename, content_type, bytes(part.content))
+    return name, Upload(filename, headers.get(b"content-type", b"").decode("latin-1"), content)
 
 
 def _nest(values: Iterable[tuple[str, Value]]) -> dict[str, Any]:
-    """`a[]` and `a[0]` make a list in the order sent, `a[x]` an object; of a name sent twice the last value stands."""
+    """`a[]` and `a[0]` make a list in the order sent, `a[x]` an object; of a name sent twice the last value stands.
+
+    An empty element is none: a form with a row left blank means the others, and `a[]=` alone an empty list.
+    """
     fields: dict[str, Any] = {}
     for name, value in values:
         nested = _NAME.fullmatch(name)
@@ -112,7 +88,7 @@ def _nest(values: Iterable[tuple[str, Value]]) -> dict[str, Any]:
             continue
         outer, inner = nested.groups()
         if inner == "" or (inner.isascii() and inner.isdigit()):
-            _inside(fields, outer, list).append(value)
+            _inside(fields, outer, list).extend([] if value is None else [value])
         else:
             _inside(fields, outer, dict)[inner] = value
     return fields
