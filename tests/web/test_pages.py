@@ -51,6 +51,11 @@ def test_an_empty_list_has_one_page() -> None:
 def test_past_the_end() -> None:
     past = page(0, 40, "page=9")
     assert (past["links"]["next"], past["meta"]["from"], past["meta"]["current_page"]) == (None, None, 9)
+    assert past["links"]["prev"] == past["links"]["last"] == f"{BASE}/api/v1/links?page=3"
+
+
+def test_links_ask_for_as_many_as_they_get() -> None:
+    assert page(100, 300, "per_page=5000")["links"]["next"] == f"{BASE}/api/v1/links?per_page=100&page=2"
 
 
 def test_other_parameters_stay() -> None:
@@ -71,6 +76,8 @@ def test_a_path_is_written_as_a_url() -> None:
         ("per_page=101", (1, 100)),
         ("per_page=" + "9" * 9_000, (1, 100)),
         ("page=007", (7, 15)),
+        ("page=9007199254740991", (2**53 - 1, 15)),
+        ("page=10000000000000000", (2**53 - 1, 15)),
         ("page=1&page=2", (2, 15)),
     ],
 )

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from waypost.kit.errors import Problems
 from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
 
-_LAST = 10**15
-"""A page no list has, and whose offset still fits the databases' 64 bits."""
+_LAST = 2**53 - 1
+"""A page no list has: every reader of JSON takes the number, and its offset fits the databases' 64 bits."""
 
 
 def page_request(request: Request) -> PageRequest:
@@ -32,7 +32,11 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
     current, last = page.request.page, page.last_page
     start = page.request.offset + 1
     path = base_url + quote(request.scope["path"])
-    others = [pair for pair in request.query_params.multi_items() if pair[0] != "page"]
+    others = [
+        (name, page.request.per_page if name == "per_page" else text)
+        for name, text in request.query_params.multi_items()
+        if name != "page"
+    ]
 
     def url(number: int) -> str:
         return f"{path}?{urlencode([*others, ('page', number)])}"
@@ -42,7 +46,7 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
         "links": {
             "first": url(1),
             "last": url(last),
-            "prev": url(current - 1) if current > 1 else None,
+            "prev": url(min(current - 1, last)) if current > 1 else None,
             "next": url(current + 1) if current < last else None,
         },
         "meta": {
@@ -64,4 +68,4 @@ def _natural(request: Request, name: str, default: int, problems: Problems) -> i
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         problems.add(name, "This must be an integer of at least 1.")
         return default
-    return int(text.lstrip("0")[:16])  # longer ones are beyond every page; reading them whole is quadratic
+    return int(text.lstrip("0")[:17])  # longer ones are beyond every page; reading them whole is quadratic
