@@ -1,11 +1,15 @@
 """Time, handed in wherever a test needs to set it. All datetimes are aware and in UTC."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ISO_8601 = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
+)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -19,10 +23,13 @@ def timestamp(at: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """ISO 8601 with any offset; none means UTC. Raises ValueError, also for dates outside years 1 to 9999."""
-    if not text.isascii() or "T" not in text.upper().replace(" ", "T"):
+    """ISO 8601 with any offset; none means UTC, and a date alone its midnight.
+
+    Raises ValueError, also for dates outside years 1 to 9999 and for forms that nobody means, such as weeks.
+    """
+    if not _ISO_8601.fullmatch(text):
         raise ValueError(text)
-    parsed = datetime.fromisoformat(text.strip())
+    parsed = datetime.fromisoformat(text.upper())
     try:
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except OverflowError as error:

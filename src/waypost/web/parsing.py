@@ -1,5 +1,6 @@
 """From fields to a model: what is right is kept, what is wrong is told field by field in plain words."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -10,8 +11,8 @@ from waypost.kit.errors import Problems
 
 M = TypeVar("M", bound=BaseModel)
 
-_TOLD = 200
-"""A list of a hundred thousand wrong entries is not answered with a hundred thousand messages."""
+_TOLD = 100
+"""Messages of one field: thousands of wrong entries are neither all told, nor do they hide what is wrong elsewhere."""
 
 _MESSAGES = {
     "string_type": "This must be a string.",
@@ -21,8 +22,7 @@ _MESSAGES = {
     "list_type": "This must be a list.",
     "dict_type": "This must be an object.",
     "model_type": "This must be an object.",
-    "dataclass_type": "This must be a file.",
-    "dataclass_exact_type": "This must be a file.",
+    "is_instance_of": "This must be a file.",  # the only class whose instances a body can hold
     "missing": "This is required.",
     "string_too_long": "This may have at most {max_length} characters.",
     "string_too_short": "This must have at least {min_length} characters.",
@@ -47,9 +47,11 @@ def parse(model: type[M], fields: Mapping[str, Any]) -> tuple[M, Problems]:
 
 
 def told(details: list[ErrorDetails]) -> Problems:
-    problems = Problems()
-    for detail in details[:_TOLD]:
-        problems.add(".".join(str(part) for part in detail["loc"] if part != "[key]"), message(detail))
+    problems, seen = Problems(), Counter[int | str]()
+    for detail in details:
+        seen[detail["loc"][0]] += 1
+        if seen[detail["loc"][0]] <= _TOLD:
+            problems.add(".".join(str(part) for part in detail["loc"] if part != "[key]"), message(detail))
     return problems
 
 

@@ -65,6 +65,12 @@ async def test_null_clears(room: Room) -> None:
     assert changed == link | cleared
 
 
+async def test_a_blank_clears_like_null(room: Room) -> None:
+    link = await room.make()
+    blank = await room.changed(link, title="", og_title="", og_description=" \n")
+    assert blank == link | {"title": "Untitled", "og_title": None, "og_description": None}
+
+
 async def test_a_new_destination_leaves_the_preview(room: Room) -> None:
     link = await room.make()
     room.site.pages["/other"] = (200, "<title>Other</title>")

@@ -53,9 +53,16 @@ async def test_the_redirect_plane_is_told(room: Room) -> None:
 async def test_explicit_values_win_field_by_field(room: Room) -> None:
     link = await room.make(og_title="Mine")
     assert (link["og_title"], link["og_description"]) == ("Mine", "Scraped description")
-    link = await room.make(title="T", og_title="", og_description="D\nE", og_image="https://img.example.com/a.png")
-    assert (link["title"], link["og_title"], link["og_description"]) == ("T", "", "D\nE")
+    link = await room.make(title="T", og_description="D\nE", og_image="https://img.example.com/a.png")
+    assert (link["title"], link["og_title"], link["og_description"]) == ("T", "Scraped OG title", "D\nE")
     assert link["og_image"] == "https://img.example.com/a.png"
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+async def test_a_blank_counts_as_not_sent(room: Room, blank: str) -> None:
+    link = await room.make(title=blank, og_title=blank, og_description=blank)
+    texts = [link[name] for name in ("title", "og_title", "og_description")]
+    assert texts == ["Page title", "Scraped OG title", "Scraped description"]
 
 
 async def test_a_page_that_tells_nothing(room: Room) -> None:
@@ -74,6 +81,16 @@ async def test_null_means_omitted(room: Room) -> None:
         {},
     )
     assert len(link["slug"]) == 7
+
+
+async def test_too_much_of_one_field_is_told_once_and_hides_no_other(room: Room) -> None:
+    many = {"utm_params": {f"utm_{n}": 5 for n in range(5_000)}, "tags": [5] * 5_000, "pixel_ids": [5] * 5_000}
+    assert faults(await room.post({"title": 5, **many})) == {
+        "title": ["This must be a string."],
+        "utm_params": ["This may have at most 20 entries."],
+        "tags": ["This may have at most 100 entries."],
+        "pixel_ids": ["This may have at most 100 entries."],
+    }
 
 
 async def test_unknown_fields_are_ignored(room: Room) -> None:
@@ -212,6 +229,15 @@ async def test_a_multipart_form(room: Room) -> None:
     link = answer.json()["data"]
     assert (link["title"], link["tags"], link["utm_params"]) == ("Form", ["a", "b"], {"utm_source": "news"})
     assert link["og_title"] == "Scraped OG title"
+
+
+async def test_a_form_with_no_tag_in_it(room: Room) -> None:
+    fields = [("destination_url", room.site.url()), ("tags[]", ""), ("tags[]", "a"), ("pixel_ids[]", "")]
+    answer = await room.send_form("POST", "", fields)
+    assert answer.json()["data"]["tags"] == ["a"]
+    fields = [("tags[]", "")]
+    answer = await room.send_form("PATCH", f"/{answer.json()['data']['id']}", fields)
+    assert answer.json()["data"]["tags"] == []
 
 
 async def test_a_link_expires(room: Room) -> None:

@@ -42,8 +42,3 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
 def test_a_link_is_active_while_it_resolves(is_on: bool, seconds: int | None, status: str) -> None:
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
     assert rules.status(is_on=is_on, expires_at=expires_at, now=START) == status
-
-
-@pytest.mark.parametrize(("text", "title"), [(None, None), ("", None), (" \t", None), (" a ", " a ")])
-def test_blanks_are_no_title(text: str | None, title: str | None) -> None:
-    assert rules.title(text) == title

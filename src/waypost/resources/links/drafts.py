@@ -32,9 +32,9 @@ def created(
         slug=new.slug or "",
         hostname=None,
         destination_url=destination(url, new.utm),
-        title=rules.title(new.title) or rules.title(scraped.title) or rules.UNTITLED,
-        og_title=scraped.og_title if new.og_title is None else new.og_title,
-        og_description=scraped.og_description if new.og_description is None else new.og_description,
+        title=new.title or scraped.title or rules.UNTITLED,
+        og_title=new.og_title or scraped.og_title,
+        og_description=new.og_description or scraped.og_description,
         og_image=None if hosted_image else new.og_image or scraped.og_image,
         og_image_media=hosted_image,
         utm_params=new.utm,
@@ -51,7 +51,7 @@ def changed(link: Link, wanted: LinkChange, url: Url | None, *, hosted_image: st
     """Omitted stays, a value replaces, null clears. The time of the change is not set: it may turn out to be none."""
     values: dict[str, Any] = {name: getattr(wanted, name) for name in _REPLACED_AS_SENT if wanted.sends(name)}
     if wanted.sends("title"):
-        values["title"] = rules.title(wanted.title) or rules.UNTITLED
+        values["title"] = wanted.title or rules.UNTITLED
     if wanted.sends("tags"):
         values["tags"] = wanted.tags or []
     if wanted.status is not None:

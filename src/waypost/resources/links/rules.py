@@ -78,10 +78,5 @@ def _told_port(port: int | None) -> int | None:
     return None if port in {80, 443} else port
 
 
-def title(text: str | None) -> str | None:
-    """A title of nothing but blanks is none."""
-    return text if text and text.strip() else None
-
-
 def status(*, is_on: bool, expires_at: datetime | None, now: datetime) -> Status:
     return "active" if is_on and (expires_at is None or expires_at > now) else "inactive"

@@ -1,15 +1,19 @@
-"""What may be sent for a link, by type and length, and how a link is shown. Rules that need more are in `checks`."""
+"""What may be sent for a link, by type and length, and how a link is shown. Rules that need more are in `checks`.
+
+A blank title, og_title or og_description reads as null: on create what the page says takes its place, on change it is
+cleared.
+"""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, InstanceOf
+from pydantic import AfterValidator, InstanceOf
 
 from waypost.kit.clock import timestamp
 from waypost.kit.urls import UTM_KEYS
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
-from waypost.web.fields import Body, LongText, Text, Timestamp, Upload
+from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, few
 
 UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 
@@ -29,6 +33,10 @@ def _not_blank(tag: str) -> str:
     return tag
 
 
+def _unless_blank(text: str) -> str | None:
+    return text if text.strip() else None
+
+
 def _given(params: dict[UtmKey, str | None]) -> dict[UtmKey, str | None]:
     """Null and the empty string say: not this one."""
     return {key: value for key, value in params.items() if value}
@@ -41,23 +49,24 @@ def _distinct(tags: list[str]) -> list[str]:
 
 Line = Annotated[Text, _at_most(255)]
 Address = Annotated[Text, _at_most(rules.MAX_URL)]
-Tags = Annotated[list[Annotated[Line, AfterValidator(_not_blank)]], Field(max_length=100), AfterValidator(_distinct)]
-UtmParams = Annotated[dict[UtmKey, Line | None], AfterValidator(_given)]
+Shown = AfterValidator(_unless_blank)
+Tags = Annotated[list[Annotated[Line, AfterValidator(_not_blank)]], few(100), AfterValidator(_distinct)]
+UtmParams = Annotated[dict[UtmKey, Line | None], few(20), AfterValidator(_given)]
 
 
 class LinkFields(Body):
     destination_url: Address | None = None
     slug: Text | None = None
-    title: Line | None = None
+    title: Annotated[Line, Shown] | None = None
     hostname: Text | None = None
-    og_title: Line | None = None
-    og_description: Annotated[LongText, _at_most(5000)] | None = None
+    og_title: Annotated[Line, Shown] | None = None
+    og_description: Annotated[LongText, _at_most(5000), Shown] | None = None
     og_image: Address | None = None
     og_image_file: InstanceOf[Upload] | None = None
     utm_params: UtmParams | None = None
     tags: Tags | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[Any], Field(max_length=100)] | None = None  # each is looked at in `checks`
+    pixel_ids: Annotated[list[Any], few(100)] | None = None  # each is looked at in `checks`
 
     @property
     def utm(self) -> dict[str, str]:
