@@ -10,10 +10,13 @@ import pytest
 from people import BASE_URL
 from PIL import Image
 from resources.links.room import Room, faults
+from structlog.testing import capture_logs
 
+from waypost.kit.errors import Unavailable
 from waypost.resources.links import images
-from waypost.resources.links.images import BadImage, Studio, clean
+from waypost.resources.links.images import BadImage, CleanImage, Studio, clean
 
+START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
 
 
@@ -97,6 +100,7 @@ def test_animations_stay_animated(kind: str) -> None:
 def test_limits_themselves_are_allowed() -> None:
     assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (8192, 3)
     assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
+    assert opened(clean(scanned(images.MAX_SCANS)).content).size == (40, 20)
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -106,6 +110,13 @@ def bomb(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
+
+
+def scanned(scans: int) -> bytes:
+    """A progressive JPEG whose last scan is said again and again."""
+    content = picture("JPEG", progressive=True)
+    last = content[content.rindex(START_OF_SCAN) : -2]
+    return content[:-2] + last * (scans - content.count(START_OF_SCAN)) + content[-2:]
 
 
 def growing_gif() -> bytes:
@@ -138,6 +149,7 @@ def growing_gif() -> bytes:
         (animation("GIF", 201, (30, 10)), images.TOO_MANY_FRAMES),
         (animation("WEBP", 201, (30, 10)), images.TOO_MANY_FRAMES),
         (animation("GIF", 3, (4500, 4500)), images.TOO_MANY_FRAMES),
+        (scanned(images.MAX_SCANS + 1), images.TOO_MANY_SCANS),
     ],
     ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else "",
 )
@@ -156,6 +168,14 @@ async def test_the_event_loop_goes_on_meanwhile() -> None:
         turns += 1
     studio.close()
     assert turns > 10
+
+
+async def test_the_line_of_waiting_images_is_short() -> None:
+    studio = Studio(waiting=1)
+    three = await asyncio.gather(*[studio.clean(picture()) for _ in range(3)], return_exceptions=True)
+    assert [type(result) for result in three] == [CleanImage, CleanImage, Unavailable]
+    assert (await studio.clean(picture())).extension == "png"
+    studio.close()
 
 
 async def test_a_refused_image_is_told_beside_other_faults(room: Room) -> None:
@@ -180,7 +200,7 @@ async def test_a_form_in_which_no_file_was_chosen(room: Room) -> None:
 
 async def test_a_text_in_its_place_is_refused(room: Room) -> None:
     fields = [("destination_url", room.site.url()), ("og_image_file", "text")]
-    assert faults(await room.send_form("POST", "", fields)).keys() == {"og_image_file"}
+    assert faults(await room.send_form("POST", "", fields)) == {"og_image_file": ["This must be a file."]}
 
 
 async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
@@ -217,6 +237,27 @@ async def test_an_image_sent_back_as_shown_stays(room: Room) -> None:
     link = await upload(room, picture())
     assert await room.changed(link, og_image=link["og_image"]) == link
     assert (await room.client.get(link["og_image"])).status_code == 200
+
+
+async def test_a_file_that_will_not_go_spoils_no_answer(room: Room) -> None:
+    for leave in (room.delete, lambda link: room.patch(link, {"og_image": None})):
+        link = await upload(room, picture())
+        file = room.doors.media / link["og_image"].rpartition("/")[2]
+        file.unlink()
+        file.mkdir()  # nobody can unlink a directory
+        with capture_logs() as logged:
+            assert (await leave(link)).status_code in {200, 204}
+        assert [(entry["event"], entry["name"]) for entry in logged] == [("image left behind", file.name)]
+
+
+async def test_an_address_of_ours_is_an_image(room: Room) -> None:
+    url = (await upload(room, picture()))["og_image"]
+    assert (await room.make(og_image=url))["og_image"] == url
+
+
+@pytest.mark.parametrize("name", ["a b.png", "a\\b.png", "a" * 32 + ".png?x= y"])
+async def test_what_only_begins_like_an_address_of_ours(room: Room, name: str) -> None:
+    assert faults(await room.post({"og_image": f"{BASE_URL}/media/{name}"})).keys() == {"og_image"}
 
 
 async def test_a_deleted_links_image_goes(room: Room) -> None:

@@ -117,8 +117,8 @@ async def _cleaned_image(doors: Doors, fields: LinkFields, problems: Problems) -
 
 
 def _image_url_problem(doors: Doors, url: str) -> str | None:
-    if url.startswith(media.url(doors.base_url, "")):
-        return None  # an image of ours, on a host that may well be called localhost
+    if media.is_url(doors.base_url, url):
+        return None  # on a host that may well be called localhost
     try:
         canonical(url)
     except BadUrl as fault:

@@ -1,6 +1,7 @@
 """Makes an uploaded image safe to serve: decodes it, checks it, and writes it anew without anything it carried along.
 
-Takes JPEG, PNG, WebP and GIF by content, never by name. Refuses everything else, SVG above all.
+Takes JPEG, PNG, WebP and GIF by content, never by name. Refuses everything else, SVG above all, and what costs far more
+than its size: too many pixels, frames or scans.
 """
 
 import asyncio
@@ -13,19 +14,24 @@ from typing import Any, NamedTuple
 
 from PIL import Image, ImageOps
 
+from waypost.kit.errors import Unavailable
+
 MAX_BYTES = 2 * 1024 * 1024
 MAX_PIXELS = 25_000_000
 MAX_SIDE = 8192
 MAX_FRAMES = 200
 MAX_PIXELS_OF_FRAMES = 50_000_000  # all frames are held at once while an animation is written
+MAX_SCANS = 64  # of a progressive JPEG: each draws over the whole picture, and may be 10 bytes long
 
 NOT_AN_IMAGE = "This must be an image: jpg, png, webp or gif."
 TOO_LARGE = "This may be at most 2 MB."
 TOO_MANY_PIXELS = f"This may have at most {MAX_PIXELS // 1_000_000} megapixels and {MAX_SIDE} pixels a side."
 TOO_MANY_FRAMES = f"This may have at most {MAX_FRAMES} frames, {MAX_PIXELS_OF_FRAMES // 1_000_000} megapixels together."
+TOO_MANY_SCANS = f"A JPEG may have at most {MAX_SCANS} scans."
 
 _ANIMATED = {"GIF", "WEBP"}
 _EXTENSIONS = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
+_START_OF_SCAN = b"\xff\xda"
 _QUALITY: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 88, "progressive": True},
     "PNG": {"compress_level": 6},
@@ -45,17 +51,28 @@ class CleanImage:
 
 
 class Studio:
-    """Threads of its own: decoding never holds up the event loop, and by default one image at a time takes memory."""
+    """A thread of its own, so that decoding never holds up the event loop and one image at a time takes memory.
 
-    def __init__(self, at_once: int = 1) -> None:
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="image")
+    The line before it is short: who finds it full is sent away instead of keeping a body here.
+    """
+
+    def __init__(self, waiting: int = 8) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="image")
+        self._free = 1 + waiting
 
     async def clean(self, content: bytes) -> CleanImage:
-        """Raises BadImage."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, clean, content)
+        """Raises BadImage, or Unavailable when too many are waiting."""
+        if self._free == 0:
+            raise Unavailable("Too many images are waiting to be looked at. Try again in a moment.")
+        self._free -= 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, clean, content)
+        finally:
+            self._free += 1
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Who waits is let go; the process ends once the image at hand is done, which takes seconds at most."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 def clean(content: bytes) -> CleanImage:
@@ -77,6 +94,8 @@ def clean(content: bytes) -> CleanImage:
 def _rewritten(content: bytes) -> CleanImage:
     with Image.open(io.BytesIO(content), formats=tuple(_EXTENSIONS)) as image:
         kind = "JPEG" if image.format == "MPO" else str(image.format)  # MPO: a JPEG with further views, as phones write
+        if kind == "JPEG" and content.count(_START_OF_SCAN) > MAX_SCANS:
+            raise BadImage(TOO_MANY_SCANS)
         frames = list(_frames(image))
         loop = image.info.get("loop")
     options = _QUALITY[kind] | (_animation(frames, loop) if len(frames) > 1 else {})

@@ -6,6 +6,7 @@ import re
 import secrets
 from pathlib import Path
 
+import structlog
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
@@ -20,6 +21,8 @@ _HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+
+log = structlog.get_logger()
 
 
 def routes(directory: Path) -> APIRouter:
@@ -40,6 +43,12 @@ def url(base_url: str, name: str) -> str:
     return f"{base_url}{PATH}/{name}"
 
 
+def is_url(base_url: str, text: str) -> bool:
+    """Whether it is the address of an image we host or once did."""
+    start = url(base_url, "")
+    return text.startswith(start) and _NAME.fullmatch(text.removeprefix(start)) is not None
+
+
 async def keep(directory: Path, image: CleanImage) -> str:
     """Returns the file's name. When it returns, the file would outlive a power cut. Raises Unavailable."""
     name = f"{secrets.token_hex(16)}.{image.extension}"
@@ -51,8 +60,12 @@ async def keep(directory: Path, image: CleanImage) -> str:
 
 
 async def discard(directory: Path, name: str | None) -> None:
+    """A file that will not go is told to the operator: whoever asked has what they asked for."""
     if name:
-        await asyncio.to_thread((directory / name).unlink, missing_ok=True)
+        try:
+            await asyncio.to_thread((directory / name).unlink, missing_ok=True)
+        except OSError as error:
+            log.error("image left behind", name=name, reason=str(error))
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:
