@@ -60,12 +60,19 @@ async def test_a_page_past_the_end(room: Room) -> None:
         ("page", ["Other", "Frühling 100% Ö"]),
         ("Ö%abc", []),
         ("nowhere", []),
+        ("\\", []),
+        ("_" * 255, []),
     ],
 )
 async def test_search_looks_at_title_slug_and_destination(room: Room, search: str, found: list[str]) -> None:
     await room.make(title="Frühling 100% Ö", slug="abc")
     await room.make(title="Other", slug="Sommer", utm_params={"utm_source": "Brief"})
     assert await titles(room, f"?search={quote(search)}") == found
+
+
+async def test_a_search_of_more_than_255_characters(room: Room) -> None:
+    answer = await room.browse(f"?search={'_' * 256}")
+    assert faults(answer) == {"search": ["This may have at most 255 characters."]}
 
 
 async def test_search_follows_a_change(room: Room) -> None:

@@ -21,6 +21,7 @@ from waypost.web.pages import paginated, read_page
 from waypost.web.responses import Json, data, no_content
 
 _ONE = "/{id}"
+_MAX_SEARCH = 255
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -71,6 +72,8 @@ def _wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
     for name, text in given.items():
         if text and _CONTROLS.search(text):  # no stored text has any, and PostgreSQL would not even compare NUL
             problems.add(name, "This may not hold control characters.")
+    if len(given["search"] or "") > _MAX_SEARCH:
+        problems.add("search", f"This may have at most {_MAX_SEARCH} characters.")
     if given["status"] not in {None, *get_args(Status)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
     hostname = (given["hostname"] or "").lower()

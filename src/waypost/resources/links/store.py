@@ -106,7 +106,7 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
 
 async def page(tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime) -> tuple[list[Link], int]:
     """(links of the page, number of links on all pages), newest first."""
-    conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(wanted, now)]
+    conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(wanted, now, tx.dialect.name)]
     newest = select(*COLUMNS).where(*conditions).order_by(links.c.created_at.desc(), links.c.id.desc())
     rows = (await tx.execute(newest.limit(request.per_page).offset(request.offset))).all()
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
@@ -139,9 +139,10 @@ def _of_account(account_id: UUID, tag: str | None) -> ColumnElement[bool]:
     return links.c.id.in_(select(link_tags.c.link_id).where(*tagged))
 
 
-def _conditions(wanted: Wanted, now: datetime) -> Iterable[ColumnElement[bool]]:
+def _conditions(wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:
     if wanted.search:
-        yield links.c.search_text.contains(wanted.search.casefold(), autoescape=True)
+        place = func.strpos if dialect == "postgresql" else func.instr  # LIKE would read signs and look longer
+        yield place(links.c.search_text, wanted.search.casefold()) > 0
     if wanted.on_shared_domain:
         yield links.c.hostname.is_(None)
     if wanted.hostname is not None:
