@@ -45,12 +45,19 @@ async def test_what_the_spool_keeps_of_a_visit(fast, visits) -> None:
         b"r=qr&x=",
         b"127.0.0.1",
         b"192.0.2.1",
+        b"",
         b"Mozilla 5.0",
         b"https://from.example/page",
         b"de",
         b"prefetch",
         b"1",
     )
+
+
+async def test_what_several_proxies_added_is_kept_in_order(fast, visits) -> None:
+    await fast.say(head(b"GET /hello", b"X-Forwarded-For: 192.0.2.1", b"X-Forwarded-For: 198.51.100.2"))
+    (visit,) = visits()
+    assert visit.forwarded_for == b"192.0.2.1, 198.51.100.2"
 
 
 async def test_long_headers_are_kept_in_part(fast, visits) -> None:
@@ -68,7 +75,7 @@ async def test_head_is_answered_and_not_recorded(fast, visits) -> None:
 async def test_expiry_is_looked_at_on_every_hit(fast, source, visits) -> None:
     source.routes[b"brief"] = route(expires_at=time.time() + 0.05)
     assert b" 302 " in await fast.say(head(b"GET /brief"))
-    while time.time() < source.routes[b"brief"][3]:
+    while time.time() < source.routes[b"brief"][2]:
         await asyncio.sleep(0.01)
     assert b" 404 " in await fast.say(head(b"GET /brief"))
     assert len(visits()) == 1

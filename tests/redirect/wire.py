@@ -5,12 +5,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import uvicorn
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, ChangeFeed, Plane, Route, RouteTable, Spool, location_of, protocol_for
+from waypost.redirect import NEVER, ChangeFeed, Plane, Route, RouteTable, Spool, new_route, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
@@ -19,7 +20,7 @@ LINK = b"0190" * 8
 
 
 def route(destination: str = "https://example.com/", *, host: bytes = HOST, expires_at: float = NEVER) -> Route:
-    return host, location_of(destination), LINK, expires_at
+    return new_route(host, destination, UUID(LINK.decode()), expires_at)
 
 
 @dataclass

@@ -6,8 +6,8 @@ Knows routes and visits, nothing of accounts, links or the database: where route
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
-from waypost.redirect.route import NEVER, Route, location_of
+from waypost.redirect.route import NEVER, Route, new_route
 from waypost.redirect.spool import Spool
 from waypost.redirect.table import RouteTable, Source
 
-__all__ = ["NEVER", "ChangeFeed", "Plane", "Route", "RouteTable", "Source", "Spool", "location_of", "protocol_for"]
+__all__ = ["NEVER", "ChangeFeed", "Plane", "Route", "RouteTable", "Source", "Spool", "new_route", "protocol_for"]

@@ -5,13 +5,14 @@ that was sent.
 """
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.head import head_of
 from waypost.redirect.plane import NOT_FOUND_HEADERS, NOT_FOUND_PAGE, REDIRECT_HEADERS, Plane
+from waypost.redirect.route import LOCATION
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -32,7 +33,7 @@ class Site:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
+        headers = _joined(scope["headers"])
         host = canonical_host(headers.get(b"host", b""), scope["scheme"])
         slug = unquote_to_bytes(scope["raw_path"])[1:]
         if self.plane.is_app(slug.partition(b"/")[0], host):
@@ -53,11 +54,19 @@ class Site:
             if is_get:
                 peer = (scope.get("client") or ("",))[0].encode()
                 plane.spool.append(plane.line(route, now_ns, scope["query_string"], peer, head_of(headers)))
-            await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1])])
+            await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
         elif host == plane.shared_host:
             await _answer(send, 404, list(NOT_FOUND_HEADERS), NOT_FOUND_PAGE, with_body=is_get)
         else:
             await _answer(send, 404, [])
+
+
+def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """A header sent on several lines means what it means on one, with commas: two proxies may each have added theirs."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in headers:
+        joined[name] = joined[name] + b", " + value if name in joined else value
+    return joined
 
 
 def canonical_host(host: bytes, scheme: str) -> bytes:

@@ -9,7 +9,7 @@ from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
 from waypost.redirect.head import Head, HeadReader
-from waypost.redirect.route import MISSING, Route
+from waypost.redirect.route import LINK, MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import RouteTable
 
@@ -101,12 +101,12 @@ class Plane:
 
     @staticmethod
     def leads_nowhere(route: Route, host: bytes, now: float) -> bool:
-        return route is MISSING or route[0] != host or now >= route[3]
+        return route is MISSING or route[0] != host or now >= route[2]
 
     @staticmethod
     def line(route: Route, now_ns: int, query: bytes, peer: bytes, head: Head) -> bytes:
         """The spool line of a visit."""
-        return encode((uuid7().hex.encode(), str(now_ns // 1000).encode(), route[2], query, peer, *head[1:]))
+        return encode((uuid7().hex.encode(), str(now_ns // 1000).encode(), route[1][LINK], query, peer, *head[1:]))
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from waypost.redirect.plane import Plane
-from waypost.redirect.route import SLUG
+from waypost.redirect.route import LOCATION, SLUG
 
 _HEAD_LIMIT = 64 << 10
 _PIPELINED_AT_MOST = 1_000
@@ -133,7 +133,7 @@ class _VisitProtocol(HttpToolsProtocol):
         if plane.leads_nowhere(route, head[0], now_ns / 1e9):
             return self._answer_missing(slug, head[0])
         plane.visits.append(plane.line(route, now_ns, query, self.peer, head))
-        self._will_send(plane.redirect_head + route[1] + b"\r\n\r\n")
+        self._will_send(plane.redirect_head + route[1][LOCATION] + b"\r\n\r\n")
         return True
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:

@@ -10,15 +10,15 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import structlog
-from uuid_utils import uuid7
+
+from waypost.redirect.segment import HEADER, SUFFIX, Segment, sweep
 
 log = structlog.get_logger(__name__)
 
-HEADER = b"waypost-spool 1\n"
-SUFFIX = ".visits"
 _SEGMENT_BYTES = 64 << 20
 _TAB_COUNT = 11
 _FIELD_LIMIT = 1024
@@ -69,89 +69,81 @@ def decode(line: bytes) -> Visit | None:
 
 
 class Spool:
-    """The end of the spool that one process writes to."""
+    """The end of the spool that one process writes to: `append` in the event loop, `sync` in a thread."""
 
     def __init__(self, directory: Path, *, limit: int) -> None:
         """`limit`: bytes all segments together may take. What finds no room is counted in `dropped`, and told."""
         directory.mkdir(parents=True, exist_ok=True)
+        sweep(directory)
         self._directory = directory
         self._limit = limit
-        self._fd = -1
-        self._size = 0
-        self._torn = b""
         self._has_room = True
-        self._synced = 0
+        self._segment: Segment | None = None
+        self._appending = Lock()  # never held while the disk is waited for: the event loop would wait too
+        self._syncing = Lock()
+        self._is_closed = False
+        self._is_out = False
+        self._error: OSError | None = None
         self.dropped = 0
         self._dropped_told = 0
-        self._open_segment()
+        self._renew()
 
     def append(self, lines: bytes) -> None:
-        """Whole lines. Never raises: a visitor's redirect does not depend on our disk."""
-        if self._fd < 0 or not self._has_room:
-            self._drop(lines)
-            return
-        try:
-            written = os.write(self._fd, self._torn + lines if self._torn else lines)
-        except OSError as error:
-            self._drop(lines, error)
-            return
-        if written < len(self._torn) + len(lines):
-            self._undo(written)
-            self._drop(lines, OSError("the disk is full"))
-            return
-        self._torn = b""
-        self._size += written
-        if self._size >= _SEGMENT_BYTES:
-            self._open_segment()
+        """Whole lines. Never raises and tells nobody: a visitor's redirect depends on neither our disk nor our log."""
+        with self._appending:
+            if self._segment is None or not self._has_room:
+                self.dropped += lines.count(b"\n")
+                return
+            dropped, error = self._segment.append(lines)
+        if error:
+            self.dropped += dropped
+            self._error = error
 
     def sync(self) -> None:
         """Once a second, off the event loop: to the disk, room measured again, trouble told."""
-        if self._fd < 0:
-            self._open_segment()
-        elif self._size != self._synced:
-            size = self._size
-            with contextlib.suppress(OSError):  # a full disk shows at the next write, where it is told
-                os.fdatasync(self._fd)
-                self._synced = size
-        self._has_room = sum(bytes_of(segments(self._directory))) < self._limit
+        with self._syncing:
+            if self._is_closed:
+                return
+            self._renew()
+            if self._segment:
+                with contextlib.suppress(OSError):  # a full disk shows at the next write
+                    self._segment.sync()
+            self._has_room = sum(bytes_of(segments(self._directory))) < self._limit
+            self._tell()
+
+    def close(self) -> None:
+        with self._syncing:
+            self._is_closed = True
+            self._go_on_with(None)
+
+    def _renew(self) -> None:
+        """A segment where there is none, another one where it has its size; if none can be made the old one goes on."""
+        if self._segment and self._segment.size < _SEGMENT_BYTES:
+            return
+        try:
+            fresh = Segment.open(self._directory)
+        except OSError as error:
+            if not self._is_out:
+                log.error("no spool segment can be made", directory=str(self._directory), error=str(error))
+            self._is_out = True
+        else:
+            self._is_out = False
+            self._go_on_with(fresh)
+
+    def _go_on_with(self, fresh: Segment | None) -> None:
+        with self._appending:
+            old, self._segment = self._segment, fresh
+        if old:
+            old.close()
+
+    def _tell(self) -> None:
+        error, self._error = self._error, None
+        if error:
+            log.error("a visit could not be recorded", error=str(error), directory=str(self._directory))
         if self.dropped > self._dropped_told:
             self._dropped_told = self.dropped
             reason = "disk error" if self._has_room else "the spool has reached its limit"
             log.error("visits not recorded", dropped=self.dropped, reason=reason, directory=str(self._directory))
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            with contextlib.suppress(OSError):
-                os.fsync(self._fd)
-            os.close(self._fd)
-            self._fd = -1
-
-    def _open_segment(self) -> None:
-        path = self._directory / f"{uuid7()}{SUFFIX}"
-        unnamed = path.with_suffix(".new")
-        try:
-            fd = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(fd, HEADER)
-            unnamed.rename(path)  # only now can the drainer see it: it takes a segment without a lock for finished
-        except OSError as error:
-            log.error("no spool segment can be made", path=str(path), error=str(error))  # not a bug
-            return  # the present one, if any, goes on
-        self.close()
-        self._fd, self._size, self._torn = fd, len(HEADER), b""
-
-    def _undo(self, written: int) -> None:
-        try:
-            os.ftruncate(self._fd, self._size)
-        except OSError:
-            self._size += written
-            self._torn = b"\n"  # ends the torn line before the next one begins
-
-    def _drop(self, lines: bytes, error: OSError | None = None) -> None:
-        first = self.dropped == self._dropped_told
-        self.dropped += lines.count(b"\n")
-        if first and error:
-            log.error("a visit could not be recorded", error=str(error), directory=str(self._directory))
 
 
 def segments(directory: Path) -> list[Path]:
@@ -161,7 +153,7 @@ def segments(directory: Path) -> list[Path]:
 
 def bytes_of(paths: list[Path]) -> Iterator[int]:
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # drained meanwhile
+        with contextlib.suppress(OSError):  # drained meanwhile
             yield path.stat().st_size
 
 

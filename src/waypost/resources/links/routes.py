@@ -13,7 +13,7 @@ from sqlalchemy import select
 from waypost.database import Database
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, location_of
+from waypost.redirect import NEVER, Route, new_route
 from waypost.resources.links.model import ALIVE, links
 
 CHANNEL = "waypost_routes"
@@ -88,4 +88,4 @@ def _route(
 ) -> Route:
     host = shared_host if hostname is None else hostname.encode()
     expiry = NEVER if expires_at is None else expires_at.timestamp()
-    return host, location_of(destination), link_id.hex.encode(), expiry
+    return new_route(host, destination, link_id, expiry)
