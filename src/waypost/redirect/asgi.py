@@ -62,7 +62,7 @@ class Site:
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """A header sent on several lines means what it means on one, with commas: two proxies may each have added theirs."""
+    """On several lines a header means what it means on one, with commas: two proxies may each have added theirs."""
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
         joined[name] = joined[name] + b", " + value if name in joined else value
