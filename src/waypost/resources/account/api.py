@@ -8,7 +8,7 @@ from starlette.responses import Response
 from waypost.accounts import Caller, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
-from waypost.resources.account import schemas
+from waypost.resources.account import openapi, schemas
 from waypost.web import PREFIX, Guard, data
 
 
@@ -16,11 +16,11 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     router = APIRouter(prefix=PREFIX, tags=["account"])
     Anyone = Annotated[Caller, Depends(guard.allow(None))]  # noqa: N806  # a type
 
-    @router.get("/me")
+    @router.get("/me", **openapi.ME)
     async def me(caller: Anyone) -> Response:
         return data(schemas.me(caller, shared_domain, clock()))
 
-    @router.get("/tokens")
+    @router.get("/tokens", **openapi.TOKENS)
     async def tokens(caller: Anyone) -> Response:
         keys = await list_keys(db, caller.account.id)
         return data([schemas.token(key) for key in keys])

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
-from waypost.resources.links import service
+from waypost.resources.links import openapi, service
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Status
@@ -36,7 +36,7 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
     def show(link: Link) -> dict[str, Any]:
         return shown(link, shared_domain=doors.shared_domain, base_url=doors.base_url, now=doors.clock())
 
-    @router.get("")
+    @router.get("", **openapi.BROWSE)
     async def browse(caller: reader, request: Request) -> Response:
         problems = Problems()
         page, wanted = read_page(request, problems), _wanted(request, doors, problems)
@@ -44,21 +44,21 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         found = await service.browse(doors, caller, wanted, page)
         return Json(paginated(found.map(show), request, doors.base_url))
 
-    @router.post("", status_code=201)
+    @router.post("", **openapi.CREATE)
     async def create(caller: writer, fields: sent) -> Response:
         new, problems = parse(NewLink, fields)
         return data(show(await service.create(doors, caller, new, problems)), 201)
 
-    @router.get(_ONE)
+    @router.get(_ONE, **openapi.FIND)
     async def find(caller: reader, link_id: id_of_path) -> Response:
         return data(show(await service.find(doors, caller, link_id)))
 
-    @router.patch(_ONE)
+    @router.patch(_ONE, **openapi.CHANGE)
     async def change(caller: writer, link_id: id_of_path, fields: sent) -> Response:
         wanted, problems = parse(LinkChange, fields)
         return data(show(await service.change(doors, caller, link_id, wanted, problems)))
 
-    @router.delete(_ONE, status_code=204)
+    @router.delete(_ONE, **openapi.DELETE)
     async def delete(caller: writer, link_id: id_of_path) -> Response:
         await service.delete(doors, caller, link_id)
         return no_content()

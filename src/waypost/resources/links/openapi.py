@@ -1,0 +1,61 @@
+"""What the OpenAPI document tells of links. Describes; no request comes here."""
+
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from waypost.resources.links import rules
+from waypost.resources.links.schemas import LinkChange, NewLink, UtmKey
+from waypost.web.openapi import PAGING, One, Page, endpoint, parameter
+from waypost.web.openapi_bodies import request_body
+
+
+class Link(BaseModel):
+    id: UUID
+    title: str
+    destination_url: str
+    short_url: str
+    slug: str
+    hostname: str
+    og_title: str | None
+    og_description: str | None
+    og_image: str | None
+    utm_params: dict[UtmKey, str]
+    tags: list[str]
+    expires_at: datetime | None
+    pixel_ids: list[UUID]
+    clicks: int
+    status: rules.Status
+    created_at: datetime
+    updated_at: datetime
+
+
+_TEXT = {"type": "string"}
+_LINE = {"type": "string", "maxLength": 255}
+_DETAILS: dict[str, dict[str, Any]] = {
+    "destination_url": {"maxLength": rules.MAX_URL},
+    "slug": {"maxLength": rules.MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"},
+    "title": _LINE,
+    "og_title": _LINE,
+    "og_description": {"maxLength": 5000},
+    "og_image": {"maxLength": rules.MAX_URL},
+    "utm_params": {"additionalProperties": {"anyOf": [_LINE, {"type": "null"}]}},
+    "tags": {"items": {**_LINE, "minLength": 1}, "maxItems": 100},
+    "pixel_ids": {"items": {"type": "string", "format": "uuid"}, "maxItems": 100},
+}
+_NEW = request_body(NewLink, details=_DETAILS, required={"destination_url"}, never_null={"destination_url"})
+_CHANGE = request_body(LinkChange, details=_DETAILS, never_null={"destination_url", "slug", "status"})
+_FILTERS = (
+    parameter("search", {**_TEXT, "maxLength": 255}, "Text in title, slug or destination"),
+    parameter("tag", _TEXT, "A tag, whole"),
+    parameter("hostname", _TEXT, "A domain of the account, or the shared one"),
+    parameter("status", {**_TEXT, "enum": list(get_args(rules.Status))}, "Whether the link resolves"),
+)
+
+BROWSE = endpoint(scope="links:read", shows=Page[Link], query=(*PAGING, *_FILTERS), refuses=[422])
+CREATE = endpoint(scope="links:write", status=201, shows=One[Link], takes=_NEW, refuses=[413, 422])
+FIND = endpoint(scope="links:read", shows=One[Link], refuses=[404])
+CHANGE = endpoint(scope="links:write", shows=One[Link], takes=_CHANGE, refuses=[404, 413, 422])
+DELETE = endpoint(scope="links:write", status=204, refuses=[404])

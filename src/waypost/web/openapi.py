@@ -1,0 +1,126 @@
+"""What the OpenAPI document tells of an endpoint beside what its signature says. Describes; no request comes here."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field
+
+from waypost.accounts import Scope
+from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from waypost.web.envelope import CODES, STATUSES
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+
+class One(BaseModel, Generic[T]):
+    data: T
+
+
+class PageLinks(BaseModel):
+    first: str
+    last: str
+    prev: str | None
+    next: str | None
+
+
+class PageMeta(BaseModel):
+    current_page: int
+    first: int | None = Field(alias="from")
+    last_page: int
+    path: str
+    per_page: int
+    to: int | None
+    total: int
+
+
+class Page(BaseModel, Generic[T]):
+    data: list[T]
+    links: PageLinks
+    meta: PageMeta
+
+
+class Fault(BaseModel):
+    code: str = Field(json_schema_extra={"enum": [*CODES.values(), "http_error"]})
+    message: str
+
+
+class FieldFaults(Fault):
+    errors: dict[str, list[str]]
+
+
+class Refusal(BaseModel):
+    error: Fault
+
+
+class InvalidRefusal(BaseModel):
+    error: FieldFaults
+
+
+_MEANINGS: Mapping[int | str, str] = {
+    **{status: (kind.__doc__ or "").partition("\n")[0] for kind, status in STATUSES.items()},
+    "default": "Any other failure.",
+}
+_WHOLE = {"type": "integer"}
+_BUDGET = {
+    "X-RateLimit-Limit": {"description": "Requests per minute", "schema": _WHOLE},
+    "X-RateLimit-Remaining": {"description": "Requests left in this minute", "schema": _WHOLE},
+}
+_RETRY = {"Retry-After": {"description": "Seconds until a request will be taken", "schema": _WHOLE}}
+
+SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key; the roles asked for are its scopes."}
+}
+
+
+def refusals(*statuses: int | str) -> dict[int | str, Json]:
+    """For `responses=` of a route or an application."""
+    told: dict[int | str, Json] = {
+        status: {"description": _MEANINGS[status], "model": InvalidRefusal if status == 422 else Refusal}
+        for status in statuses
+    }
+    if 429 in told:
+        told[429]["headers"] = _RETRY
+    return told
+
+
+# naming a default also keeps FastAPI from telling of a 422 wherever a path has a parameter
+EVERYWHERE = refusals(401, 402, 429, "default")
+
+
+def endpoint(
+    *,
+    scope: Scope | None = None,
+    status: int = 200,
+    shows: Any = None,
+    takes: Json | None = None,
+    query: Sequence[Json] = (),
+    refuses: Collection[int] = (),
+) -> dict[str, Any]:
+    """Keyword arguments for a route's decorator. `shows` is the type of a success's body, `takes` a `request_body`."""
+    extra: Json = {"security": [{"bearer": [scope] if scope else []}]}
+    if takes:
+        extra["requestBody"] = takes
+    if query:
+        extra["parameters"] = list(query)
+    refused = refusals(*((403,) if scope else ()), *refuses)
+    return {
+        "status_code": status,
+        "response_model": shows,
+        "responses": {status: {"headers": _BUDGET}, **refused},
+        "openapi_extra": extra,
+    }
+
+
+def parameter(name: str, schema: Json, description: str) -> Json:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+PAGING = (
+    parameter("page", {**_WHOLE, "minimum": 1, "default": 1}, "Which page"),
+    parameter(
+        "per_page",
+        {**_WHOLE, "minimum": 1, "default": DEFAULT_PER_PAGE},
+        f"Entries on a page; more than {MAX_PER_PAGE} is read as {MAX_PER_PAGE}",
+    ),
+)

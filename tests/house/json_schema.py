@@ -1,0 +1,107 @@
+"""Whether a value is what a JSON schema of the OpenAPI document says. A keyword it does not know is an error."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+TYPES = {
+    "null": type(None),
+    "boolean": bool,
+    "integer": int,
+    "string": str,
+    "array": list,
+    "object": dict,
+}
+ONLY_TOLD = {"title", "description", "default"}
+FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str}
+
+
+def faults(document: dict[str, Any], schema: dict[str, Any], value: Any, at: str = "$") -> Iterator[str]:
+    """An object may hold no members but those it tells of: the document hides nothing."""
+    if "$ref" in schema:
+        yield from faults(document, resolved(document, schema["$ref"]), value, at)
+        return
+    for keyword in schema.keys() - ONLY_TOLD:
+        yield from CHECKS[keyword](document, schema, value, at)
+
+
+def resolved(document: dict[str, Any], reference: str) -> Any:
+    found: Any = document
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return found
+
+
+def _type(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    if type(value) is not TYPES[schema["type"]]:
+        yield f"{at}: {value!r} is no {schema['type']}"
+
+
+def _enum(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    if value not in schema["enum"]:
+        yield f"{at}: {value!r} is none of {schema['enum']}"
+
+
+def _any_of(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    found = [list(faults(document, each, value, at)) for each in schema["anyOf"]]
+    if all(found):
+        yield from found[0]
+
+
+def _members(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    told, more = schema.get("properties", {}), schema.get("additionalProperties")
+    for name, member in value.items() if isinstance(value, dict) else ():
+        if name in told or more:
+            yield from faults(document, told.get(name, more), member, f"{at}.{name}")
+        else:
+            yield f"{at}: nothing is told of {name}"
+
+
+def _required(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    yield from (f"{at}: {name} is missing" for name in set(schema["required"]) - set(value))
+
+
+def _items(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        yield from faults(document, schema["items"], item, f"{at}.{index}")
+
+
+def _names(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    for name in value if isinstance(value, dict) else ():
+        yield from faults(document, schema["propertyNames"], name, f"{at}: {name}")
+
+
+def _format(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    try:
+        FORMATS[schema["format"]](value)
+    except (ValueError, TypeError, AttributeError):
+        yield f"{at}: {value!r} is no {schema['format']}"
+
+
+def _limits(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    size = value if isinstance(value, int) else len(value or "")
+    low, high = schema.get("minLength", schema.get("minimum", 0)), schema.get("maxLength", schema.get("maxItems", size))
+    if not low <= size <= high:
+        yield f"{at}: {size} is not from {low} to {high}"
+
+
+def _pattern(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
+    if not (isinstance(value, str) and re.search(schema["pattern"], value)):
+        yield f"{at}: {value!r} does not match"
+
+
+CHECKS = {
+    "type": _type,
+    "enum": _enum,
+    "anyOf": _any_of,
+    "properties": _members,
+    "additionalProperties": _members,
+    "required": _required,
+    "items": _items,
+    "propertyNames": _names,
+    "format": _format,
+    "pattern": _pattern,
+    **dict.fromkeys(("minLength", "maxLength", "maxItems", "minimum"), _limits),
+}

@@ -1,0 +1,225 @@
+"""The OpenAPI document tells the truth: of every answer, every body that is taken, and every key that is asked for."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from house.facts import CODES, ENDPOINTS, LINK, LINK_LIMITS, PREFIX, REQUESTS_PER_MINUTE, SCOPES, Endpoint
+from house.json_schema import faults, resolved
+from house.running import House
+from PIL import Image
+
+from waypost.web import envelope
+
+ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE = ENDPOINTS
+UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
+JSON, FORM = "application/json", "multipart/form-data"
+FULL = {
+    "slug": "full",
+    "title": "A title",
+    "og_title": "Shown",
+    "og_description": "Told\nin two lines",
+    "og_image": "https://example.com/image.png",
+    "utm_params": {"utm_source": "mail"},
+    "tags": ["one", "two"],
+    "expires_at": "2999-12-31T23:59:59+01:00",
+}
+
+
+@dataclass
+class Document:
+    """The document as it is served, and requests whose answers are held to it."""
+
+    house: House
+    content: dict[str, Any]
+
+    def operation(self, endpoint: Endpoint) -> dict[str, Any]:
+        return self.content["paths"][PREFIX + endpoint.path][endpoint.method.lower()]
+
+    def body(self, endpoint: Endpoint, kind: str = JSON) -> dict[str, Any]:
+        return self.operation(endpoint)["requestBody"]["content"][kind]["schema"]
+
+    def statuses(self, endpoint: Endpoint) -> set[str]:
+        return set(self.operation(endpoint)["responses"])
+
+    async def ask(self, key: str | None, endpoint: Endpoint, link_id: str = "", **rest: Any) -> httpx.Response:
+        answer = await self.house.ask(key, endpoint, link_id, **rest)
+        told = self.operation(endpoint)["responses"]
+        response = told.get(str(answer.status_code), told["default"])
+        assert [name for name in response.get("headers", ()) if name not in answer.headers] == []
+        if "content" not in response:
+            assert answer.content == b""
+            return answer
+        assert answer.headers["content-type"] == JSON
+        assert list(faults(self.content, response["content"][JSON]["schema"], answer.json())) == []
+        return answer
+
+
+@pytest.fixture
+async def document(house: House) -> Document:
+    return Document(house, (await house.client.get("/api/openapi.json")).json())
+
+
+@pytest.fixture
+async def key(house: House) -> str:
+    return await house.key(await house.account(), SCOPES)
+
+
+async def test_it_works(document: Document, key: str) -> None:
+    """A link's whole life, with every answer as the document tells it."""
+    bare = {"destination_url": document.house.website.url}
+    for sent in (bare, bare | FULL):
+        assert list(faults(document.content, document.body(CREATE), sent)) == []
+        made = (await document.ask(key, CREATE, json=sent)).json()["data"]
+        found = (await document.ask(key, FIND, made["id"])).json()["data"]
+        assert found == made
+    listed = (await document.ask(key, BROWSE, params={"per_page": 1})).json()
+    assert (listed["data"], listed["meta"]["total"]) == ([made], 2)
+    assert (await document.ask(key, BROWSE, params={"page": 9})).json()["data"] == []
+    changed = (await document.ask(key, CHANGE, made["id"], json={"title": None, "status": "inactive"})).json()["data"]
+    assert changed["status"] == "inactive"
+    assert (await document.ask(key, DELETE, made["id"])).status_code == 204
+
+
+async def test_the_account_and_its_keys(document: Document, key: str) -> None:
+    for plan in ("lifetime", "trial", "subscription"):
+        other = await document.house.key(await document.house.account(plan), SCOPES)
+        assert (await document.ask(other, ME)).status_code == 200
+    assert len((await document.ask(key, TOKENS)).json()["data"]) == 1
+
+
+async def test_every_refusal(document: Document, key: str) -> None:
+    house = document.house
+    unpaid = await house.key(await house.account("past_due"), SCOPES)
+    weak = await house.key(await house.account(), ())
+    told = [
+        await document.ask(None, BROWSE),
+        await document.ask(unpaid, CREATE, json={}),
+        await document.ask(weak, DELETE, "1"),
+        await document.ask(key, FIND, str(uuid4())),
+        await document.ask(key, CHANGE, "1", json={}),
+        await document.ask(key, CREATE, json={"slug": 1, "tags": [1]}),
+        await document.ask(key, BROWSE, params={"status": "x"}),
+        await document.ask(key, CREATE, content=bytes(2 << 20)),
+    ]
+    for _ in range(REQUESTS_PER_MINUTE):
+        last = await document.ask(key, ME)
+    assert [answer.status_code for answer in [*told, last]] == [401, 402, 403, 404, 404, 422, 422, 413, 429]
+
+
+def test_which_refusals_are_told(document: Document) -> None:
+    always = {"401", "402", "429", "default"}
+    assert document.statuses(ME) == document.statuses(TOKENS) == always | {"200"}
+    assert document.statuses(BROWSE) == always | {"200", "403", "422"}
+    assert document.statuses(CREATE) == always | {"201", "403", "413", "422"}
+    assert document.statuses(FIND) == always | {"200", "403", "404"}
+    assert document.statuses(CHANGE) == always | {"200", "403", "404", "413", "422"}
+    assert document.statuses(DELETE) == always | {"204", "403", "404"}
+
+
+def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Document) -> None:
+    named = {value for name, value in members(document.content) if name == "$ref"}
+    for reference in named:
+        assert resolved(document.content, reference)
+    schemas = document.content["components"]["schemas"]
+    assert named == {f"#/components/schemas/{name}" for name in schemas}
+
+
+def test_every_operation_has_a_name_of_its_own(document: Document) -> None:
+    names = [document.operation(endpoint)["operationId"] for endpoint in ENDPOINTS]
+    assert len(set(names)) == len(ENDPOINTS)
+    assert "links_create" in names
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
+def test_the_key_and_its_scope(document: Document, endpoint: Endpoint) -> None:
+    assert document.content["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+    scopes = [endpoint.scope] if endpoint.scope else []
+    assert document.operation(endpoint)["security"] == [{"bearer": scopes}]
+
+
+@pytest.mark.parametrize("endpoint", [FIND, CHANGE, DELETE], ids=lambda each: each.method)
+def test_the_id_is_a_uuid(document: Document, endpoint: Endpoint) -> None:
+    (parameter,) = document.operation(endpoint)["parameters"]
+    assert (parameter["name"], parameter["in"], parameter["schema"]["format"]) == ("id", "path", "uuid")
+
+
+async def test_every_parameter_of_the_list_is_read(document: Document, key: str) -> None:
+    told = {each["name"]: each["schema"] for each in document.operation(BROWSE)["parameters"]}
+    assert list(told) == ["page", "per_page", "search", "tag", "hostname", "status"]
+    assert told["status"]["enum"] == ["active", "inactive"]
+    for name in told:
+        answer = await document.ask(key, BROWSE, params={name: "\x01"})
+        assert set(answer.json()["error"]["errors"]) == {name}
+
+
+def test_what_is_shown_is_the_specification_s_link(document: Document) -> None:
+    assert list(document.content["components"]["schemas"]["Link"]["properties"]) == list(LINK)
+
+
+@pytest.mark.parametrize("name", LINK_LIMITS)
+def test_the_longest_that_is_taken(document: Document, name: str) -> None:
+    for endpoint in (CREATE, CHANGE):
+        field = plain(document.body(endpoint)["properties"][name.partition(".")[0]])
+        if "." in name:
+            field = plain(field.get("items") or field["additionalProperties"])
+        assert field["maxLength"] == LINK_LIMITS[name]
+
+
+async def test_what_may_not_be_null(document: Document, key: str) -> None:
+    link = await document.house.link(key)
+    for name, field in document.body(CHANGE)["properties"].items():
+        sent = {name: None} | ({"destination_url": link["destination_url"]} if name == "utm_params" else {})
+        answer = await document.ask(key, CHANGE, link["id"], json=sent)
+        assert answer.status_code == (200 if "anyOf" in field else 422), name
+
+
+async def test_every_field_of_the_form_is_taken(document: Document, key: str) -> None:
+    image = BytesIO()
+    Image.new("RGB", (1, 1)).save(image, "PNG")
+    values = {
+        "destination_url": document.house.website.url,
+        "slug": "form",
+        "title": "A title",
+        "og_title": "Shown",
+        "og_description": "Told",
+        "og_image": "https://example.com/image.png",
+        "tags[]": "one",
+        "expires_at": "2999-12-31T23:59:59Z",
+        **{f"utm_params[{name}]": name for name in UTM_KEYS},
+    }
+    form = document.body(CREATE, FORM)
+    assert form["required"] == ["destination_url"]
+    assert set(form["properties"]) == {*values, "og_image_file", "hostname", "pixel_ids[]"}
+    parts = [(name, (None, value)) for name, value in values.items()]
+    answer = await document.ask(
+        key, CREATE, files=[*parts, ("og_image_file", ("a.png", image.getvalue(), "image/png"))]
+    )
+    link = answer.json()["data"]
+    assert (link["slug"], link["tags"], link["utm_params"]) == ("form", ["one"], {name: name for name in UTM_KEYS})
+    assert re.search(r"/media/\w+\.png$", link["og_image"])
+
+
+@pytest.mark.parametrize("status", [*CODES, 400, 503])
+def test_every_envelope_is_told(document: Document, status: int) -> None:
+    told = envelope.enveloped(status, "Why.", {"slug": ["No."]} if status == 422 else None)
+    responses = document.operation(CREATE)["responses"]
+    schema = responses.get(str(status), responses["default"])["content"][JSON]["schema"]
+    assert list(faults(document.content, schema, json.loads(bytes(told.body)))) == []
+
+
+def plain(field: dict[str, Any]) -> dict[str, Any]:
+    return field["anyOf"][0] if "anyOf" in field else field
+
+
+def members(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from members(each)
