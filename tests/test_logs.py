@@ -31,6 +31,14 @@ def test_it_works() -> None:
     assert not any(secret in done.stderr for secret in ("abc", "hunter2"))
 
 
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2> >(:)"], ids=["full", "closed", "gone"])
+def test_a_line_that_cannot_be_written_stops_nothing(stderr: str) -> None:
+    script = f"{SCRIPT}\n[logging.error('more') for _ in range(2_000)]; print('went on')"
+    command = ["bash", "-c", f'"$0" -c "$1" {stderr}', sys.executable, script]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout == "went on\n"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [

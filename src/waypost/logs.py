@@ -1,6 +1,11 @@
-"""One line a thing, as `key=value` on stderr, whoever logs it. Refuses to write a secret down."""
+"""One line a thing, as `key=value` on stderr, whoever logs it. Refuses to write a secret down.
 
+A line that cannot be written is lost, and nothing else: no service ends because its log's disk is full.
+"""
+
+import io
 import logging
+import os
 import re
 import sys
 from typing import Any
@@ -22,18 +27,33 @@ def configure() -> None:
         without_secrets,
     ]
     line = structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
+    stderr = _stderr()
     structlog.configure(
         processors=[*shared, line],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stderr),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)  # libraries that use the standard library's logging
+    handler = logging.StreamHandler(stderr)  # libraries that use the standard library's logging
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, line]
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+
+
+class _Lossy(io.FileIO):
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _stderr() -> io.TextIOWrapper:
+    """Without a buffer: what stays in one is tried again when the process ends, and would spoil its exit code."""
+    fd = sys.stderr.fileno() if sys.stderr else os.open(os.devnull, os.O_WRONLY)  # None: it was closed at the start
+    return io.TextIOWrapper(_Lossy(fd, "wb", closefd=False), "utf-8", "backslashreplace", write_through=True)
 
 
 def without_secrets(_logger: Any, _method: str, event: EventDict) -> EventDict:
