@@ -16,7 +16,7 @@ CONNECTS = {
     "urlopen", "sendto",
 }  # fmt: skip
 # asks the service's own listening address whether it answers yet; no user's input reaches it
-ITS_OWN_DOOR = {"welcome.py: open_connection"}
+ITS_OWN_DOOR = {"commands/welcome.py: open_connection"}
 
 
 def test_it_works() -> None:
