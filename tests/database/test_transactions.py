@@ -2,6 +2,7 @@
 
 import asyncio
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -78,3 +79,10 @@ async def test_a_server_that_is_gone_is_unavailable() -> None:
         async with db.read():
             pass
     await db.close()
+
+
+async def test_an_outage_met_past_sqlalchemy_is_told_as_one(db: Database) -> None:
+    """COPY goes to the driver itself."""
+    with pytest.raises(Unavailable):
+        async with db.write():
+            raise psycopg.OperationalError("the connection is lost")

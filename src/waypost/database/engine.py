@@ -6,6 +6,7 @@ that two writers can read the same row and one update is lost without an error.
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -105,10 +106,17 @@ async def _told_plainly() -> AsyncIterator[None]:
         raise
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
+    except Exception as error:
+        if _is_outage(error):
             raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
         raise
+
+
+def _is_outage(error: Exception) -> bool:
+    if isinstance(error, DBAPIError):
+        return error.connection_invalidated
+    psycopg = sys.modules.get("psycopg")  # 7 MB that are loaded on PostgreSQL only, where COPY goes past SQLAlchemy
+    return psycopg is not None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
 def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:

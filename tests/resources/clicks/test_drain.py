@@ -13,7 +13,7 @@ from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.redirect import Spool
-from waypost.redirect.spool import Visit, encode, segments
+from waypost.redirect.spool import HEADER, Visit, encode, segments
 from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks.model import clicks, spool_positions
 from waypost.resources.links.model import links
@@ -63,9 +63,19 @@ async def spool(tmp_path: Path) -> AsyncIterator[Spool]:
     spool.close()
 
 
+class Ticks:
+    """A clock that is asked for each step, and has always gone on enough for another look at what can be removed."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
 @pytest.fixture
 def drainer(db: Database, tmp_path: Path) -> Drainer:
-    return Drainer(db, tmp_path / "spool", Rules())
+    return Drainer(db, tmp_path / "spool", Rules(), monotonic=Ticks())
 
 
 async def counted(db: Database, link: UUID) -> tuple[int, int]:
@@ -122,6 +132,32 @@ async def test_finished_segments_are_removed_with_their_positions(db, spool, dra
     async with db.read() as tx:
         assert (await tx.execute(select(spool_positions))).all() == []
     assert await counted(db, link) == (1, 1)
+
+
+async def test_drained_segments_are_removed_while_there_is_more_to_drain(db, drainer, link, tmp_path) -> None:
+    for count in (1, 1, 4000):  # the last one takes several steps
+        spool = Spool(tmp_path / "spool", limit=1 << 30)
+        spool.append(b"".join(visit(link, user_agent=b"x" * 900) for _ in range(count)))
+        spool.close()
+    assert await drainer.step()
+    assert await drainer.step()
+    assert len(segments(tmp_path / "spool")) == 1
+
+
+async def test_a_removed_segment_that_comes_back_counts_once(db, spool, drainer, link, tmp_path) -> None:
+    """After a crash of the machine: the database's commit had reached the disk, the directory's change had not."""
+    spool.append(visit(link) + visit(link))
+    spool.close()
+    (segment,) = segments(tmp_path / "spool")
+    content = segment.read_bytes()
+    await drain(drainer)
+    await drainer.step()
+    assert not segment.exists()
+    segment.write_bytes(content + visit(link) + content[len(HEADER) :])
+    await drain(drainer)
+    await drainer.step()
+    assert await counted(db, link) == (3, 3)
+    assert not segment.exists()
 
 
 async def test_what_a_killed_writer_tore_off_is_left_out(db, spool, drainer, link, tmp_path) -> None:
@@ -187,6 +223,16 @@ async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
 
     await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", Rules())) for _ in range(2)))
     assert await counted(db, link) == (2000, 2000)
+
+
+async def test_a_segment_that_another_drainer_removes_meanwhile_is_no_outage(
+    db, spool, drainer, link, tmp_path
+) -> None:
+    (tmp_path / "spool" / f"{new_id()}.visits").symlink_to("gone")  # is listed, and cannot be opened
+    spool.append(visit(link))
+    await drain(drainer)
+    await drainer.step()
+    assert await counted(db, link) == (1, 1)
 
 
 async def test_a_segment_of_another_format_is_left_alone(db, spool, drainer, link, tmp_path) -> None:

@@ -88,5 +88,5 @@ def test_scan(query: bytes, is_scan: bool) -> None:
 
 
 def test_nothing_binary_reaches_the_database() -> None:
-    click = click_of(BLANK._replace(user_agent=b"a\0b\xff"), Rules())
-    assert click.user_agent == "ab\ufffd"
+    click = click_of(BLANK._replace(user_agent=b"a\0b\xff", peer=b"192.0.2.1\0\xff"), Rules())
+    assert (click.user_agent, click.ip) == ("ab\ufffd", "192.0.2.1\ufffd")

@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import math
+import os
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -20,9 +23,9 @@ from waypost.resources.clicks.store import Span
 
 log = structlog.get_logger(__name__)
 
-_BATCH_BYTES = (
-    1 << 20
-)  # some 5,000 visits: a transaction of tens of milliseconds, so that the API's writes wait no longer
+# some 5,000 visits: a transaction of tens of milliseconds, so that the API's writes wait no longer
+_BATCH_BYTES = 1 << 20
+_REMOVAL = 1.0  # seconds between two looks for drained segments
 
 
 @dataclass(slots=True)
@@ -35,10 +38,14 @@ class _Batch:
 class Drainer:
     """The one drainer of a spool directory. A second would do no harm: positions move by compare-and-set."""
 
-    def __init__(self, db: Database, directory: Path, rules: Rules) -> None:
+    def __init__(
+        self, db: Database, directory: Path, rules: Rules, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._db = db
         self._directory = directory
         self._rules = rules
+        self._monotonic = monotonic
+        self._removed_at = -math.inf
         self._positions: dict[str, int] | None = None
         self._unreadable: set[str] = set()
 
@@ -46,9 +53,11 @@ class Drainer:
         """Drains one batch. False when there was none. Raises Unavailable; then nothing was drained."""
         if self._positions is None:
             self._positions = await self._load_positions()
+        if self._monotonic() >= self._removed_at + _REMOVAL:  # with a backlog too: its segments take room
+            self._removed_at = self._monotonic()
+            await self._remove_finished(self._positions)
         batch = await asyncio.to_thread(self._read, self._positions)
         if not batch.spans:
-            await self._remove_finished(self._positions)
             return False
         positions, self._positions = self._positions, None  # what has been drained is known to the database alone …
         with contextlib.suppress(_Overtaken):
@@ -105,21 +114,20 @@ class Drainer:
             for span in batch.spans:
                 if not await store.advance(tx, span):
                     raise _Overtaken(span.segment)
-            lost = await self._add(tx, batch.clicks)
-        if lost or batch.damaged:
-            log.warning("visits that could not be told", of_unknown_links=lost, damaged=batch.damaged)
+            lost, repeated = await self._add(tx, batch.clicks)
+        if lost or repeated or batch.damaged:
+            log.warning("visits left out", of_unknown_links=lost, told_before=repeated, damaged=batch.damaged)
 
-    async def _add(self, tx: Tx, clicks: Sequence[Click]) -> int:
-        """Returns how many belong to no link there ever was."""
+    async def _add(self, tx: Tx, clicks: Sequence[Click]) -> tuple[int, int]:
+        """Returns how many belong to no link there ever was, and how many were clicks already."""
         accounts = await links.accounts_of(tx, {click.link_id for click in clicks})
         known = [(click, accounts[click.link_id]) for click in clicks if click.link_id in accounts]
-        if known:
-            await store.add(tx, known)
-            await links.add_clicks(tx, _counts(click for click, _ in known))
-        return len(clicks) - len(known)
+        added = await store.add(tx, known) if known else []
+        await links.add_clicks(tx, _counts(click for click, _ in added))
+        return len(clicks) - len(known), len(known) - len(added)
 
     async def _remove_finished(self, positions: dict[str, int]) -> None:
-        """The file first: a position without a file does nothing, a file without its position would count again."""
+        """The file first: a position without a file does nothing, a file without its position would be read again."""
         removed = await asyncio.to_thread(self._unlink_drained, positions)
         if removed:
             async with self._db.write() as tx:
@@ -130,10 +138,21 @@ class Drainer:
     def _unlink_drained(self, positions: dict[str, int]) -> list[str]:
         removed = []
         for path in segments(self._directory):
-            if is_finished(path) and self._is_drained(path, positions.get(path.name, 0)):
-                path.unlink()
-                removed.append(path.name)
+            with contextlib.suppress(FileNotFoundError):  # another drainer was faster
+                if is_finished(path) and self._is_drained(path, positions.get(path.name, 0)):
+                    path.unlink()
+                    removed.append(path.name)
+        if removed:
+            self._make_it_last()
         return removed
+
+    def _make_it_last(self) -> None:
+        """Or the files could be back after a crash of the machine, when their positions are forgotten."""
+        fd = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
     def _is_drained(self, path: Path, position: int) -> bool:
         """Asked of a finished segment only: of one in use, the next line could be on its way."""

@@ -25,8 +25,7 @@ class Rules:
 
 
 def address(click: Click, visit: Visit, rules: Rules) -> None:
-    hops = _text(visit.forwarded_for) or read_forwarded(_text(visit.forwarded))[0]
-    found = visitor_address(_text(visit.peer), hops, rules.trusted_proxies)
+    found = _visitor(visit, rules.trusted_proxies)
     click.ip = shortened(found, "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy)
 
 
@@ -44,15 +43,15 @@ def referrer(click: Click, visit: Visit, _rules: Rules) -> None:
     """Origin and path only: a query can carry what the visitor did not mean to tell."""
     if visit.referrer.startswith((b"http://", b"https://")):
         try:
-            parts = urlsplit(_text(visit.referrer))
+            parts = urlsplit(_repeated(visit.referrer))
         except ValueError:
             return
         click.referrer = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def browser(click: Click, visit: Visit, _rules: Rules) -> None:
-    click.user_agent = _text(visit.user_agent)
-    click.language = _text(visit.language)
+    click.user_agent = _repeated(visit.user_agent)
+    click.language = _repeated(visit.language)
 
 
 STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (address, kind, scan, referrer, browser)
@@ -60,10 +59,23 @@ STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (address, kind, scan,
 
 def click_of(visit: Visit, rules: Rules) -> Click:
     """Raises ValueError for ids that are not hexadecimal: such a line is damaged."""
-    click = Click(UUID(_text(visit.id)), UUID(_text(visit.link)), from_microseconds(int(visit.at)))
+    click = Click(UUID(int=int(visit.id, 16)), _link(visit.link), from_microseconds(int(visit.at)))
     for step in STEPS:
         step(click, visit, rules)
     return click
+
+
+@lru_cache(10_000)
+def _link(raw: bytes) -> UUID:
+    return UUID(int=int(raw, 16))
+
+
+def _visitor(visit: Visit, trusted: Sequence[IPv4Network | IPv6Network]) -> str:
+    peer = _text(visit.peer)
+    if not trusted and ":" not in peer:  # an IPv4 address as the kernel wrote it: reading it would find nothing new
+        return peer
+    hops = _text(visit.forwarded_for) or read_forwarded(_text(visit.forwarded))[0]
+    return visitor_address(peer, hops, trusted)
 
 
 @lru_cache(10_000)
@@ -84,3 +96,6 @@ def shortened(text: str, privacy: str) -> str:
 def _text(raw: bytes) -> str:
     """Headers are bytes of no promised encoding; PostgreSQL takes no NUL."""
     return raw.decode("utf-8", "replace").replace("\0", "")
+
+
+_repeated = lru_cache(10_000)(_text)  # browsers and languages are few, addresses would push them out
