@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 @pytest.fixture
 def settings(tmp_path: Path, sqlite_template: Path) -> Settings:
-    settings = Settings(data_dir=tmp_path / "data")
+    settings = Settings(data_dir=tmp_path / "50% of #1")  # SQLite is given the path as a URI
     with_secret_key(settings)
     (settings.data_dir / "waypost.db").write_bytes(sqlite_template.read_bytes())
     for place in ("media/ab/image.png", "spool/1.visits"):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
-from waypost.database import Database
 from waypost.commands.doctor import examine
+from waypost.database import Database
 from waypost.kit import clock
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Settings
@@ -79,6 +79,12 @@ async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
         file.truncate(40 << 20)
     full = settings.model_copy(update={"spool_limit_mb": 64})
     assert (await found(full, "spool")).state == "failed"
+
+
+async def test_a_database_that_is_missing(settings: Settings, tmp_path: Path) -> None:
+    empty = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path}/none.db"})
+    assert (await found(empty, "database")).message.endswith("none.db is missing")
+    assert not list(tmp_path.glob("none.db*"))
 
 
 async def test_a_missing_data_directory(settings: Settings, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import uvloop
 
 from waypost import logs, settings
 from waypost.secret_key import with_secret_key
-from waypost.worker.parent import GRACE, WRONG_USAGE
+from waypost.worker.parent import LAST_CALL, WRONG_USAGE, say
 
 
 class App(Protocol):
@@ -31,7 +31,7 @@ def main() -> int:
     try:
         uvloop.run(_run(given, with_secret_key(settings.load())))
     except settings.SettingsError as error:
-        sys.stderr.write(f"{error}\n")
+        say(str(error))
         return WRONG_USAGE
     except Exception as error:  # noqa: BLE001  # the last one to see it: a line for the log, and the parent restarts
         structlog.get_logger().critical("process ends", error=str(error), exc_info=True)
@@ -73,7 +73,7 @@ def _end_on(stop: asyncio.Event, lifeline: int) -> None:
     def end() -> None:
         loop.remove_reader(lifeline)
         stop.set()
-        signal.alarm(int(GRACE))  # ends this process even if it hangs and no parent is left to kill it
+        signal.alarm(LAST_CALL)  # ends this process even if it hangs and no parent is left to kill it
 
     loop.add_reader(lifeline, end)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -20,7 +20,7 @@ async def enqueue(db, name="links.check", payload="any", **rest):
 
 
 async def claim(db, now=NOW, limit=10, leased_by="me"):
-    return await jobs.claim(db, now=now, limit=limit, leased_by=leased_by)
+    return await jobs.claim(db, clock=lambda: now, limit=limit, leased_by=leased_by)
 
 
 async def rows(db):
@@ -73,6 +73,22 @@ async def test_a_lease_that_ran_out_is_claimed_again(db: Database) -> None:
     assert await claim(db, now=NOW + jobs.LEASE - timedelta(microseconds=1)) == []
     [again] = await claim(db, now=NOW + jobs.LEASE)
     assert (again.attempt, again.leased_by) == (2, "me")
+
+
+async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Database) -> None:
+    await enqueue(db)
+    time, has_looked = NOW, asyncio.Event()
+
+    def clock():
+        has_looked.set()
+        return time
+
+    async with db.write():  # on SQLite the claim waits for its end
+        claiming = asyncio.create_task(jobs.claim(db, clock=clock, limit=1, leased_by="me"))
+        await has_looked.wait()
+        time = NOW + timedelta(seconds=30)
+    await claiming
+    assert (await rows(db))[0].lease_until == time + jobs.LEASE
 
 
 async def test_who_lost_the_lease_changes_nothing(db: Database) -> None:

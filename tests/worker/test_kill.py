@@ -88,6 +88,6 @@ async def test_attempts_are_bounded(db: Database, database_url: str, effects) ->
     for _ in range(2):
         die("after run", database_url)
         await let_leases_run_out(db)
-    assert await jobs.claim(db, now=clock.now(), limit=1, leased_by="third") == []
+    assert await jobs.claim(db, clock=clock.now, limit=1, leased_by="third") == []
     [row] = await rows(db)
     assert (row.attempts, row.failed_at is not None, await effects()) == (2, True, [7, 7])

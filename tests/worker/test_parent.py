@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -97,12 +98,29 @@ def test_it_works(start) -> None:
     assert (service.data / "worker.stopped").exists()  # it ended by itself, in order
 
 
+@pytest.fixture
+def hang_up() -> Iterator[None]:
+    """As processes of a terminal have it, also where the tests run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_other_signals_end_it_too(start, number: int) -> None:
+def test_other_signals_end_it_too(hang_up, start, number: int) -> None:
     service = start()
     service.web()
     service.process.send_signal(number)
     assert service.process.wait(20) == 0
+
+
+def test_under_nohup_it_outlives_the_terminal(hang_up, start) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # is inherited
+    service = start()
+    web = service.web()
+    service.process.send_signal(signal.SIGHUP)
+    assert service.web() == web
+    assert service.end() == 0
 
 
 def test_what_died_is_started_again(start) -> None:
@@ -167,6 +185,50 @@ def test_a_stubborn_child_is_killed() -> None:
         process.terminate()
         assert b"killing it" in process.communicate(timeout=20)[1]
     assert process.returncode == 1
+
+
+def test_a_child_that_ends_itself_at_last_is_told(tmp_path: Path) -> None:
+    hanging = (
+        "import signal; signal.signal(15, lambda *_: signal.raise_signal(14)); print(1, flush=True); signal.pause()"
+    )
+    with parent_of(sys.executable, "-c", hanging) as process:
+        process.stdout.readline()
+        process.terminate()
+        assert b"ended itself" in process.communicate(timeout=20)[1]
+    assert process.returncode == 1
+
+
+def test_what_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+    """A program that is not there yet stands for a machine that has no room for another process."""
+    program = tmp_path / "program"
+    with parent_of(str(program)) as process:
+        for _ in range(3):
+            assert b"process not started" in process.stderr.readline()
+        draft = tmp_path / "draft"
+        draft.write_text("#!/bin/sh\necho started\nexec sleep 60\n")
+        draft.chmod(0o700)
+        draft.rename(program)
+        assert process.stdout.readline() == b"started\n"
+        process.terminate()
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_a_log_that_cannot_be_written_stops_nothing() -> None:
+    with Path("/dev/full").open("wb") as full, parent_of("sh", "-c", "echo; exit 7", stderr=full) as process:
+        for _ in range(3):
+            assert process.stdout.readline() == b"\n"
+        process.terminate()
+        process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def parent_of(*command: str, stderr: int | IO[bytes] = subprocess.PIPE) -> subprocess.Popen[bytes]:
+    script = (
+        "import sys; from waypost.worker.parent import Child, Parent\n"
+        "sys.exit(Parent([Child('child', sys.argv[1:], ())]).run())"
+    )
+    return subprocess.Popen([sys.executable, "-c", script, *command], stdout=subprocess.PIPE, stderr=stderr)
 
 
 def test_a_port_in_use_is_named(port: int) -> None:

@@ -114,7 +114,7 @@ def _copy_database(path: Path, spool: Path, scratch: Path) -> list[Segment]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{path}?mode=rw", uri=True, isolation_level=None, timeout=30)
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=30)
 
 
 def _open_segments(spool: Path) -> Iterator[Segment]:

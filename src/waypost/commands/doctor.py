@@ -132,6 +132,9 @@ async def _dns(settings: Settings) -> Finding:
 
 
 async def _database(db: Database) -> AsyncIterator[Finding]:
+    if db.dialect == "sqlite" and not db.path.exists():  # looking inside would make one
+        yield Finding("database", "failed", f"{db.path} is missing", "Start waypost serve once, or restore a backup.")
+        return
     present, newest = await pending(db)
     if present != newest:
         yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")

@@ -59,9 +59,9 @@ def _prepare_schema(settings: Settings, role: str) -> None:
 def _is_surely_current(settings: Settings) -> bool:
     """Whether SQLite's revision is that of the last migration file; False also when that is not known."""
     newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
-    path = settings.database.removeprefix("sqlite:///")
+    path = Path(settings.database.removeprefix("sqlite:///")).absolute()
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             return connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
     except sqlite3.Error:
         return False

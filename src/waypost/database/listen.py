@@ -19,17 +19,23 @@ async def follow(
 ) -> NoReturn:
     """Never returns. `on_found` once nothing will be missed from now on, `on_lost` when that ends."""
     is_lost = False
+
+    def found() -> None:
+        nonlocal is_lost
+        on_found()
+        if is_lost:
+            log.info("change feed back")
+        is_lost = False
+
     while True:
         try:
-            await _listen(url, channel, on_news, on_found)
+            await _listen(url, channel, on_news, found)
         except (psycopg.Error, TimeoutError, OSError) as error:
             on_lost()
             if not is_lost:
                 log.warning("change feed lost, every route is checked until it is back", error=str(error).strip())
             is_lost = True
             await asyncio.sleep(_RETRY)
-        else:
-            is_lost = False
 
 
 async def _listen(url: str, channel: str, on_news: Callable[[str], None], on_found: Callable[[], None]) -> None:

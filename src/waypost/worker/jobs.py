@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
 
 from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.worker.model import Job, jobs
 
@@ -51,12 +52,13 @@ async def enqueue(
     return job_id
 
 
-async def claim(db: Database, *, now: datetime, limit: int, leased_by: str) -> list[Job]:
+async def claim(db: Database, *, clock: Clock, limit: int, leased_by: str) -> list[Job]:
     """Leases up to `limit` due jobs to the caller, and buries those whose last attempt nobody finished."""
     async with db.read() as tx:  # looking takes no write lock, and mostly there is nothing to do
-        if not (await tx.execute(select(exists().where(_due(now))))).scalar_one():
+        if not (await tx.execute(select(exists().where(_due(clock()))))).scalar_one():
             return []
     async with db.write() as tx:
+        now = clock()  # not before: waiting for the transaction would be taken off the lease
         await tx.execute(_bury(now))
         due = (
             select(jobs.c.id)

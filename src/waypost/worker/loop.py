@@ -15,7 +15,7 @@ import structlog
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.worker import jobs
+from waypost.worker import integrity, jobs
 from waypost.worker.model import Job
 
 IDLE = 0.2  # seconds between two looks at an empty backlog
@@ -40,12 +40,14 @@ class Worker:
         pollers: Sequence[Poller] = (),
         at_once: int = 8,
     ) -> None:
+        self._db = db
         self._runner = JobRunner(db, handlers, clock=clock, at_once=at_once)
         self._pollers = [self._runner, *pollers]
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`: then every step under way is finished, nothing new is claimed, running jobs are waited for."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(integrity.check(self._db, stop))
             for poller in self._pollers:
                 group.create_task(poll(poller, stop))
         await self._runner.drain()
@@ -85,7 +87,7 @@ class JobRunner:
         if free == 0:
             await asyncio.wait(self._running, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
             return True
-        claimed = await jobs.claim(self._db, now=self._clock(), limit=free, leased_by=self._name)
+        claimed = await jobs.claim(self._db, clock=self._clock, limit=free, leased_by=self._name)
         for job in claimed:
             task = asyncio.create_task(self._work(job), name=job.name)
             self._running.add(task)

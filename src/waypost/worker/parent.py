@@ -3,6 +3,7 @@
 Standard library only: it stays in memory beside the others, and nothing it does may fail for a reason of ours.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from waypost.worker.listen import CannotListen, listen
 
 GRACE = 15.0  # seconds the children get to end; more than the 12 they give to what is under way
+LAST_CALL = 14  # seconds after which a child that hangs ends itself: nobody kills it where this process is gone too
 WRONG_USAGE = 2
 _SHORT_LIFE = 2.0  # seconds; who lives no longer twice in a row is made to wait
 _WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -35,6 +37,7 @@ class Child:
     """In a row, each soon after its start."""
 
     def start(self) -> None:
+        """Raises OSError when the machine has no room for another process."""
         self.started = time.monotonic()
         self.process = subprocess.Popen(self.command, pass_fds=self.pass_fds)  # noqa: S603  # built by child_command
 
@@ -43,10 +46,14 @@ class Child:
         code = self.process.poll() if self.process else None
         if code is not None:
             self.process = None
-            lived = time.monotonic() - self.started
-            self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
-            self.due = time.monotonic() + _WAITS[min(max(0, self.deaths - 1), len(_WAITS) - 1)]
+            self.wait()
         return code
+
+    def wait(self) -> None:
+        """Before the next start, the longer the more often it died."""
+        lived = time.monotonic() - self.started
+        self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
+        self.due = time.monotonic() + _WAITS[min(max(0, self.deaths - 1), len(_WAITS) - 1)]
 
 
 class Parent:
@@ -70,12 +77,20 @@ class Parent:
         os.set_blocking(self._wake, False)
         signal.set_wakeup_fd(self._wake)
         for number in (*_ENDING, signal.SIGCHLD):
-            signal.signal(number, lambda *_: None)  # the number arrives through the pipe
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup has it ignored
+                signal.signal(number, lambda *_: None)  # the number arrives through the pipe
 
     def _start_due(self) -> None:
         for child in self._children:
             if child.process is None and child.due <= time.monotonic():
-                child.start()
+                self._start(child)
+
+    def _start(self, child: Child) -> None:
+        try:
+            child.start()
+        except OSError as error:  # of memory or of processes there are too many: that passes
+            child.wait()
+            log("error", "process not started, trying again", child=child.name, error=f'"{error}"')
 
     def _until_next_start(self) -> float | None:
         due = [child.due for child in self._children if child.process is None]
@@ -110,6 +125,9 @@ class Parent:
             log("error", "process did not end in time, killing it", pid=process.pid)
             process.kill()
             self._code = 1
+        if any(child.process and child.process.returncode == -signal.SIGALRM for child in self._children):
+            log("error", "process did not end in time and ended itself")
+            self._code = 1
 
     def _alive(self) -> list[subprocess.Popen[bytes]]:
         running = [child.process for child in self._children if child.process]
@@ -125,7 +143,7 @@ def serve(host: str, port: int, *, workers: int, role: str, app: str, welcome: b
         try:
             bound = listen(host, port)
         except CannotListen as error:
-            sys.stderr.write(f"{error}\n")
+            say(str(error))
             return 1
         web = child_command("web", "--socket", str(bound.fileno()), *common)
         children += [Child(f"web-{n}", web, (bound.fileno(), lifeline)) for n in range(1, workers + 1)]
@@ -153,7 +171,14 @@ def log(level: str, event: str, **fields: object) -> None:
     """The line that structlog would write, without loading it."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     rest = "".join(f" {name}={value}" for name, value in fields.items())
-    sys.stderr.write(f'timestamp={at} level={level} event="{event}" process=parent{rest}\n')
+    say(f'timestamp={at} level={level} event="{event}" process=parent{rest}')
+
+
+def say(line: str) -> None:
+    """On stderr, past its buffer: what cannot be written is lost, and does not spoil the exit code."""
+    if sys.stderr:  # None when it was closed at the start
+        with contextlib.suppress(OSError):
+            os.write(sys.stderr.fileno(), f"{line}\n".encode())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""R21: who follows the changes knows when they cannot be trusted, and so does the operator."""
+
+import asyncio
+
+import pytest
+import structlog
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from waypost.database import Database, listen
+
+
+@pytest.fixture
+def states() -> asyncio.Queue:
+    return asyncio.Queue()
+
+
+@pytest.fixture
+async def following(db: Database, database_url: str, states: asyncio.Queue, monkeypatch):
+    if db.dialect == "sqlite":
+        pytest.skip("SQLite has no notifications")
+    monkeypatch.setattr(listen, "log", structlog.get_logger())
+    monkeypatch.setattr(listen, "_RETRY", 0)
+    following = asyncio.create_task(
+        listen.follow(
+            database_url,
+            "changes",
+            on_news=states.put_nowait,
+            on_found=lambda: states.put_nowait("found"),
+            on_lost=lambda: states.put_nowait("lost"),
+        )
+    )
+    assert await states.get() == "found"
+    yield following
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+async def lose(db: Database) -> None:
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT 1'"
+    async with db.write() as tx:
+        await tx.execute(text(f"{others} AND datname = current_database() AND pid <> pg_backend_pid()"))
+
+
+async def test_it_works(db: Database, following, states: asyncio.Queue) -> None:
+    async with db.write() as tx:
+        await tx.execute(text("SELECT pg_notify('changes', 'slug')"))
+    assert await states.get() == "slug"
+
+
+async def test_each_loss_and_each_return_is_told(db: Database, following, states: asyncio.Queue) -> None:
+    with capture_logs() as lines:
+        for _ in range(2):
+            await lose(db)
+            assert [await states.get(), await states.get()] == ["lost", "found"]
+    lost = "change feed lost, every route is checked until it is back"
+    assert [line["event"] for line in lines] == [lost, "change feed back"] * 2
