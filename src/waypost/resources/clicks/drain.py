@@ -24,7 +24,7 @@ from waypost.resources.clicks.store import Span
 log = structlog.get_logger(__name__)
 
 # some 5,000 visits: a transaction of tens of milliseconds, so that the API's writes wait no longer
-_BATCH_BYTES = 1 << 20
+_BATCH_BYTES = 1 << 18
 _REMOVAL = 1.0  # seconds between two looks for drained segments
 
 
