@@ -4,7 +4,6 @@ Hosts that only serve links never reach the application. A slug on an unknown ho
 that was sent.
 """
 
-import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -44,16 +43,19 @@ class Site:
             await self._visit(scope, send, host, slug, headers)
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
-        plane, is_get, now_ns = self.plane, scope["method"] == "GET", time.time_ns()
+        plane, is_get = self.plane, scope["method"] == "GET"
         try:
             route = await plane.table.load(slug)
         except Unavailable:
             await _answer(send, 503, [(b"retry-after", b"1"), (b"cache-control", b"no-store")])
             return
-        if not plane.leads_nowhere(route, host, now_ns / 1e9):
+        if not plane.senders:
+            plane.begin_round()
+        if not plane.leads_nowhere(route, host):
             if is_get:
                 peer = (scope.get("client") or ("",))[0].encode()
-                plane.spool.append(plane.line(route, now_ns, scope["query_string"], peer, head_of(headers)))
+                plane.record(route, scope["query_string"], peer, head_of(headers))
+                plane.send()
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
         elif host == plane.shared_host:
             await _answer(send, 404, list(NOT_FOUND_HEADERS), NOT_FOUND_PAGE, with_body=is_get)

@@ -49,7 +49,7 @@ class HeadReader:
 
     def __init__(self) -> None:
         self._sent: dict[bytes, bytes] = {}
-        self._layouts: dict[tuple[bytes, ...], Values | None] = {}
+        self._layouts: dict[tuple[bytes, ...], Values] = {}
         self._parser = self._new_parser()
 
     def read(self, data: bytes) -> Head | None:
@@ -62,7 +62,7 @@ class HeadReader:
             self._parser = self._new_parser()
             return None
         names = tuple(sent)
-        values = self._layouts[names] if names in self._layouts else self._learn(names)
+        values = self._layouts.get(names) or self._learn(names)
         # a line for each header, the first line, the empty one: fewer headers than that means one was sent twice
         if values is None or len(names) != data.count(b"\n") - 2:
             self._parser = self._new_parser()  # it may be waiting for a body
@@ -76,14 +76,13 @@ class HeadReader:
 
     def _learn(self, names: tuple[bytes, ...]) -> Values | None:
         """Gives the values of `_OF_A_VISIT` for heads of this layout, or None when it is not an ordinary one."""
-        if len(names) > _NAMES_AT_MOST or sum(map(len, names)) > _BYTES_OF_NAMES_AT_MOST:
+        sent_as = {name.lower(): name for name in names}
+        is_bounded = len(names) <= _NAMES_AT_MOST and sum(map(len, names)) <= _BYTES_OF_NAMES_AT_MOST
+        if not is_bounded or len(sent_as) < len(names) or not sent_as.keys().isdisjoint(_UNUSUAL):
             return None
         if len(self._layouts) >= _LAYOUTS_AT_MOST:
             self._layouts.clear()
-        sent_as = {name.lower(): name for name in names}
-        is_ordinary = len(sent_as) == len(names) and sent_as.keys().isdisjoint(_UNUSUAL)
-        values = itemgetter(*(sent_as.get(name, _ABSENT) for name in _OF_A_VISIT)) if is_ordinary else None
-        self._layouts[names] = values
+        values = self._layouts[names] = itemgetter(*(sent_as.get(name, _ABSENT) for name in _OF_A_VISIT))
         return values
 
     def _new_parser(self) -> httptools.HttpRequestParser:

@@ -47,7 +47,11 @@ class _VisitProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if not self.is_in_head:  # a head must be whole within the idle time, however it trickles in
             self.active_at = time.monotonic()
-        if data[:5] == b"GET /" and data[-4:] == b"\r\n\r\n" and self._is_free() and self._answer(data):
+        is_free = (  # spelt out: this runs for every visit, and a call takes as long as all of it
+            (self.cycle is None or self.cycle.response_complete)
+            and not (self.is_in_message or self.pipeline or self.flow.write_paused)
+        )
+        if is_free and data[:5] == b"GET /" and data[-4:] == b"\r\n\r\n" and self._answer(data):
             return
         if self.answers:
             self.plane.send()  # in order, also when uvicorn answers at once
@@ -109,14 +113,8 @@ class _VisitProtocol(HttpToolsProtocol):
             return
         if self.transport.is_closing() or self.flow.write_paused:
             self.transport.abort()  # it reads nothing: closing would wait for it
-        elif self._is_answered():
+        elif (self.cycle is None or self.cycle.response_complete) and not self.pipeline:
             self.transport.close()
-
-    def _is_free(self) -> bool:
-        return self._is_answered() and not self.is_in_message and not self.flow.write_paused
-
-    def _is_answered(self) -> bool:
-        return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
 
     def _answer(self, data: bytes) -> bool:
         """Whether it is one ordinary visit; if so its answer and its spool line are ready to be sent."""
@@ -129,10 +127,11 @@ class _VisitProtocol(HttpToolsProtocol):
         head = plane.head_reader.read(data) if route else None
         if route is None or head is None:
             return False
-        now_ns = time.time_ns()
-        if plane.leads_nowhere(route, head[0], now_ns / 1e9):
+        if not plane.senders:
+            plane.begin_round()
+        if plane.leads_nowhere(route, head[0]):
             return self._answer_missing(slug, head[0])
-        plane.visits.append(plane.line(route, now_ns, query, self.peer, head))
+        plane.record(route, query, self.peer, head)
         self._will_send(plane.redirect_head + route[1][LOCATION] + b"\r\n\r\n")
         return True
 
