@@ -42,7 +42,7 @@ def told(what: str, figure: str, detail: str = "") -> Row:
 
 
 def failed(what: str, why: object) -> Row:
-    return Row(what, FAILED, is_met=False, detail=" ".join(str(why).split())[:300])
+    return Row(what, FAILED, is_met=False, detail=" ".join(str(why).split())[:900])
 
 
 def table(rows: Sequence[Row]) -> str:
