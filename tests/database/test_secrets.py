@@ -30,7 +30,7 @@ async def test_it_works(db: Database) -> None:
 async def test_a_column_takes_nothing_unsealed(db: Database) -> None:
     async with db.write() as tx:
         await tx.run_sync(vault.create)
-        with pytest.raises(StatementError, match="KeyRing.seal"):
+        with pytest.raises(StatementError, match=r"KeyRing\.seal"):
             await tx.execute(insert(vault), {"id": ROW, "a": b"plain text"})
 
 
