@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 from waypost.accounts import keys, store
@@ -13,6 +14,7 @@ from waypost.database import Database
 _KEPT = 10_000
 _KEPT_FOR = 1_000_000_000  # ns; bounds what a writer killed between its commit and the stamp can leave unseen
 _USE_NOTED_EVERY = timedelta(minutes=1)
+_NOTED_AT_ONCE = 200  # preparing the statement for ten thousand held up the event loop for half a second
 
 
 class Callers:
@@ -46,12 +48,11 @@ class Callers:
 
     async def flush(self) -> None:
         """Writes when keys were used, at most once a minute for each. Raises Unavailable and then forgets nothing."""
-        if not self._used:
-            return
-        noted = dict(self._used)
-        async with self._db.write() as tx:
-            await store.note_uses(tx, noted, at_most_every=_USE_NOTED_EVERY)
-        self._used = {key_id: at for key_id, at in self._used.items() if noted.get(key_id) != at}
+        while noted := dict(islice(self._used.items(), _NOTED_AT_ONCE)):
+            async with self._db.write() as tx:
+                await store.note_uses(tx, noted, at_most_every=_USE_NOTED_EVERY)
+            for key_id in noted:
+                self._used.pop(key_id, None)  # another flush may have been as fast
 
     async def _load(self, digest: str) -> Caller | None:
         async with self._db.glance() as tx:
