@@ -1,15 +1,16 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        checks the code and runs every test, on SQLite and PostgreSQL
-# make test-slow   the long kill loops and journeys, in full
+# make test-slow   the long kill loops and journeys, in full, and a day of a million visits
 # make lint        the checks alone
 # make bench       measures, prints one table and writes docs/benchmarks.md
+# make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
 SOURCES := src tests bench
 
-.PHONY: run test test-slow lint bench clean
+.PHONY: run test test-slow lint bench geo clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -19,6 +20,7 @@ test: lint .venv/.tools-test
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
+	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 lint: .venv/.installed-test
 	.venv/bin/ruff check $(SOURCES)
@@ -28,6 +30,10 @@ lint: .venv/.installed-test
 
 bench: .venv/.installed-test .venv/.tools-bench
 	.venv/bin/python -m bench $(ARGS)
+
+geo: .venv/.installed-run
+	@scripts/ensure 'test -r /usr/share/tor/geoip6' tor-geoipdb
+	@.venv/bin/python scripts/make-geo
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out
@@ -48,6 +54,7 @@ clean:
 
 .venv/.tools-test: | .venv/bin/uv
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
+	@scripts/ensure 'command -v chromium' chromium
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

@@ -1,14 +1,16 @@
 """The doctor: finds what is wrong, says what to do, changes nothing."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import insert, text, update
 
 from waypost.commands.doctor import examine
 from waypost.database import Database
 from waypost.kit import clock
+from waypost.resources.clicks.model import click_retention
+from waypost.resources.clicks.stats.owed import JOB
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs
@@ -28,9 +30,11 @@ async def found(settings: Settings, check: str):
 
 
 async def test_it_works(settings: Settings) -> None:
-    findings = await examine(settings)
-    checks = "base URL, outbound, data directory, secret key, disk, spool, clock, DNS, schema, database, queue"
-    assert {finding.check: finding.state for finding in findings} == dict.fromkeys(checks.split(", "), "ok")
+    findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
+    checks = "base URL, outbound, data directory, secret key, disk, spool, countries, clock, DNS"
+    of_database = "schema, database, queue, clicks"
+    expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
+    assert {finding.check: finding.state for finding in findings} == expected
 
 
 async def test_a_readable_key(settings: Settings) -> None:
@@ -79,6 +83,43 @@ async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
         file.truncate(40 << 20)
     full = settings.model_copy(update={"spool_limit_mb": 64})
     assert (await found(full, "spool")).state == "failed"
+
+
+async def test_older_clicks_that_nobody_adds_up(settings: Settings, db: Database) -> None:
+    async with db.write() as tx:
+        await jobs.enqueue(tx, JOB, {}, now=clock.now())
+    assert (await found(settings, "clicks")).state == "ok"
+    async with db.write() as tx:
+        await tx.execute(update(table).values(failed_at=clock.now()))
+    finding = await found(settings, "clicks")
+    assert (finding.state, finding.advice) == ("failed", "Run waypost stats rebuild.")
+
+
+@pytest.mark.parametrize(("days_ago", "state"), [(30, "ok"), (29, "warning"), (-1, "failed")])
+async def test_clicks_that_went_too_early(settings: Settings, db: Database, days_ago: int, state: str) -> None:
+    async with db.write() as tx:
+        await tx.execute(insert(click_retention).values(id=1, kept_since=20_000 - days_ago))
+    keeping = settings.model_copy(update={"click_retention_days": 30})
+    findings = await examine(keeping, now=lambda: clock.EPOCH + timedelta(days=20_000, hours=3))
+    assert [finding.state for finding in findings if finding.check == "clicks"] == [state]
+
+
+async def test_which_countries(settings: Settings) -> None:
+    assert "bundled database of 20" in (await found(settings, "countries")).message
+
+
+async def test_old_countries(settings: Settings) -> None:
+    findings = await examine(settings, now=lambda: datetime(2040, 1, 1, tzinfo=UTC))
+    [finding] = [each for each in findings if each.check == "countries"]
+    assert (finding.state, finding.advice) == ("warning", "Update Waypost, or run make geo.")
+
+
+async def test_unreadable_countries(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "x.mmdb").write_bytes(b"rubbish")
+    wrong = settings.model_copy(update={"geoip_database": tmp_path / "x.mmdb"})
+    finding = await found(wrong, "countries")
+    assert finding.state == "failed"
+    assert finding.message.startswith("WAYPOST_GEOIP_DATABASE: ")
 
 
 async def test_a_database_that_is_missing(settings: Settings, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import gc
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 import structlog
@@ -23,13 +25,22 @@ from waypost.redirect.plane import keep_in_order
 from waypost.resources import links
 from waypost.resources.account import api as account_api
 from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks import api as clicks_api
+from waypost.resources.clicks.intake import countries
+from waypost.resources.clicks.intake.robots import robot_of
+from waypost.resources.clicks.retention import Retention
+from waypost.resources.clicks.stats import api as stats_api
+from waypost.resources.clicks.stats.owed import JOB
+from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.links import api as links_api
-from waypost.resources.links import media
+from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web import health, home
 from waypost.web.api import new_api
 from waypost.web.guard import Guard
+from waypost.worker import garbage
 from waypost.worker.loop import Worker
 
 log = structlog.get_logger(__name__)
@@ -51,7 +62,11 @@ class Web:
 
 @contextlib.asynccontextmanager
 async def open_web(
-    settings: Settings, *, clock: Clock = now, is_leaving: Callable[[], bool] = lambda: False
+    settings: Settings,
+    *,
+    clock: Clock = now,
+    time_ns: Callable[[], int] = time.time_ns,
+    is_leaving: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
     """`is_leaving` turns readiness off before the process ends."""
     async with contextlib.AsyncExitStack() as stack:
@@ -64,8 +79,7 @@ async def open_web(
         table = RouteTable(source, feed, capacity=settings.routes_in_memory)
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
-        app_host = urlsplit(settings.base_url).netloc
-        plane = Plane(table, spool, shared_host=settings.shared_domain, app_host=app_host, app_segments={"", *RESERVED})
+        plane = _plane(settings, table, spool, time_ns)
         guard = Guard.open(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
@@ -77,7 +91,25 @@ async def open_web(
             asyncio.create_task(_every(5, guard.flush)),
         ]
         stack.push_async_callback(_cancel, tasks)
-        yield Web(Site(plane, _api(settings, doors, guard, clock, is_leaving)), plane, db, tasks)
+        preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
+        site = Site(plane, _api(settings, doors, guard, clock, is_leaving), preview)
+        yield Web(site, plane, db, tasks)
+
+
+def _is_robot(user_agent: bytes) -> bool:
+    return robot_of(user_agent) is not None
+
+
+def _plane(settings: Settings, table: RouteTable, spool: Spool, time_ns: Callable[[], int]) -> Plane:
+    return Plane(
+        table,
+        spool,
+        is_robot=_is_robot,
+        shared_host=settings.shared_domain,
+        app_host=urlsplit(settings.base_url).netloc,
+        app_segments={"", *RESERVED},
+        time_ns=time_ns,
+    )
 
 
 def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
@@ -86,6 +118,8 @@ def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_
     api.include_router(home.routes())
     api.include_router(account_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(doors, guard))
+    api.include_router(clicks_api.routes(doors.db, guard, base_url=settings.base_url))
+    api.include_router(stats_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(media.routes(doors.media))
     return api
 
@@ -139,9 +173,17 @@ async def _follow_changes(settings: Settings, source: SqliteRoutes | PostgresRou
     await _every(1, poll)
 
 
-async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket], stop: asyncio.Event) -> None:
+async def run_web(
+    settings: Settings,
+    *,
+    role: str,
+    sockets: list[socket.socket],
+    stop: asyncio.Event,
+    clock: Clock = now,
+    time_ns: Callable[[], int] = time.time_ns,
+) -> None:
     """Serves until `stop` is set and what was under way is answered."""
-    async with open_web(settings, is_leaving=stop.is_set) as web:
+    async with open_web(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
         config = uvicorn.Config(
             web.site,
             http=protocol_for(web.plane),
@@ -150,7 +192,7 @@ async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket]
             log_config=None,
             log_level="warning",
             server_header=False,
-            proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.steps
+            proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=_DRAIN,
         )
@@ -175,13 +217,25 @@ async def run_web(settings: Settings, *, role: str, sockets: list[socket.socket]
 async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
-    rules = Rules(settings.trusted_proxies, settings.ip_privacy)
-    drainer = Drainer(db, settings.data_dir / "spool", rules)
+    drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
     try:
+        garbage.look_seldom()
         log.info("working")
-        await Worker(db, {}, clock=now, pollers=[drainer]).run(stop)
+        retention = Retention(db, settings.click_retention_days, clock=now)
+        handlers = {JOB: Rebuild(db, clock=now)}
+        await Worker(db, handlers, clock=now, pollers=[drainer, retention]).run(stop)
     finally:
+        await drainer.close()
         await db.close()
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules(
+        settings.trusted_proxies,
+        settings.ip_privacy,
+        countries.opened(settings.geoip_database).of,
+        derived_key(settings, "visitors"),
+    )
 
 
 class _Server(uvicorn.Server):

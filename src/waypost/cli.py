@@ -4,16 +4,16 @@ Results go to stdout; with --json they are one document, and what is meant for p
 """
 
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
+from waypost.commands.clicks import export, stats
+from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
+
 if TYPE_CHECKING:
     from waypost.settings import Settings
-
-DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 Plan = Literal["trial", "subscription", "past_due", "lifetime", "none"]
 Role = Literal["all", "web", "redirect", "worker"]
@@ -24,8 +24,8 @@ Account = Annotated[str, Parameter(name="--account")]
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version_flags=[])
 account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
-app.command(account)
-app.command(key)
+for group in (account, key, stats, export):
+    app.command(group)
 
 
 @app.command
@@ -66,10 +66,10 @@ def migrate() -> int:
         from waypost.commands.migrating import migrated
 
         before, after = await migrated(settings)
-        _say(f"The schema is {after} already." if before == after else f"The schema is now {after}.")
+        say(f"The schema is {after} already." if before == after else f"The schema is now {after}.")
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @account.command(name="create")
@@ -103,7 +103,7 @@ def create_account(
         printing.show(printing.account(made), as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @account.command(name="plan")
@@ -127,7 +127,7 @@ def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, jso
         printing.show(printing.account(changed), as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @account.command(name="list")
@@ -142,7 +142,7 @@ def list_accounts(*, json: AsJson = False) -> int:
             printing.show([printing.account(each) for each in await accounts.list_accounts(db)], as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @key.command(name="create")
@@ -174,7 +174,7 @@ def create_key(
         printing.show(printing.new_key(made, text), as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @key.command(name="revoke")
@@ -195,7 +195,7 @@ def revoke_key(key_id: str, /, *, json: AsJson = False) -> int:
         printing.show(printing.key(revoked), as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @key.command(name="list")
@@ -211,7 +211,7 @@ def list_keys(*, account: Account, json: AsJson = False) -> int:
             printing.show([printing.key(each) for each in await accounts.list_keys(db, owner.id)], as_json=json)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @app.command
@@ -226,7 +226,7 @@ def doctor(*, json: AsJson = False) -> int:
         printing.findings(findings, as_json=json)
         return FAILED if any(finding.state == "failed" for finding in findings) else DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 @app.command
@@ -237,10 +237,10 @@ def backup(file: Path, /) -> int:
         from waypost.commands.backup import write_backup
 
         for note in write_backup(settings, file):
-            _say(note)
+            say(note)
         return DONE
 
-    return _with_settings(run)
+    return with_settings(run)
 
 
 def main() -> NoReturn:
@@ -255,15 +255,3 @@ def main() -> NoReturn:
 
         code = tell(error)
     sys.exit(code or DONE)
-
-
-def _with_settings(command: "Callable[[Settings], Coroutine[Any, Any, int]]") -> int:
-    import asyncio
-
-    from waypost.settings import load
-
-    return asyncio.run(command(load()))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

@@ -1,5 +1,6 @@
 """The key that signs and encrypts: the operator's, or one made at the first start and kept in the data directory."""
 
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -17,6 +18,13 @@ def with_secret_key(settings: Settings) -> Settings:
     if settings.secret_key and settings.secret_key.get_secret_value().strip(", "):
         return settings
     return settings.model_copy(update={"secret_key": SecretStr(_kept_or_made(settings.data_dir / FILE))})
+
+
+def derived_key(settings: Settings, purpose: str) -> bytes:
+    """32 bytes that tell nothing of the key itself, nor of what is derived for another purpose."""
+    secret = settings.secret_key.get_secret_value() if settings.secret_key else ""
+    first = secret.split(",")[0].strip()
+    return hmac.digest(first.encode(), purpose.encode(), "sha256")
 
 
 def make_data_dir(path: Path) -> None:

@@ -56,7 +56,9 @@ class Settings(BaseSettings):
     safe_browsing_key: SecretStr | None = None
     safe_browsing_url: AnyUrl = AnyUrl("https://safebrowsing.googleapis.com")
     blocklist: Path | None = None
+    geoip_database: Path | None = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
+    click_retention_days: int | None = Field(None, ge=1)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
 

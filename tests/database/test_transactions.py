@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from waypost.database import Database
-from waypost.database.engine import SQLITE_PRAGMAS
+from waypost.database.engine import SQLITE_PRAGMAS, WRITER_CACHE
 from waypost.kit.errors import Unavailable
 
 
@@ -60,8 +60,9 @@ async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> Non
 async def test_pragmas_hold_on_live_connections(db: Database) -> None:
     expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}
     for begin in (db.read, db.write, db.glance):
+        own = {"cache_size": WRITER_CACHE} if begin == db.write else {}
         async with begin() as tx:
-            for name, value in expected.items():
+            for name, value in (expected | own).items():
                 assert (await tx.execute(text(f"PRAGMA {name}"))).scalar_one() == value, name
 
 

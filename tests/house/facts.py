@@ -30,13 +30,14 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}", LINKS_READ, 200),
     Endpoint("PATCH", "/v1/links/{id}", LINKS_WRITE, 200),
     Endpoint("DELETE", "/v1/links/{id}", LINKS_WRITE, 204),
+    Endpoint("GET", "/v1/clicks", LINKS_READ, 200),
+    Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
+    Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
+    Endpoint("GET", "/v1/stats", LINKS_READ, 200),  # beyond the specification
 )
 """Those the application has."""
 
 LATER = (
-    Endpoint("GET", "/v1/clicks", LINKS_READ, 200),
-    Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
-    Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
     Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
     Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200),  # by signed URL, without a key
@@ -139,6 +140,23 @@ LINK = {
     "status": "status",
     "created_at": "timestamp",
     "updated_at": "timestamp",
+}
+"""In this order."""
+
+CLICK = {
+    "id": "uuid",
+    "link_id": "uuid",
+    "ip": "string",
+    "country": "string",
+    "visitor_id": "string",
+    "referrer": "string",
+    "device": "string",
+    "browser": "string",
+    "platform": "string",
+    "created_at": "timestamp",
+    "is_scan": "boolean",  # this and what follows: beyond the specification
+    "kind": "kind",
+    "bot": "string or null",
 }
 """In this order."""
 

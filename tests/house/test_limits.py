@@ -20,7 +20,7 @@ from house.facts import (
 from house.running import House
 from PIL import Image
 
-ME, _, BROWSE, CREATE, FIND, CHANGE, _ = ENDPOINTS
+ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
 ASCII = tuple(map(chr, range(128)))
 BEYOND = ("é", "ß", "Ω", "\N{FULLWIDTH DIGIT ONE}", "\N{ARABIC-INDIC DIGIT THREE}", "😀", "")
 

@@ -4,20 +4,24 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from house.facts import CODES, ENDPOINTS, LINK, LINK_LIMITS, PREFIX, REQUESTS_PER_MINUTE, SCOPES, Endpoint
+from house.facts import CLICK, CODES, ENDPOINTS, LINK, LINK_LIMITS, PREFIX, REQUESTS_PER_MINUTE, SCOPES, Endpoint
 from house.json_schema import faults, resolved
 from house.running import House
 from PIL import Image
+from resources.clicks.visited import fill, new_click, new_link
 
+from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
 
-ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE = ENDPOINTS
+ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS = ENDPOINTS
+COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
 JSON, FORM = "application/json", "multipart/form-data"
 FULL = {
@@ -94,6 +98,23 @@ async def test_the_account_and_its_keys(document: Document, key: str) -> None:
     assert len((await document.ask(key, TOKENS)).json()["data"]) == 1
 
 
+async def test_clicks_and_figures(document: Document, key: str) -> None:
+    link = await document.house.link(key)
+    account = UUID((await document.ask(key, ME)).json()["data"]["id"])
+    made = [new_click(new_link(account, id=UUID(link["id"])), datetime.now(UTC), kind=kind) for kind in KINDS]
+    await fill(document.house.db, made)
+    for endpoint in (CLICKS, CLICKS_OF_LINK):
+        listed = (await document.ask(key, endpoint, link["id"], params={"kind": "all"})).json()
+        assert len(listed["data"]) == len(KINDS)
+        assert list(listed["data"][0]) == list(CLICK)
+    for endpoint in (STATS_OF_LINK, STATS):
+        assert (await document.ask(key, endpoint, link["id"])).json()["data"]["clicks"] == 1
+    for endpoint in COUNTED:
+        told = {each["name"] for each in document.operation(endpoint)["parameters"] if each["in"] == "query"}
+        answer = await document.ask(key, endpoint, link["id"], params=dict.fromkeys([*told, "colour"], "\x01"))
+        assert set(answer.json()["error"]["errors"]) == {*told, "colour"}
+
+
 async def test_every_refusal(document: Document, key: str) -> None:
     house = document.house
     unpaid = await house.key(await house.account("past_due"), SCOPES)
@@ -121,6 +142,8 @@ def test_which_refusals_are_told(document: Document) -> None:
     assert document.statuses(FIND) == always | {"200", "403", "404"}
     assert document.statuses(CHANGE) == always | {"200", "403", "404", "413", "422"}
     assert document.statuses(DELETE) == always | {"204", "403", "404"}
+    assert all(document.statuses(each) == always | {"200", "403", "404", "422"} for each in COUNTED[:3])
+    assert document.statuses(STATS) == always | {"200", "403", "422"}
 
 
 def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Document) -> None:

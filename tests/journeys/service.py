@@ -32,7 +32,7 @@ class Service:
         self.directory = directory
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
-        self.options = options
+        self.serving = [str(WAYPOST), "serve", "--port", str(self.port), *options]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
         own = {"WAYPOST_BASE_URL": self.base_url, "WAYPOST_DATA_DIR": str(directory / "data")}
         self.environment = inherited | own | {"WAYPOST_OUTBOUND_ALLOW": "127.0.0.0/8"} | settings
@@ -78,7 +78,7 @@ class Service:
         """Returns when it serves: the parent listens first, then the first call waits for the first web process."""
         self.log = Log()
         self._process = subprocess.Popen(
-            [WAYPOST, "serve", "--port", str(self.port), *self.options],
+            self.serving,
             env=self.environment,
             cwd=self.directory,
             stdout=subprocess.PIPE,
@@ -97,9 +97,14 @@ class Service:
         return self.ended()
 
     def kill(self, kind: str = "parent") -> None:
-        """SIGKILL to the parent, or to the first child of that kind: web, worker, welcome."""
+        """SIGKILL to the parent, or to the first child of that kind (web, worker, welcome); returns when it is dead.
+
+        Until then it is still among the children, and a kept connection to it is still open.
+        """
         assert self._process is not None
-        os.kill(self._process.pid if kind == "parent" else self.children(kind)[0], signal.SIGKILL)
+        victim = self._process.pid if kind == "parent" else self.children(kind)[0]
+        os.kill(victim, signal.SIGKILL)
+        eventually(lambda: is_dead(victim))
 
     def ended(self) -> int:
         """Waits until the parent and all its children are gone: the log ends when nobody holds its pipe any more."""
@@ -119,6 +124,15 @@ class Service:
                 if parent == self._process.pid and b"waypost.child" in command and kind.encode() in command:
                     found.append(int(entry.name))
         return sorted(found)
+
+
+def is_dead(process: int) -> bool:
+    """Gone, or a zombie none of whose threads still holds a file or a socket open."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state == "Z" and len(os.listdir(f"/proc/{process}/task")) == 1
+    except OSError:
+        return True
 
 
 class Log:
@@ -209,3 +223,9 @@ def eventually(is_so: Callable[[], bool], *, every: float = 0.02, within: float 
     while not is_so():
         assert time.monotonic() < deadline, "this did not come to be in time"
         time.sleep(every)
+
+
+def leftovers(directory: Path) -> list[Path]:
+    """Segments of the spool with visits in them: also one that is drained already, but is being written to."""
+    header = len(b"waypost-spool 1\n")
+    return [path for path in (directory / "data" / "spool").glob("*.visits") if path.stat().st_size > header]

@@ -1,32 +1,44 @@
 """R19: `kill -9` of whatever process, under traffic: no answered visit is lost, none is counted twice.
 
-Every visit names itself in its user agent, so that each can be looked for. Rounds: KILL_ROUNDS, 20 in `make test-slow`.
+Every visit names itself in its referrer, so that each can be looked for. After each round all that is added up agrees
+with the rows, and the API with both. Rounds: KILL_ROUNDS, 20 in `make test-slow`.
 """
 
 import http.client
 import itertools
 import os
 import threading
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
-from journeys.service import Service, Website, eventually
-from sqlalchemy import create_engine, text
+from journeys.recount import agree
+from journeys.service import Service, Website, eventually, leftovers
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "6"))
 VICTIMS = ("web", "worker", "parent")
 SLUGS = ("one", "two", "three")
+SITE = "https://visits.example/"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
+KINDS: list[tuple[str, dict[str, str]]] = [
+    *[("human", {"User-Agent": BROWSER}), ("human", {"User-Agent": "curl/8.14.1"})] * 3,
+    ("crawler", {"User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}),
+    ("preview", {"User-Agent": "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"}),
+    ("prefetch", {"User-Agent": BROWSER, "Sec-Purpose": "prefetch"}),
+]
+"""Visits take turns: what each is, and how it shows."""
 
 
 class Visitors:
     """Threads that follow links without a pause; they know which of their visits were answered."""
 
-    def __init__(self, service: Service, count: int = 3) -> None:
+    def __init__(self, service: Service, numbers: Iterator[int], count: int = 3) -> None:
         self.answered: set[str] = set()
         self.unanswered: set[str] = set()
         self._service = service
-        self._numbers = itertools.count()
+        self._numbers = numbers
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._run) for _ in range(count)]
 
@@ -48,9 +60,10 @@ class Visitors:
         connection = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=20)
         while not self._stop.is_set():
             number = next(self._numbers)
-            name = f"visit-{number}"
+            name = f"{SITE}{number}"
+            kind, headers = KINDS[number % len(KINDS)]
             try:
-                connection.request("GET", f"/{SLUGS[number % len(SLUGS)]}", headers={"User-Agent": name})
+                connection.request("GET", f"/{SLUGS[number // 7 % len(SLUGS)]}", headers={**headers, "Referer": name})
                 answer = connection.getresponse()
                 answer.read()
             except (OSError, http.client.HTTPException):
@@ -58,52 +71,66 @@ class Visitors:
                 connection.close()
                 self._stop.wait(0.05)
             else:
-                assert answer.status == 302
+                assert answer.status == (200 if kind in {"crawler", "preview"} else 302)
                 self.answered.add(name)
         connection.close()
 
 
+@pytest.mark.timeout(120 + 20 * ROUNDS)
 def test_no_answered_visit_is_lost_and_none_is_counted_twice(database_url: str, tmp_path: Path) -> None:
+    answered, unanswered = set[str](), set[str]()
     with Website() as page, Service(tmp_path, WAYPOST_DATABASE_URL=database_url) as service:
         for slug in SLUGS:
             made = service.client.post("/api/v1/links", json={"slug": slug, "destination_url": page.url})
             assert made.status_code == 201, made.text
-        with Visitors(service) as visitors:
-            for victim in itertools.islice(itertools.cycle(VICTIMS), ROUNDS):
+        numbers, keys = itertools.count(), itertools.cycle([authorization(service) for _ in range(3)])
+        for victim in itertools.islice(itertools.cycle(VICTIMS), ROUNDS):
+            with Visitors(service, numbers) as visitors:
                 visitors.wait_for_more(100)
                 service.kill(victim)
                 if victim == "parent":
                     service.ended()
                     service.start()
-        assert service.stop() == 0
-        service.start()  # whatever a killed process left behind is drained now
-        eventually(lambda: not leftovers(tmp_path))
-        rows = told(database_url)  # a segment is removed after its visits are committed
-        total = counters(service)
-    assert len(rows) == len(set(rows)), "a visit was counted twice"
-    assert visitors.answered <= set(rows), "an answered visit was lost"
-    assert set(rows) <= visitors.answered | visitors.unanswered
-    assert total == len(rows)
+                agree(database_url)  # in the midst of it
+                visitors.wait_for_more(20)
+            answered |= visitors.answered
+            unanswered |= visitors.unanswered
+            assert service.stop() == 0
+            service.start()  # whatever a killed process left behind is drained now
+            eventually(lambda: not leftovers(tmp_path))  # a segment is removed after its visits are committed
+            rows = agree(database_url)
+            names = [row.referrer for row in rows]
+            assert len(names) == len(set(names)), "a visit was counted twice"
+            assert answered <= set(names), "an answered visit was lost"
+            assert set(names) <= answered | unanswered
+            assert all(row.kind == KINDS[int(row.referrer.removeprefix(SITE)) % len(KINDS)][0] for row in rows)
+            assert told(service, next(keys)) == Counter(row.kind for row in rows)
 
 
-def counters(service: Service) -> int:
-    answer = service.client.get("/api/v1/links")
+def authorization(service: Service) -> dict[str, str]:
+    """With a key of its own: each has sixty requests a minute."""
+    return {"Authorization": f"Bearer {service.new_key()}"}
+
+
+def told(service: Service, headers: dict[str, str]) -> Counter[str]:
+    """Visits by kind, once the lists, the stats and the links' counters of the API agree on them."""
+    stats = ask(service, "/stats", headers)["data"]
+    totals = {
+        kind: ask(service, f"/clicks?kind={kind}", headers)["meta"]["total"]
+        for kind in ("human", "crawler", "preview", "prefetch")
+    }
+    links = ask(service, "/links", headers)["data"]
+    humans = [ask(service, f"/links/{link['id']}/stats", headers)["data"]["clicks"] for link in links]
+    assert humans == [link["clicks"] for link in links]
+    assert (sum(humans), stats["crawlers"], stats["previews"]) == tuple(totals.values())[:3]
+    assert stats["clicks"] == sum(entry["clicks"] for entry in stats["series"]) == totals["human"]
+    return +Counter(totals)
+
+
+def ask(service: Service, path: str, headers: dict[str, str]) -> Any:
+    answer = service.client.get(f"/api/v1{path}", headers=headers)
     assert answer.status_code == 200, answer.text
-    return sum(link["clicks"] for link in answer.json()["data"])
-
-
-def leftovers(directory: Path) -> list[Path]:
-    """Segments with visits in them, apart from the one that the new process writes to."""
-    header = len(b"waypost-spool 1\n")
-    return [path for path in (directory / "data" / "spool").glob("*.visits") if path.stat().st_size > header]
-
-
-def told(database_url: str) -> list[str]:
-    engine = create_engine(database_url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.connect() as connection:
-        names = list(connection.execute(text("SELECT user_agent FROM clicks")).scalars())
-    engine.dispose()
-    return names
+    return answer.json()
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
@@ -117,6 +144,6 @@ def test_it_serves_again_by_itself(victim: str, tmp_path: Path) -> None:
             service.start()
         eventually(lambda: len(service.children("web") + service.children("worker")) == 2)
         assert service.client.get("/one").status_code == 302
-        eventually(lambda: told(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}"))
-        assert counters(service) == 1
+        eventually(lambda: len(agree(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}")) == 1)
+        assert told(service, {}) == Counter(human=1)
         assert set(service.children("web") + service.children("worker")) != set(before)

@@ -168,6 +168,9 @@ SAME_AS_PLAIN = {
     "visit, then a part of one": GET + b"GET /hel",
     "missing": head(b"GET /nothing"),
     "root": head(b"GET /"),
+    "robot": head(b"GET /hello", b"User-Agent: ExampleBot/1.0"),
+    "robot asking for the head": head(b"HEAD /hello", b"User-Agent: ExampleBot/1.0"),
+    "robot on a missing link": head(b"GET /nothing", b"User-Agent: ExampleBot/1.0"),
     "close, then more": head(b"GET /hello", b"Connection: close") + GET,
 }
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from waypost.redirect import Spool
 from waypost.redirect import spool as spool_module
-from waypost.redirect.spool import HEADER, Visit, decode, encode, is_finished, read_lines, segments
+from waypost.redirect.spool import HEADER, UnknownFormat, Visit, decode, encode, is_finished, read_lines, segments
 
 VISIT = Visit(b"01" * 16, b"1763690000000000", b"ab" * 16, peer=b"192.0.2.1", user_agent=b"curl/8")
 
@@ -215,6 +215,56 @@ def test_of_long_forwarding_headers_the_end_is_kept() -> None:
     assert visit
     assert visit.forwarded_for.endswith(b"a, 1.1.1.1")
     assert visit.forwarded.endswith(b"b, for=x")
+
+
+VERSION_1 = (
+    b"waypost-spool 1\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5b\t1763690000123456\t0193a1b2c3d47e5f8a9b0c1d2e3f4a00\tr=qr&x=%20\t192.0.2.1\t"
+    b"198.51.100.7, 203.0.113.9\tfor=198.51.100.7;proto=https\tMozilla/5.0 (X11; Linux x86_64)\t"
+    b"https://from.example/page?q=1\tde,en;q=0.8\tprefetch\t1\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5c\t1763690000123456\t0193a1b2c3d47e5f8a9b0c1d2e3f4a00\t\t::1\t\t\t\xff\xfe\x00\t\t\t\t\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5d\t17636900"
+)
+"""A segment as the first version left it when it was killed. Never changed: every later version has to read it."""
+
+
+def test_a_segment_of_the_first_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "0193a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b.visits"
+    path.write_bytes(VERSION_1)
+    (told,) = segments(tmp_path)
+    lines, end = read_lines(told, 0, 1 << 20)
+    assert VERSION_1[end:] == b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5d\t17636900"  # torn: not there yet
+    link = b"0193a1b2c3d47e5f8a9b0c1d2e3f4a00"
+    assert [decode(line) for line in lines] == [
+        Visit(
+            id=b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5b",
+            at=b"1763690000123456",
+            link=link,
+            query=b"r=qr&x=%20",
+            peer=b"192.0.2.1",
+            forwarded_for=b"198.51.100.7, 203.0.113.9",
+            forwarded=b"for=198.51.100.7;proto=https",
+            user_agent=b"Mozilla/5.0 (X11; Linux x86_64)",
+            referrer=b"https://from.example/page?q=1",
+            language=b"de,en;q=0.8",
+            purpose=b"prefetch",
+            privacy=b"1",
+        ),
+        Visit(
+            id=b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5c",
+            at=b"1763690000123456",
+            link=link,
+            peer=b"::1",
+            user_agent=b"\xff\xfe\x00",
+        ),
+    ]
+
+
+def test_of_an_unknown_version_nothing_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.visits"
+    path.write_bytes(VERSION_1.replace(b"spool 1", b"spool 2"))
+    with pytest.raises(UnknownFormat):
+        read_lines(path, 0, 1 << 20)
 
 
 @given(st.tuples(*[st.binary(max_size=3000)] * 9))

@@ -70,8 +70,38 @@ def table(source: Routes, feed: ChangeFeed) -> RouteTable:
 @pytest.fixture
 def plane(table: RouteTable, tmp_path: Path) -> AsyncIterator[Plane]:
     spool = Spool(tmp_path / "spool", limit=1 << 30)
-    yield Plane(table, spool, shared_host=HOST.decode(), app_host=HOST.decode(), app_segments={"", "api"})
+    host = HOST.decode()
+    yield Plane(table, spool, is_robot=is_robot, shared_host=host, app_host=host, app_segments={"", "api"})
     spool.close()
+
+
+def is_robot(user_agent: bytes) -> bool:
+    return b"Bot" in user_agent
+
+
+@dataclass
+class Previews:
+    """Of every link a page that says its id."""
+
+    is_gone: bool = False
+    has_link: bool = True
+    gate: asyncio.Event | None = None
+    waiting: int = 0
+
+    async def page_of(self, link: bytes) -> bytes | None:
+        await asyncio.sleep(0)  # other visits come between
+        if self.gate:
+            self.waiting += 1
+            await self.gate.wait()
+            self.waiting -= 1
+        if self.is_gone:
+            raise Unavailable
+        return b"<title>" + link + b"</title>" if self.has_link else None
+
+
+@pytest.fixture
+def previews() -> Previews:
+    return Previews()
 
 
 @pytest.fixture
@@ -104,22 +134,25 @@ class Wire:
     port: int
     server: uvicorn.Server
 
-    async def say(self, *chunks: bytes, answers: int = 1) -> bytes:
-        """Sends the chunks one after the other; reads until so many answers came or the connection ends."""
+    async def say(self, *chunks: bytes, answers: int = 1, bodies: bool = True) -> bytes:
+        """Sends the chunks one after the other; reads until so many answers came or the connection ends.
+
+        `bodies`: whether what an answer says of its length is followed by as much.
+        """
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             for chunk in chunks:
                 writer.write(chunk)
                 await writer.drain()
                 await asyncio.sleep(0.01 if len(chunks) > 1 else 0)  # so that chunks arrive apart
-            return await _read(reader, answers)
+            return await _read(reader, answers, bodies=bodies)
         finally:
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader, answers: int) -> bytes:
+async def _read(reader: asyncio.StreamReader, answers: int, *, bodies: bool) -> bytes:
     seen = b""
     while answers:
         try:
@@ -134,7 +167,7 @@ async def _read(reader: asyncio.StreamReader, answers: int) -> bytes:
             if line.startswith(b"content-length:"):
                 length = int(line.partition(b":")[2])
         is_final = not head.startswith(b"HTTP/1.1 1")
-        body = await reader.readexactly(length) if length and is_final else b""
+        body = await reader.readexactly(length) if length and is_final and bodies else b""
         seen += head + body
         answers -= is_final
     return seen
@@ -157,12 +190,12 @@ async def serve(site, **config) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture
-async def fast(plane: Plane) -> AsyncIterator[Wire]:
-    async with serve(Site(plane, echo), http=protocol_for(plane)) as wire:
+async def fast(plane: Plane, previews: Previews) -> AsyncIterator[Wire]:
+    async with serve(Site(plane, echo, previews.page_of), http=protocol_for(plane)) as wire:
         yield wire
 
 
 @pytest.fixture
-async def plain(plane: Plane) -> AsyncIterator[Wire]:
-    async with serve(Site(plane, echo), http="httptools") as wire:
+async def plain(plane: Plane, previews: Previews) -> AsyncIterator[Wire]:
+    async with serve(Site(plane, echo, previews.page_of), http="httptools") as wire:
         yield wire

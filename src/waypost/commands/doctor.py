@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -17,13 +18,18 @@ from waypost import secret_key
 from waypost.database import Database, Tx
 from waypost.database.schema import pending
 from waypost.kit import clock
-from waypost.kit.errors import Unavailable
+from waypost.kit.clock import EPOCH, Clock
+from waypost.kit.errors import SettingsError, Unavailable
+from waypost.resources.clicks.days import kept_since
+from waypost.resources.clicks.intake import countries
+from waypost.resources.clicks.stats.owed import owed
 from waypost.settings import Settings
 from waypost.worker.model import jobs
 
 _MB = 1 << 20
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 _SKEW = 5.0  # seconds that two clocks may differ
+_OUTDATED = timedelta(days=366)
 _OVERDUE = 60  # seconds a job may be late before somebody should look
 
 
@@ -35,12 +41,12 @@ class Finding:
     advice: str = ""
 
 
-async def examine(settings: Settings) -> list[Finding]:
-    findings = [*_settings(settings), *_files(settings), _clock(settings)]
+async def examine(settings: Settings, *, now: Clock = clock.now) -> list[Finding]:
+    findings = [*_settings(settings), *_files(settings), _countries(settings, now), _clock(settings)]
     findings.append(await _dns(settings))
     db = Database(settings.database, readers=1)
     try:
-        findings += [finding async for finding in _database(db)]
+        findings += [finding async for finding in _database(db, settings, now)]
     except Unavailable as error:
         advice = "Run waypost migrate, or check WAYPOST_DATABASE_URL and that the server runs and lets us in."
         findings.append(Finding("database", "failed", f"cannot be used: {error.__cause__}".partition("\n")[0], advice))
@@ -112,6 +118,20 @@ def _spool(directory: Path, limit: int) -> Finding:
     return Finding("spool", "ok", f"{size} MB of {limit} MB")
 
 
+def _countries(settings: Settings, now: Clock) -> Finding:
+    file = settings.geoip_database
+    try:
+        day = countries.dated(file)
+    except SettingsError as error:
+        advice = "Name a country database in MaxMind's format that waypost may read, or remove the setting."
+        return Finding("countries", "failed", str(error), advice)
+    told = f"{file or 'bundled database'} of {day}"
+    if now().date() - day > _OUTDATED:
+        advice = "Get a newer file." if file else "Update Waypost, or run make geo."
+        return Finding("countries", "warning", told, advice)
+    return Finding("countries", "ok", told)
+
+
 def _clock(settings: Settings) -> Finding:
     """A clock that went back shows in files that are younger than now."""
     newest = max((path.stat().st_mtime for path in [settings.data_dir, Path(__file__)] if path.exists()), default=0.0)
@@ -131,7 +151,7 @@ async def _dns(settings: Settings) -> Finding:
     return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(answer[4][0]) for answer in answers}))}")
 
 
-async def _database(db: Database) -> AsyncIterator[Finding]:
+async def _database(db: Database, settings: Settings, now: Clock) -> AsyncIterator[Finding]:
     if db.dialect == "sqlite" and not db.path.exists():  # looking inside would make one
         yield Finding("database", "failed", f"{db.path} is missing", "Start waypost serve once, or restore a backup.")
         return
@@ -143,6 +163,7 @@ async def _database(db: Database) -> AsyncIterator[Finding]:
     async with db.read() as tx:
         yield await (_sqlite(tx) if db.dialect == "sqlite" else _postgresql(tx))
         yield await _queue(tx)
+        yield await _clicks(tx, settings.click_retention_days, (now() - EPOCH).days)
 
 
 async def _sqlite(tx: Tx) -> Finding:
@@ -177,3 +198,18 @@ async def _queue(tx: Tx) -> Finding:
         advice = "The reasons are in the column error of the table jobs."
         return Finding("queue", "warning", f"{failed} jobs have failed for good", advice)
     return Finding("queue", "ok", f"{count} jobs wait")
+
+
+async def _clicks(tx: Tx, days: int | None, today: int) -> Finding:
+    state, kept = await owed(tx), await kept_since(tx)
+    if state == "failed":
+        message = "those of before an upgrade are not added up: their figures are missing, and none are removed"
+        return Finding("clicks", "failed", message, "Run waypost stats rebuild.")
+    told = f"kept since {(EPOCH + timedelta(days=kept)).date()}" if kept else "all are kept"
+    if kept > today:
+        advice = f"Correct the clock; if it is right now, set kept_since in the table click_retention to {today}."
+        return Finding("clicks", "failed", f"{told}, which is yet to come: new ones are removed", advice)
+    if days is not None and kept > today - days:
+        advice = "Nothing, if WAYPOST_CLICK_RETENTION_DAYS was raised lately. Else see that the clock is right."
+        return Finding("clicks", "warning", f"{told}, which is less than {days} days", advice)
+    return Finding("clicks", "ok", told)

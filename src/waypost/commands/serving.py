@@ -22,6 +22,7 @@ def start(*, host: str, port: int | None, workers: int, role: str, data_dir: Pat
     if workers < 1 or (port is not None and not 0 < port < 65536):
         raise SettingsError("--workers must be at least 1, and --port between 1 and 65535.")
     settings = with_secret_key(_settings(port, data_dir))
+    _check_countries(settings)
     _prepare_schema(settings, role)
     chosen = port or _port_of(settings.base_url)
     command = parent_command(host, chosen, workers=workers, role=role, app=APP, welcome=role == "all")
@@ -42,6 +43,14 @@ def _settings(port: int | None, data_dir: Path | None) -> Settings:
 def _port_of(base_url: str) -> int:
     parts = urlsplit(base_url)
     return parts.port or _DEFAULT_PORT if parts.hostname in _LOCAL else _DEFAULT_PORT
+
+
+def _check_countries(settings: Settings) -> None:
+    """Here and not first in the worker, which would be started again and again."""
+    if settings.geoip_database:
+        from waypost.resources.clicks.intake import countries  # noqa: PLC0415  # few have their own
+
+        countries.dated(settings.geoip_database)
 
 
 def _prepare_schema(settings: Settings, role: str) -> None:

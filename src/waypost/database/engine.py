@@ -4,7 +4,6 @@ Refuses: autocommit, ambient sessions, and SQLite's default transactions, which 
 that two writers can read the same row and one update is lost without an error.
 """
 
-import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -18,6 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
+from waypost.database.turn import Turn
 from waypost.kit.errors import Unavailable
 
 Tx = AsyncConnection
@@ -42,7 +42,9 @@ SQLITE_PRAGMAS = {
     "cache_size": -16_000,  # KiB
     "mmap_size": 1 << 30,
     "temp_store": "memory",
+    "wal_autocheckpoint": 32_000,  # pages: what a batch of clicks writes, the next ones write again, and that is saved
 }
+WRITER_CACHE = -64_000  # KiB: the pages of a batch of clicks, which would be written twice in a smaller one
 
 
 class Database:
@@ -58,10 +60,9 @@ class Database:
             self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers)
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._glancing = _in_thread_engine(parsed)
+            self._turn = Turn(Path(f"{self.path}-turn"))  # SQLite admits one writer
         else:
             self._reader = self._writer = _postgres_engine(parsed, size=readers * 4)
-        # SQLite admits one writer. Who waits here is served in turn; who waits in SQLite is served by luck, some late.
-        self._turn = asyncio.Lock() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
@@ -88,14 +89,18 @@ class Database:
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
-        async with _told_plainly(), self._turn, self._writer.begin() as connection:
+        async with _told_plainly(), self._turn_taken(), self._writer.begin() as connection:
             yield connection
+
+    def _turn_taken(self) -> contextlib.AbstractAsyncContextManager[None]:
+        return self._turn.taken() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     async def close(self) -> None:
         await self._writer.dispose()
         await self._reader.dispose()
         if self.dialect == "sqlite":
             self._glancing.dispose()
+            self._turn.close()
 
 
 @contextlib.asynccontextmanager
@@ -151,8 +156,7 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
         cursor = connection.cursor()
         for name, value in SQLITE_PRAGMAS.items():
             cursor.execute(f"PRAGMA {name} = {value}")
-        if reads_only:
-            cursor.execute("PRAGMA query_only = on")
+        cursor.execute("PRAGMA query_only = on" if reads_only else f"PRAGMA cache_size = {WRITER_CACHE}")
         cursor.close()
 
 

@@ -7,6 +7,10 @@ from datetime import UTC, datetime, timedelta
 Clock = Callable[[], datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = 86_400_000_000
+"""In microseconds, as QUARTER."""
+QUARTER = DAY // 96
+"""Of an hour."""
 _ISO_8601 = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
 )

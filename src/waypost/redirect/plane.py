@@ -2,42 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
+from waypost.redirect import pages
+from waypost.redirect.agents import Agents
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import RouteTable
 
-NOT_FOUND_PAGE = b"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Link not found</title>
-<style>
-  :root { color-scheme: light dark }
-  body { font: 1.05rem/1.6 system-ui, sans-serif; margin: 0; min-height: 100vh; display: grid; place-content: center;
-         text-align: center; padding: 0 1.5rem; background: Canvas; color: CanvasText }
-  h1 { font-size: 1.4rem; margin: 0 }
-  p { margin: .4rem 0 0; opacity: .75 }
-</style>
-<h1>This link leads nowhere</h1>
-<p>It may have expired or been removed, or its address may be mistyped.</p>
-</html>
-"""
-
 REDIRECT_HEADERS = ((b"cache-control", b"private, no-store"), (b"referrer-policy", b"no-referrer-when-downgrade"))
-NOT_FOUND_HEADERS = (
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"cache-control", b"private, no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
-)
 
 
 @runtime_checkable
@@ -51,11 +29,24 @@ class Sender(Protocol):
 
 class Plane:
     def __init__(
-        self, table: RouteTable, spool: Spool, *, shared_host: str, app_host: str, app_segments: Iterable[str]
+        self,
+        table: RouteTable,
+        spool: Spool,
+        *,
+        is_robot: Callable[[bytes], bool],
+        shared_host: str,
+        app_host: str,
+        app_segments: Iterable[str],
+        time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`app_segments`: the first path segments, in lower case, that are the application's own on its host."""
+        """`is_robot`: of a user agent, as sent; robots are shown what a link leads to, and so leave the fast path.
+
+        `app_segments`: the first path segments, in lower case, that are the application's own on its host.
+        """
+        self._time_ns = time_ns
         self.table = table
         self.spool = spool
+        self.robots = Agents(is_robot)
         self.shared_host = shared_host.encode()
         self._link_hosts = frozenset() if app_host == shared_host else frozenset([self.shared_host])
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
@@ -79,9 +70,9 @@ class Plane:
             return
         self._default_headers = default_headers
         redirect = [*default_headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")]
-        missing = [*default_headers, *NOT_FOUND_HEADERS, (b"content-length", b"%d" % len(NOT_FOUND_PAGE))]
+        missing = [*default_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
         self.redirect_head = b"HTTP/1.1 302 Found\r\n" + _lines(redirect)[:-2]
-        self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + NOT_FOUND_PAGE
+        self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
         return segment.lower() in self._app_segments and host not in self._link_hosts
@@ -91,7 +82,7 @@ class Plane:
 
         RFC 9562 lets a UUIDv7 of the same moment count up from a random one.
         """
-        now_ns = time.time_ns()
+        now_ns = self._time_ns()
         self.now = now_ns / 1e9
         self._at = str(now_ns // 1000).encode()
         self._id = uuid7().int

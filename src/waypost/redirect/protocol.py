@@ -1,8 +1,8 @@
 """Visits answered inside the HTTP protocol; everything else goes on to uvicorn and the ASGI application untouched.
 
 An ordinary GET of a route in memory is answered where its bytes arrive: no task, no scope, no ASGI message. Whatever is
-unusual about a request (a body, an upgrade, HTTP/1.0, `Expect`, a doubled header, an encoded path, several requests or
-only a part of one at a time, another answer still in progress on the connection) makes it not ours.
+unusual about a request (a robot, a body, an upgrade, HTTP/1.0, `Expect`, a doubled header, an encoded path, several
+requests or only a part of one at a time, another answer still in progress on the connection) makes it not ours.
 """
 
 import time
@@ -10,6 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from waypost.redirect.head import USER_AGENT
 from waypost.redirect.plane import Plane
 from waypost.redirect.route import LOCATION, SLUG
 
@@ -131,6 +132,8 @@ class _VisitProtocol(HttpToolsProtocol):
             plane.begin_round()
         if plane.leads_nowhere(route, head[0]):
             return self._answer_missing(slug, head[0])
+        if plane.robots[head[USER_AGENT]]:
+            return False
         plane.record(route, query, self.peer, head)
         self._will_send(plane.redirect_head + route[1][LOCATION] + b"\r\n\r\n")
         return True

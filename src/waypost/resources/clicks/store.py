@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from uuid import UUID
 
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from waypost.database import Tx
-from waypost.kit.clock import microseconds
+from waypost.database import Tx, bulk
+from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.model import Click, clicks, spool_positions
 
-_COLUMNS = tuple(column.name for column in clicks.c)
-_INSERT = f"INSERT INTO clicks ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-_COPY = f"COPY clicks ({', '.join(_COLUMNS)}) FROM STDIN"
-
-Row = tuple[Click, UUID]
-"""A click with its account."""
+_COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN"
+_AT_ONCE = 500  # parameters of one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ async def forget(tx: Tx, segments: Sequence[str]) -> None:
     await tx.execute(delete(spool_positions).where(spool_positions.c.segment.in_(segments)))
 
 
-async def add(tx: Tx, rows: Sequence[Row]) -> Sequence[Row]:
+async def add(tx: Tx, new: Sequence[Click]) -> Sequence[Click]:
     """Returns those that were not there yet: a segment can come back after its removal when a machine crashes.
 
     Past SQLAlchemy: this is the busiest write of the service. So ids are looked for only where one was refused.
@@ -60,47 +58,68 @@ async def add(tx: Tx, rows: Sequence[Row]) -> Sequence[Row]:
     insert = _insert if tx.dialect.name == "sqlite" else _copy
     try:
         async with tx.begin_nested():
-            await insert(tx, rows)
+            await insert(tx, new)
     except _Repeated:
-        rows = await _new(tx, rows)
-        await insert(tx, rows)
-    return rows
+        new = await _without_told(tx, new)
+        await insert(tx, new)
+    return new
 
 
 class _Repeated(Exception):
     """A click with one of these ids is there already."""
 
 
-async def _insert(tx: Tx, rows: Sequence[Row]) -> None:
-    values = [
-        (click.id.bytes, account.bytes, click.link_id.bytes, microseconds(click.created_at), *_rest(click))
-        for click, account in rows
-    ]
+async def _insert(tx: Tx, new: Sequence[Click]) -> None:
     try:
-        await tx.exec_driver_sql(_INSERT, values)
+        await bulk.insert(tx, clicks, [_row(click) for click in new])
     except IntegrityError as error:
         raise _Repeated from error
 
 
-async def _copy(tx: Tx, rows: Sequence[Row]) -> None:
-    from psycopg.errors import UniqueViolation  # noqa: PLC0415  # loaded already where it is needed, and only there
+async def _copy(tx: Tx, new: Sequence[Click]) -> None:
+    from psycopg import Error  # noqa: PLC0415  # loaded already where it is needed, and only there
+    from psycopg.errors import UniqueViolation  # noqa: PLC0415
 
     connection = (await tx.get_raw_connection()).driver_connection
     assert connection is not None  # noqa: S101  # a transaction has one
     try:
         async with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
-            for click, account in rows:
-                await copy.write_row((click.id, account, click.link_id, click.created_at, *_rest(click)))
-    except UniqueViolation as error:
-        raise _Repeated from error
+            await copy.write("".join(map(_line, new)))
+    except UniqueViolation:
+        raise _Repeated from None
+    except Error as error:
+        if error.sqlstate is None:  # the connection's, which knows of no line
+            raise
+        raise type(error)(f"COPY clicks: {error.sqlstate}") from None  # its text has the line, with an address
 
 
-async def _new(tx: Tx, rows: Sequence[Row]) -> list[Row]:
-    by_id = {row[0].id: row for row in rows}
-    for told in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(by_id))):
-        del by_id[told]
+def _line(click: Click) -> str:
+    """In COPY's text format; the driver would take five times as long to write it."""
+    return (
+        f"{click.id.hex()}\t{click.account_id.hex()}\t{click.link_id.hex()}\t{click.day}"
+        f"\t{from_microseconds(click.at).isoformat()}\t{click.kind}\t{_text(click.bot)}\t{click.is_scan}"
+        f"\t{click.ip.translate(_ESCAPES)}\t{click.country}\t{click.visitor_id}\t{_text(click.referrer)}\t{click.device}\t{_text(click.browser)}"
+        f"\t{_text(click.platform)}\n"
+    )
+
+
+@lru_cache(4_096)
+def _text(value: str | None) -> str:
+    return "\\N" if value is None else value.translate(_ESCAPES)
+
+
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\0": None})
+
+
+async def _without_told(tx: Tx, new: Sequence[Click]) -> list[Click]:
+    by_id = {click.id: click for click in new}
+    ids = [UUID(bytes=id_) for id_ in by_id]
+    for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        for told in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(some))):
+            del by_id[told.bytes]
     return list(by_id.values())
 
 
-def _rest(click: Click) -> tuple[str, bool, str, str, str, str]:
-    return click.kind, click.is_scan, click.ip, click.user_agent, click.referrer, click.language
+_row = attrgetter("id", "account_id", "link_id", "day", "at", *list(clicks.c.keys())[5:])
+"""The columns in their order; in C, and so at a fifth of the time."""

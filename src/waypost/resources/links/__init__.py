@@ -5,6 +5,7 @@ Refuses destinations it cannot reach or that warn of themselves, and slugs that 
 
 from waypost.resources.links.counters import accounts_of, add_clicks
 from waypost.resources.links.doors import Doors
+from waypost.resources.links.lookups import names, require
 from waypost.resources.links.model import Link, links
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.links.service import browse, change, create, delete, find
@@ -22,4 +23,6 @@ __all__ = [
     "delete",
     "find",
     "links",
+    "names",
+    "require",
 ]

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, func, select
 
 from waypost.database import Id, Instant, Json, metadata
 
@@ -39,7 +39,6 @@ links = Table(
     Column("search_text", Text, nullable=False),  # case-folded here: SQLite itself folds ASCII only
     Column("expires_at", Instant),
     Column("is_on", Boolean, nullable=False),
-    Column("clicks", BigInteger, nullable=False, server_default="0"),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     Column("deleted_at", Instant),  # the row stays, so that clicks still waiting find their account
@@ -53,6 +52,15 @@ Index(
     links.c.id,
     sqlite_where=ALIVE,
     postgresql_where=ALIVE,
+)
+
+# apart from the links: thousands of them are counted on at once, and a counter is small where a link is not
+link_clicks = Table(
+    "link_clicks",
+    metadata,
+    Column("link_id", Id, primary_key=True),
+    Column("clicks", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 link_tags = Table(
@@ -100,4 +108,8 @@ class Link:
         return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
 
 
-COLUMNS: tuple[Column[Any], ...] = tuple(links.c[name] for name in Link.__dataclass_fields__)
+_CLICKS = select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery()
+
+COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
+    func.coalesce(_CLICKS, 0).label(name) if name == "clicks" else links.c[name] for name in Link.__dataclass_fields__
+)

@@ -71,7 +71,9 @@ async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None
 
 
 async def add(tx: Tx, link: Link) -> None:
-    await tx.execute(insert(links), asdict(link) | {"search_text": link.search_text})
+    row = asdict(link) | {"search_text": link.search_text}
+    del row["clicks"]  # counted elsewhere, once there are any
+    await tx.execute(insert(links), row)
     await _add_tags(tx, link)
     await _count(tx, link.account_id, 1)
 
@@ -88,7 +90,7 @@ async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | Non
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
-    """Writes only what differs: the drainer counts clicks on the same row."""
+    """Writes only what differs."""
     old, new = asdict(before), asdict(after)
     values = {name: value for name, value in new.items() if value != old[name]}
     await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))

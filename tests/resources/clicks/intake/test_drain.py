@@ -8,17 +8,23 @@ from uuid import UUID, uuid4
 import pytest
 from people import Person, new_person
 from sqlalchemy import func, select, text, update
+from structlog.testing import capture_logs
 
 from waypost.database import Database
-from waypost.kit.clock import now
+from waypost.kit.clock import from_microseconds, now
 from waypost.kit.ids import new_id
 from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER, Visit, encode, segments
 from waypost.resources.clicks import Drainer, Rules
-from waypost.resources.clicks.model import clicks, spool_positions
-from waypost.resources.links.model import links
+from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.links.model import link_clicks, links
 
+CHROME = (
+    b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
+)
 AT = 1_763_690_000_123_456
+RULES = Rules((), "full", lambda _address: "DE", b"key")
 
 
 def visit(link: UUID, **fields: bytes) -> bytes:
@@ -75,13 +81,21 @@ class Ticks:
 
 @pytest.fixture
 def drainer(db: Database, tmp_path: Path) -> Drainer:
-    return Drainer(db, tmp_path / "spool", Rules(), monotonic=Ticks())
+    return Drainer(db, tmp_path / "spool", RULES, monotonic=Ticks())
+
+
+@pytest.fixture(autouse=True)
+async def figures_agree(db: Database) -> AsyncIterator[None]:
+    """Whatever a test does: in the end, counting everything anew finds nothing to put right."""
+    yield
+    done = await rebuild(db)
+    assert (done.corrected, done.links) == (0, 0)
 
 
 async def counted(db: Database, link: UUID) -> tuple[int, int]:
     """(the link's counter, its rows)."""
     async with db.read() as tx:
-        counter = (await tx.execute(select(links.c.clicks).where(links.c.id == link))).scalar_one()
+        counter = await tx.scalar(select(link_clicks.c.clicks).where(link_clicks.c.link_id == link)) or 0
         rows = select(func.count()).select_from(clicks).where(clicks.c.link_id == link, clicks.c.kind == "human")
         return counter, (await tx.execute(rows)).scalar_one()
 
@@ -92,14 +106,15 @@ async def drain(drainer: Drainer) -> None:
 
 
 async def test_it_works(db: Database, spool: Spool, drainer: Drainer, link: UUID, alice: Person) -> None:
-    spool.append(visit(link, user_agent=b"curl/8", referrer=b"https://u:p@from.example/page?q=secret", language=b"de"))
+    spool.append(visit(link, user_agent=CHROME, referrer=b"https://u:p@from.example/page?q=secret", query=b"r=qr"))
     await drain(drainer)
     async with db.read() as tx:
         row = (await tx.execute(select(clicks))).one()
-    assert (row.link_id, row.account_id, row.kind, row.is_scan) == (link, alice.account_id, "human", False)
-    assert (row.ip, row.user_agent, row.language) == ("192.0.2.7", "curl/8", "de")
-    assert row.referrer == "https://from.example/page"
-    assert row.created_at.microsecond == 123456
+    assert (row.link_id, row.account_id, row.kind, row.is_scan) == (link, alice.account_id, "human", True)
+    assert (row.ip, row.country, row.referrer) == ("192.0.2.7", "DE", "https://from.example/page")
+    assert (row.device, row.browser, row.platform) == ("desktop", "Chrome", "Windows")
+    assert row.created_at == from_microseconds(AT)
+    assert row.day == AT // 86_400_000_000
     assert await counted(db, link) == (1, 1)
 
 
@@ -107,7 +122,7 @@ async def test_draining_goes_on_where_it_stopped(db, spool, drainer, link, tmp_p
     spool.append(visit(link) + visit(link))
     await drain(drainer)
     spool.append(visit(link))
-    await drain(Drainer(db, tmp_path / "spool", Rules()))  # another process
+    await drain(Drainer(db, tmp_path / "spool", RULES))  # another process
     await drain(drainer)
     assert await counted(db, link) == (3, 3)
 
@@ -135,7 +150,7 @@ async def test_finished_segments_are_removed_with_their_positions(db, spool, dra
 
 
 async def test_drained_segments_are_removed_while_there_is_more_to_drain(db, drainer, link, tmp_path) -> None:
-    for count in (1, 1, 4000):  # the last one takes several steps
+    for count in (1, 1, 8000):  # the last one takes several steps
         spool = Spool(tmp_path / "spool", limit=1 << 30)
         spool.append(b"".join(visit(link, user_agent=b"x" * 900) for _ in range(count)))
         spool.close()
@@ -175,6 +190,22 @@ async def test_damaged_lines_take_no_others_with_them(db, spool, drainer, link) 
     assert await counted(db, link) == (3, 3)
 
 
+async def test_a_line_that_nobody_foresaw_takes_no_others_with_it(db, spool, link, tmp_path) -> None:
+    def countries(address: str) -> str:
+        if address == "192.0.2.66":
+            raise TypeError(address)
+        return "DE"
+
+    drainer = Drainer(db, tmp_path / "spool", Rules((), "full", countries, b"key"))
+    evil = visit(link, peer=b"192.0.2.66")
+    spool.append(visit(link) + evil + evil + visit(link))
+    with capture_logs() as told:
+        await drain(drainer)
+    assert await counted(db, link) == (2, 2)
+    assert [entry["errors"] for entry in told if entry["log_level"] == "error"] == [["TypeError"]]
+    assert "192.0.2.66" not in str(told)
+
+
 async def test_visits_of_no_link_are_left_out(db, spool, drainer, link) -> None:
     spool.append(visit(uuid4()) + visit(link))
     await drain(drainer)
@@ -187,6 +218,51 @@ async def test_a_deleted_link_still_counts(db, spool, drainer, link, alice) -> N
         await tx.execute(update(links).where(links.c.id == link).values(deleted_at=now()))
     await drain(drainer)
     assert await counted(db, link) == (1, 1)
+
+
+async def test_what_a_deleted_link_still_counts_is_its_account_s(db, spool, drainer, link, alice) -> None:
+    spool.append(visit(link))
+    async with db.write() as tx:
+        await tx.execute(update(links).where(links.c.id == link).values(deleted_at=now()))
+    await drain(drainer)
+    async with db.read() as tx:
+        of_account = (click_totals.c.subject_id == alice.account_id, click_totals.c.quarter == WHOLE_DAY)
+        assert await tx.scalar(select(click_totals.c.clicks).where(*of_account)) == 1
+        assert await tx.scalar(select(links.c.deleted_at).where(links.c.id == link)) is not None
+
+
+async def test_a_clock_that_goes_backwards(db, spool, drainer, link) -> None:
+    for back in (0, 3_600, 86_400, 5, 0):
+        spool.append(visit(link, at=b"%d" % (AT - back * 1_000_000)))
+        await drain(drainer)
+    assert await counted(db, link) == (5, 5)
+
+
+async def test_a_clock_that_is_far_off_makes_no_days_to_walk(db, spool, drainer, link) -> None:
+    spool.append(visit(link, at=b"0") + visit(link, at=b"4102444800000000") + visit(link))
+    await drain(drainer)
+    assert await counted(db, link) == (2, 2)
+
+
+async def test_a_visitor_who_comes_again_is_one(db, spool, drainer, link) -> None:
+    for minutes in (0, 1, 14, 45, 44, 200):
+        spool.append(visit(link, at=b"%d" % (AT + minutes * 60_000_000)))
+        await drain(drainer)
+    async with db.read() as tx:
+        whole = click_totals.c.quarter == WHOLE_DAY, click_totals.c.subject_id == link
+        row = (await tx.execute(select(click_totals).where(*whole))).one()
+    assert (row.clicks, row.visitors) == (6, 1)
+
+
+@pytest.mark.parametrize("header", ["user_agent", "referrer", "language", "forwarded_for", "forwarded", "purpose"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"\xff\xfe\x00\x01'\"<>\\", b"x" * 8192, b"https://\xf0\x9f\x98\x80/" + b"y" * 8192]
+)
+async def test_any_bytes_of_a_header_are_counted(db, spool, drainer, link, header, sent) -> None:
+    spool.append(visit(link, **{header: sent}))
+    await drain(drainer)
+    async with db.read() as tx:
+        assert len((await tx.execute(select(clicks))).all()) == 1
 
 
 async def test_prefetches_are_kept_and_not_counted(db, spool, drainer, link) -> None:
@@ -221,7 +297,7 @@ async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
     for _ in range(2000):
         spool.append(visit(link, user_agent=b"x" * 900))
 
-    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", Rules())) for _ in range(2)))
+    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", RULES)) for _ in range(2)))
     assert await counted(db, link) == (2000, 2000)
 
 

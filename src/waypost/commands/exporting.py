@@ -1,0 +1,107 @@
+"""`waypost export`: to stdout, or into a file that is there only when it is whole.
+
+Refuses to overwrite a file. A reader that has seen enough, such as `head`, ends it without a complaint.
+"""
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TextIO
+from uuid import UUID
+
+from sqlalchemy import select
+
+from waypost.commands import opening
+from waypost.commands.progress import progress
+from waypost.database import Database
+from waypost.kit.errors import Invalid, NotFound, WaypostError
+from waypost.kit.ids import parse_id
+from waypost.resources.clicks.export import Form, Wanted, export
+from waypost.resources.clicks.model import KINDS, Kind
+from waypost.resources.clicks.subject import Subject
+from waypost.resources.links import links
+
+_BUFFER = 1 << 20
+
+
+class ExportFailed(WaypostError):
+    """The export could not be written."""
+
+
+async def wanted(
+    db: Database,
+    *,
+    account: str | None,
+    link: str | None,
+    start: datetime | None,
+    end: datetime | None,
+    kind: Kind | Literal["all"],
+) -> Wanted:
+    """Raises NotFound and Invalid with the option's name."""
+    if start and end and start >= end:
+        raise Invalid({"--from": ["This must be earlier than --to."]})
+    owner = None if account is None else (await opening.account(db, account)).id
+    subject = Subject(owner, is_account=True) if owner else None
+    if link is not None:
+        subject = await _link(db, link, owner)
+    return Wanted(subject, next((each for each in KINDS if each == kind), None), start, end)
+
+
+async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
+    """Also one that has been deleted: its clicks are still there."""
+    link_id = parse_id(text)
+    found = None
+    if link_id:
+        async with db.read() as tx:
+            found = await tx.scalar(select(links.c.account_id).where(links.c.id == link_id))
+    if not (link_id and found) or owner not in {None, found}:
+        raise NotFound(f"There is no link {text}{' of this account' if owner else ''}: the API lists the ids.")
+    return Subject(link_id)
+
+
+async def write(db: Database, which: Wanted, form: Form, output: Path | None, *, shared_domain: str) -> int | None:
+    """Returns the number of clicks; None when the reader left before the end."""
+    try:
+        with _file(output) if output else _stdout() as to, progress("Exporting clicks") as told:
+            return await export(db, which, to, form, shared_domain=shared_domain, told=told)
+    except BrokenPipeError:
+        return None
+    except OSError as error:
+        raise ExportFailed(f"The export could not be written: {error}") from error
+
+
+@contextlib.contextmanager
+def _stdout() -> Iterator[TextIO]:
+    """Past Python's own, which would write to the closed pipe once more when the process ends, and complain."""
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", _BUFFER, "utf-8", newline="") as to:
+        yield to
+
+
+@contextlib.contextmanager
+def _file(target: Path) -> Iterator[TextIO]:
+    """Readable by its owner alone: it holds visitors' addresses."""
+    if target.exists():
+        raise ExportFailed(f"{target} exists already: choose another name, nothing is overwritten.")
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        created = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(created, "w", _BUFFER, "utf-8", newline="") as to:
+            yield to
+        _name(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _name(draft: Path, target: Path) -> None:
+    """Fails when the name was taken meanwhile, unlike a rename."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links here, as on FAT and some network file systems
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        draft.replace(target)

@@ -1,0 +1,129 @@
+"""Thousands of rows in one go, past SQLAlchemy: for the few writes that are the work itself.
+
+`values` are what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
+
+from waypost.database.engine import Tx
+from waypost.database.types import Id, Instant
+from waypost.kit.clock import from_microseconds
+
+Row = tuple[Any, ...]
+
+_SIZES = (1_000, 250, 60, 15, 4, 1)
+"""Rows of one statement. SQLite takes 32,766 parameters at most; and the driver works without Python's lock within a
+statement, but must get it back for each: few large ones let another thread prepare what comes next.
+"""
+
+_ARRAYS: dict[type, str] = {
+    BigInteger: "bigint",
+    Boolean: "boolean",
+    Id: "uuid",
+    Instant: "timestamptz",
+    Integer: "integer",
+    SmallInteger: "smallint",
+    Text: "text",
+}
+
+
+async def insert(tx: Tx, table: Table, rows: Sequence[Row], *, on_conflict: str = "") -> None:
+    """Each row has a value for every column of the table, in their order; on PostgreSQL, None only for moments.
+
+    `on_conflict`: the clause, in SQL. Raises IntegrityError where there is none.
+    """
+    if not rows:
+        return
+    if tx.dialect.name == "postgresql":
+        await tx.exec_driver_sql(_from_arrays(table, on_conflict), _arrays(table.c, rows))
+        return
+    for some in _pieces(rows):
+        statement = _of_values(table, len(some), on_conflict)
+        await tx.exec_driver_sql(statement, tuple(chain.from_iterable(some)))
+
+
+async def find(tx: Tx, table: Table, keys: Sequence[Row]) -> list[Row]:
+    """Those of the rows with these primary keys that are there, whole; ids as bytes."""
+    found: list[Row] = []
+    if tx.dialect.name == "postgresql" and keys:
+        rows = await tx.exec_driver_sql(
+            _with_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
+        )
+        places = [place for place, column in enumerate(table.c) if isinstance(column.type, Id)]
+        return [tuple(v.bytes if place in places else v for place, v in enumerate(row)) for row in rows]
+    for some in _pieces(keys):
+        values = _values(len(table.primary_key), len(some))
+        rows = await tx.exec_driver_sql(_with_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(some)))
+        found += map(tuple, rows)
+    return found
+
+
+def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    start = 0
+    for size in _SIZES:
+        while start + size <= len(rows):
+            yield rows[start : start + size]
+            start += size
+
+
+@lru_cache
+def _of_values(table: Table, size: int, on_conflict: str) -> str:
+    return f"{_into(table)} VALUES {_values(len(table.c), size)} {on_conflict}"
+
+
+@lru_cache
+def _from_arrays(table: Table, on_conflict: str) -> str:
+    return f"{_into(table)} {_unnested(table.c)} {on_conflict}"
+
+
+@lru_cache
+def _with_keys(table: Table, keys: str) -> str:
+    """CROSS JOIN: SQLite shall look up each key, not look through the keys for each row."""
+    names = [column.name for column in table.primary_key]
+    wanted = ", ".join(f"wanted_{name}" for name in names)
+    matching = " AND ".join(f"{name} = wanted_{name}" for name in names)
+    columns = ", ".join(table.c.keys())
+    found = f"SELECT {columns} FROM wanted CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
+    return f"WITH wanted ({wanted}) AS ({keys}) {found}"
+
+
+def _values(columns: int, rows: int) -> str:
+    return ", ".join([f"({', '.join('?' * columns)})"] * rows)
+
+
+def _unnested(columns: Iterable[Column[Any]]) -> str:
+    arrays = ", ".join(f"%s::{_ARRAYS[type(column.type)]}[]" for column in columns)
+    return f"SELECT * FROM unnest({arrays})"  # noqa: S608  # see above
+
+
+def _into(table: Table) -> str:
+    return f"INSERT INTO {table.name} ({', '.join(table.c.keys())})"
+
+
+def _arrays(columns: Iterable[Column[Any]], rows: Sequence[Row]) -> tuple[str, ...]:
+    return tuple(_array(column, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True))
+
+
+def _array(column: Column[Any], values: Row) -> str:
+    """As PostgreSQL writes arrays. The driver would call a function of its own for each value."""
+    return f"{{{','.join(_written(column, values))}}}"
+
+
+def _written(column: Column[Any], values: Row) -> Iterable[str]:
+    if isinstance(column.type, Id):
+        return map(bytes.hex, values)
+    if isinstance(column.type, Text):
+        return map(_quoted, values)
+    if isinstance(column.type, Instant):
+        return ("NULL" if value is None else from_microseconds(value).isoformat() for value in values)
+    return map(str, values)
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'

@@ -1,0 +1,39 @@
+"""How the few pages of the plane look, and the headers they come with: no script, nothing loaded from anywhere."""
+
+from base64 import b64encode
+from hashlib import sha256
+
+STYLE = """
+  :root { color-scheme: light dark }
+  body { font: 1.05rem/1.6 system-ui, sans-serif; margin: 0; min-height: 100vh; display: grid; place-content: center;
+         box-sizing: border-box; text-align: center; padding: 1.5rem; background: Canvas; color: CanvasText }
+  h1 { font-size: 1.4rem; line-height: 1.3; margin: 0 }
+  p { margin: .4rem 0 0; opacity: .75 }
+  h1, p { max-width: 40rem; overflow-wrap: anywhere; white-space: pre-line }
+  p:empty { display: none }
+  p.way { margin-top: 1rem; opacity: 1 }
+"""
+_STYLE_HASH = b64encode(sha256(STYLE.encode()).digest())
+
+HEADERS = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"private, no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        % _STYLE_HASH,
+    ),
+)
+
+NOT_FOUND = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>Link not found</title>
+<style>{STYLE}</style>
+<h1>This link leads nowhere</h1>
+<p>It may have expired or been removed, or its address may be mistyped.</p>
+</html>
+""".encode()

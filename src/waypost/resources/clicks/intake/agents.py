@@ -1,0 +1,158 @@
+"""What a visitor used, told by the user agent: browser and platform as families, and the kind of device.
+
+ua-parser's patterns find the families; what people would read as the same browser is one name here. Refuses names of
+visitors' own making: figures are kept for each.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+
+import ua_parser_rs
+
+from waypost.resources.clicks.intake import families
+
+Device = Literal["desktop", "mobile", "tablet", "other"]
+OTHER = "Other"
+
+_GUESS = "?"  # before a family that may be any word of the visitor's
+_LOOKED_AT = 512  # bytes of a user agent: all that tells something comes earlier
+_CACHED = 4_096
+
+BROWSERS = {
+    "Chrome": ("Chrome Mobile", "Chrome Mobile iOS", "Chrome Mobile WebView"),
+    "Headless Chrome": ("HeadlessChrome",),
+    "Safari": ("Mobile Safari", "Mobile Safari UI/WKWebView"),
+    "Firefox": ("Firefox Mobile", "Firefox iOS", "Firefox Alpha", "Firefox Beta"),
+    "Edge": ("Edge Mobile",),
+    "Opera": ("Opera Mobile", "Opera Mini", "Opera Touch", "Opera Neon", "Opera Coast", "Opera Tablet"),
+    "Internet Explorer": ("IE", "IE Mobile"),
+    "Android Browser": ("Android",),
+    "DuckDuckGo": ("DuckDuckGo Mobile",),
+    "Facebook": ("Facebook Messenger",),
+    "WeChat": ("WeChat Browser",),
+    "QQ Browser": ("QQ Browser Mobile", "QQ Browser Mini"),
+}
+"""The name people read, and ua-parser's families that are it too. Families not listed keep their name."""
+
+PLATFORMS = {
+    "webOS": ("Web0S",),
+    "macOS": ("Mac OS X", "Mac OS"),
+    "Windows": ("Windows Phone", "Windows Mobile"),
+    "ChromeOS": ("Chrome OS",),
+    "Linux": ("Ubuntu", "Debian", "Fedora", "Red Hat", "SUSE", "Gentoo", "Mandriva", "Arch Linux", "Linux Mint"),
+}
+
+OWN_BROWSERS = {
+    r"LinkedInApp": "LinkedIn",
+    r"MicroMessenger/": "WeChat",
+    r"KAKAOTALK": "KakaoTalk",
+    r"Telegram-Android/": "Telegram",
+    r"Barcelona \d": "Threads",  # its name before it had one
+    r"MetaIAB Facebook": "Facebook",
+    r"NAVER\(inapp": "Naver",
+    r"GSA/": "Google",  # the search app, on iPhones and Android alike
+    r"YaBrowser/|YaApp_": "Yandex Browser",
+    r"MiuiBrowser/": "MIUI Browser",
+    r"VivoBrowser/": "Vivo Browser",
+    r"HeyTapBrowser/": "HeyTap Browser",
+    r"PlayStation": "PlayStation",
+    r"NintendoBrowser|Nintendo Switch": "Nintendo",
+    r"Tizen.* TV Safari": "Samsung Internet",
+    r"^Dalvik/": "Dalvik",
+}
+OWN_PLATFORMS = {
+    r"PlayStation": "PlayStation",
+    r"Nintendo": "Nintendo",
+    r"Xbox": "Xbox",
+    r"HarmonyOS|OpenHarmony": "HarmonyOS",
+}
+"""Pattern: name. Asked before ua-parser's, which do not know them or take them for what they are built on."""
+
+_BROWSER_OF = {family: name for name, families in BROWSERS.items() for family in families}
+_PLATFORM_OF = {family: name for name, families in PLATFORMS.items() for family in families}
+
+_DESKTOPS = frozenset({"Windows", "macOS", "Linux", "ChromeOS", "FreeBSD", "OpenBSD", "NetBSD"})
+_OTHERS = re.compile(  # TVs, consoles, glasses, and programs
+    r"TV\b|\bTV|Web0S|NetCast|BRAVIA|\bAFT[A-Z]|CrKey|Roku|PlayStation|Xbox|Nintendo|Oculus|Quest \d|PowerShell"
+)
+_TABLETS = re.compile(r"iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,5}\b|\bSM-[TPX]\d|Nexus (?:7|9|10)\b")
+_PHONES = re.compile(r"Mobi|iPhone|iPod|Windows Phone|BlackBerry|Opera Mini|Symbian|MIDP|KAIOS")
+_BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs begin with their own name
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    browser: str
+    platform: str
+    device: Device
+
+
+def agent_of(user_agent: bytes) -> Agent:
+    """Takes any bytes; what is unknown is "Other". The first call takes some 100 ms."""
+    return _agent_of(user_agent[:_LOOKED_AT])
+
+
+@lru_cache(_CACHED)
+def _agent_of(user_agent: bytes) -> Agent:
+    text = user_agent.decode("latin-1")
+    patterns = _patterns()
+    browser, platform = patterns.browsers.extract(text), patterns.platforms.extract(text)
+    browser_name = _name(browser.family, _BROWSER_OF, patterns.words) if browser else OTHER
+    platform_name = _name(platform.family, _PLATFORM_OF, patterns.words) if platform else OTHER
+    return Agent(browser_name, platform_name, _device(text, platform_name))
+
+
+def _name(family: str, names: dict[str, str], words: frozenset[str]) -> str:
+    if family.startswith(_GUESS):
+        family = family.removeprefix(_GUESS)
+        if family not in words:
+            return OTHER
+    return names.get(family, family) or OTHER
+
+
+def _device(text: str, platform: str) -> Device:
+    if _OTHERS.search(text):
+        return "other"
+    if _TABLETS.search(text):
+        return "tablet"
+    if _PHONES.search(text):
+        return "mobile"
+    if not text.startswith(_BROWSER_STARTS):
+        return "other"
+    if platform == "Android":  # Chrome's and Firefox's sign of a tablet: they do not say "Mobile"
+        return "tablet"
+    return "desktop" if platform in _DESKTOPS else "other"
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    browsers: ua_parser_rs.UserAgentExtractor
+    platforms: ua_parser_rs.OSExtractor
+    words: frozenset[str]
+    """The names that ua-parser's patterns know."""
+
+
+_Row = tuple[str, str, None, None, None, None]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Of ua-parser's the ones without devices: those would take three times the memory of the others."""
+    from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only the worker needs
+
+    browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])
+    return _Patterns(
+        ua_parser_rs.UserAgentExtractor(_rows(OWN_BROWSERS, browsers)),
+        ua_parser_rs.OSExtractor(_rows(OWN_PLATFORMS, platforms)),
+        frozenset(word for row in (*browsers, *platforms) for word in families.words(*row)),
+    )
+
+
+def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_Row]:
+    for pattern, name in own.items():
+        yield pattern, name, None, None, None, None
+    for pattern, family in listed:
+        yield pattern, f"{_GUESS}{family}" if families.takes_any(pattern, family) else family, None, None, None, None

@@ -1,0 +1,146 @@
+"""What is made of a visit's raw line, one named step after the other. Pure: no step looks anything up elsewhere."""
+
+import re
+from binascii import unhexlify
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import IPv4Network, IPv6Network
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+from urllib.parse import urlsplit
+
+from waypost.kit.clock import DAY, QUARTER
+from waypost.kit.proxies import read_forwarded, visitor_address
+from waypost.redirect.spool import Visit
+from waypost.resources.clicks.intake.agents import agent_of
+from waypost.resources.clicks.intake.robots import robot_of
+from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
+
+_END_OF_TIME = 4_102_444_800_000_000  # the year 2100: no clock that is right tells of later ones for long
+_CACHED = 8_192
+_REFERRER_READ = 1_024  # bytes
+_REFERRER_KEPT = 500  # characters
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_PREFETCHING = (b"prefetch", b"prerender", b"preview")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and what turns text around
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the operator decided."""
+
+    trusted_proxies: Sequence[IPv4Network | IPv6Network]
+    ip_privacy: str
+    """`full`, `truncated` or `none`."""
+    countries: Callable[[str], str]
+    """An address's country, "" for none."""
+    visitor_key: bytes
+    """Up to 64 bytes. Without it nobody can tell which address a `visitor_id` was made of."""
+
+
+def address(click: Click, visit: Visit, rules: Rules) -> None:
+    """As a whole until `privacy`: the country is looked up by it."""
+    peer = _text(visit.peer)
+    if rules.trusted_proxies:
+        hops = _text(visit.forwarded_for) or read_forwarded(_text(visit.forwarded))[0]
+        click.ip = visitor_address(peer, hops, rules.trusted_proxies)
+    elif b":" in visit.peer:
+        click.ip = visitor_address(peer, "", ())
+    else:  # IPv4, as the kernel wrote it: reading it would find nothing new
+        click.ip = peer
+
+
+def country(click: Click, _visit: Visit, rules: Rules) -> None:
+    click.country = rules.countries(click.ip)
+
+
+def privacy(click: Click, visit: Visit, rules: Rules) -> None:
+    """From here on nothing finer of the address is known than what is kept."""
+    if rules.ip_privacy == "none":
+        click.ip = ""
+    elif visit.privacy or rules.ip_privacy == "truncated":
+        click.ip = shortened(click.ip)
+
+
+def agent(click: Click, visit: Visit, _rules: Rules) -> None:
+    found = agent_of(visit.user_agent)
+    click.browser, click.platform, click.device = found.browser, found.platform, found.device
+
+
+def referrer(click: Click, visit: Visit, _rules: Rules) -> None:
+    if visit.referrer:
+        click.referrer = _origin_and_path(visit.referrer[:_REFERRER_READ])
+
+
+def visitor(click: Click, visit: Visit, rules: Rules) -> None:
+    """The same for the same address and user agent on the same day and in the same account, and for nothing else."""
+    known = b"%b%d\0%b\0%b" % (click.account_id, click.day, click.ip.encode(), visit.user_agent)
+    digest = blake2b(known, digest_size=8, key=rules.visitor_key).digest()
+    click.visitor_id = int.from_bytes(digest, signed=True)
+
+
+def kind(click: Click, visit: Visit, _rules: Rules) -> None:
+    """A browser that fetches ahead, in case the visitor goes there, is not a visitor. Nor is a robot."""
+    if visit.purpose and any(word in visit.purpose.lower() for word in _PREFETCHING):
+        click.kind = PREFETCH
+    elif robot := robot_of(visit.user_agent):
+        click.kind, click.bot = robot.kind, robot.name
+    else:
+        click.kind = HUMAN
+
+
+def scan(click: Click, visit: Visit, _rules: Rules) -> None:
+    click.is_scan = b"r=qr" in visit.query and b"r=qr" in visit.query.split(b"&")
+
+
+STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (
+    address,
+    country,
+    privacy,
+    agent,
+    referrer,
+    visitor,
+    kind,
+    scan,
+)
+
+
+def click_of(visit: Visit, account_id: bytes, rules: Rules) -> Click:
+    """Raises ValueError or OverflowError for ids that are not hexadecimal and times out of reach: a damaged line."""
+    at = int(visit.at)
+    if at >= _END_OF_TIME:
+        raise OverflowError(at)
+    day, time = divmod(at, DAY)
+    click = Click(unhexlify(visit.id), account_id, unhexlify(visit.link), at, day, time // QUARTER)
+    for step in STEPS:
+        step(click, visit, rules)
+    return click
+
+
+def shortened(text: str) -> str:
+    """An address's /24 or /48. "" for what is none, as a Unix socket's path."""
+    family, kept = (AF_INET6, 6) if ":" in text else (AF_INET, 3)
+    try:
+        packed = inet_pton(family, text)
+    except (OSError, ValueError):
+        return ""
+    return inet_ntop(family, packed[:kept].ljust(len(packed), b"\0"))
+
+
+@lru_cache(_CACHED)
+def _origin_and_path(raw: bytes) -> str:
+    """No more than that: a query can carry what the visitor did not mean to tell. "" for what is no web page."""
+    if not raw.lower().startswith((b"http://", b"https://")):
+        return ""
+    try:
+        parts = urlsplit(_UNSEEN.sub("", raw.decode("utf-8", "replace")))
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2].lower().removesuffix(_DEFAULT_PORTS[parts.scheme])
+    return f"{parts.scheme}://{host}{parts.path or '/'}"[:_REFERRER_KEPT] if host else ""
+
+
+def _text(raw: bytes) -> str:
+    """Headers are bytes of no promised encoding; PostgreSQL takes no NUL."""
+    return raw.decode("utf-8", "replace").replace("\0", "")

@@ -1,0 +1,46 @@
+"""What the OpenAPI document tells of lists of clicks. Describes; no request comes here."""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from waypost.resources.clicks.model import HUMAN, KINDS, Kind
+from waypost.resources.clicks.parameters import ALL, DEVICES, MAX_TEXT
+from waypost.web.openapi import PAGING, Page, endpoint, parameter
+
+
+class Click(BaseModel):
+    id: UUID
+    link_id: UUID
+    ip: str
+    country: str
+    visitor_id: str
+    referrer: str
+    device: str
+    browser: str
+    platform: str
+    created_at: datetime
+    is_scan: bool
+    kind: Kind
+    bot: str | None
+
+
+_TEXT = {"type": "string"}
+_LINE = {**_TEXT, "maxLength": MAX_TEXT}
+FROM = parameter("from", {**_TEXT, "format": "date-time"}, "From this moment on")
+TO = parameter("to", {**_TEXT, "format": "date-time"}, "Before this moment")
+_LINK_ID = parameter("link_id", {**_TEXT, "format": "uuid"}, "Of this link only")
+_FILTERS = (
+    FROM,
+    TO,
+    parameter("country", {**_TEXT, "pattern": "^([A-Za-z][A-Za-z0-9])?$"}, "Its code; empty for an unknown one"),
+    parameter("device", {**_TEXT, "enum": list(DEVICES)}, "What the visitor held"),
+    parameter("browser", _LINE, "Its family"),
+    parameter("platform", _LINE, "The operating system's family"),
+    parameter("referrer", _LINE, "Origin and path of the referring page; empty for direct visits"),
+    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Who came; only people are clicks"),
+)
+
+BROWSE = endpoint(scope="links:read", shows=Page[Click], query=(*PAGING, _LINK_ID, *_FILTERS), refuses=[404, 422])
+BROWSE_LINK = endpoint(scope="links:read", shows=Page[Click], query=(*PAGING, *_FILTERS), refuses=[404, 422])

@@ -1,0 +1,180 @@
+"""One page of clicks, newest first, from any depth: whole days are skipped by their counts, never by walking them.
+
+Refuses to count clicks where something has counted them already.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Select, func, select
+
+from waypost.database import Tx
+from waypost.kit.clock import DAY, microseconds
+from waypost.kit.pages import PageRequest
+from waypost.resources.clicks.days import any_of, known
+from waypost.resources.clicks.model import (
+    CRAWLER,
+    DIMENSIONS,
+    HUMAN,
+    PREFETCH,
+    PREVIEW,
+    WHOLE_DAY,
+    Click,
+    Kind,
+    click_dimensions,
+    click_totals,
+    clicks,
+)
+from waypost.resources.clicks.rows import COLUMNS, click_of
+from waypost.resources.clicks.stats.parts import Part, day_of, parts, whole
+from waypost.resources.clicks.subject import Subject
+
+_T, _D = click_totals.c, click_dimensions.c
+_COUNTS: dict[Kind | None, ColumnElement[int]] = {
+    HUMAN: _T.clicks,
+    CRAWLER: _T.crawlers,
+    PREVIEW: _T.previews,
+    PREFETCH: _T.prefetches,
+    None: _T.clicks + _T.crawlers + _T.previews + _T.prefetches,
+}
+_SOME_DAY = 4_000_000  # in the 130th century
+
+
+Value = Literal["country", "referrer", "device", "browser", "platform"]
+_OWN: dict[Value, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
+"""Those with a dimension of their own; the others share one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    kind: Kind | None = HUMAN
+    """None: of every kind."""
+    start: datetime | None = None
+    end: datetime | None = None
+    values: dict[Value, str] = field(default_factory=dict)
+
+    @property
+    def conditions(self) -> list[ColumnElement[bool]]:
+        wanted = [clicks.c[name] == value for name, value in self.values.items()]
+        return wanted if self.kind is None else [clicks.c.kind == self.kind, *wanted]
+
+
+@dataclass(slots=True)
+class Slice:
+    """Of the clicks of some parts of days: how many of the newest to pass over, and how many to take."""
+
+    parts: list[Part]
+    skip: int
+    take: int
+
+
+async def page(tx: Tx, subject: Subject, wanted: Filters, request: PageRequest) -> tuple[list[Click], int]:
+    """(clicks of the page, number of clicks on all pages)."""
+    days = await _days(tx, wanted)
+    edges = {part.day: part for part in _edges(wanted, days)}
+    counts = await _count_days(tx, subject, wanted, [day for day in days if day not in edges])
+    for day, edge in edges.items():
+        counts[day] = await _count(tx, subject, wanted, edge)
+    counted = ((edges.get(day) or whole(day), counts[day]) for day in reversed(days) if counts.get(day))
+    found: list[Click] = []
+    for each in slices(counted, request.offset, request.per_page, joins=not wanted.values):
+        found += map(click_of, await tx.execute(_newest(tx, subject, wanted, each)))
+    return found, sum(counts.values())
+
+
+def slices(counted: Iterable[tuple[Part, int]], offset: int, limit: int, *, joins: bool = True) -> list[Slice]:
+    """Where the page lies, in parts that are given newest first. Days that are taken whole are one slice if it `joins`:
+    of a few among many clicks, a day's are found in their order, and those of several days by reading all of them.
+    """
+    found: list[Slice] = []
+    for part, count in counted:
+        if limit == 0:
+            break
+        take = max(0, min(count - offset, limit))
+        if joins and take and found and offset == 0 and _can_join(found[-1], part, is_whole=take == count):
+            found[-1].parts.append(part)
+            found[-1].take += take
+        elif take:
+            found.append(Slice([part], offset, take))
+        offset, limit = max(0, offset - count), limit - take
+    return found
+
+
+def _can_join(before: Slice, part: Part, *, is_whole: bool) -> bool:
+    return is_whole and part.is_day and before.skip == 0 and all(each.is_day for each in before.parts)
+
+
+async def _days(tx: Tx, wanted: Filters) -> list[int]:
+    """Those that can have clicks of those wanted, oldest first."""
+    days = await known(tx)
+    first = max(days.kept_since, day_of(wanted.start) if wanted.start else 0)
+    last = (microseconds(wanted.end) - 1) // DAY if wanted.end else _SOME_DAY
+    return days.between(first, last)
+
+
+def _edges(wanted: Filters, days: Sequence[int]) -> list[Part]:
+    """The first day and the last one, where they are not wanted whole."""
+    begin = microseconds(wanted.start) if wanted.start else 0
+    end = microseconds(wanted.end) if wanted.end else _SOME_DAY * DAY
+    outer = parts(0, begin, end, sorted({*days[:1], *days[-1:]}))
+    return [part for part in outer if not part.is_day]
+
+
+async def _count_days(tx: Tx, subject: Subject, wanted: Filters, days: Sequence[int]) -> dict[int, int]:
+    added_up = _added_up(tx, wanted.values)
+    if not wanted.values:
+        day = _T.day
+        counted = select(day, _COUNTS[wanted.kind]).where(_T.subject_id == subject.id, _T.quarter == WHOLE_DAY)
+    elif added_up and wanted.kind == HUMAN:
+        day = _D.day
+        counted = select(day, func.sum(_D.clicks)).where(_D.subject_id == subject.id, *added_up).group_by(day)
+    else:
+        day = clicks.c.day
+        counted = select(day, func.count()).where(subject.clicks, *wanted.conditions).group_by(day)
+    rows = await tx.execute(counted.where(any_of(tx, day, days)))
+    return {row[0]: int(row[1]) for row in rows}
+
+
+def _added_up(tx: Tx, values: Mapping[Value, str]) -> list[ColumnElement[bool]]:
+    """Conditions on `click_dimensions`, where one dimension tells of all these values."""
+    if set(values) <= {"device", "browser", "platform"}:
+        return [_D.dimension == DIMENSIONS["agent"], *(_of_agent(tx, *each) for each in values.items())]
+    if len(values) == 1:
+        ((name, value),) = values.items()
+        return [_D.dimension == _OWN[name], _D.value == value]
+    return []
+
+
+def _of_agent(tx: Tx, name: Value, value: str) -> ColumnElement[bool]:
+    """Whether it is the first, the second or the last of the three between tabs. LIKE would read signs in it."""
+    if name == "device":
+        return func.substr(_D.value, 1, len(value) + 1) == f"{value}\t"
+    if name == "platform":
+        return func.substr(_D.value, func.length(_D.value) - len(value)) == f"\t{value}"
+    place = func.strpos if tx.dialect.name == "postgresql" else func.instr
+    return place(_D.value, f"\t{value}\t") > 0
+
+
+async def _count(tx: Tx, subject: Subject, wanted: Filters, part: Part) -> int:
+    counted = select(func.count()).select_from(clicks)
+    return (await tx.execute(counted.where(*_in_parts(tx, subject, wanted, [part])))).scalar_one()
+
+
+def _newest(tx: Tx, subject: Subject, wanted: Filters, piece: Slice) -> Select[Any]:
+    """Ids first: what is passed over is then read from the index alone."""
+    order = clicks.c.created_at.desc(), clicks.c.id.desc()
+    ids = select(clicks.c.id).where(*_in_parts(tx, subject, wanted, piece.parts)).order_by(*order)
+    return select(*COLUMNS).where(clicks.c.id.in_(ids.offset(piece.skip).limit(piece.take))).order_by(*order)
+
+
+def _in_parts(tx: Tx, subject: Subject, wanted: Filters, of: Sequence[Part]) -> list[ColumnElement[bool]]:
+    conditions = [subject.clicks, *wanted.conditions]
+    if len(of) > 1:
+        return [any_of(tx, clicks.c.day, [part.day for part in of]), *conditions]
+    (part,) = of
+    if not part.is_day:
+        begin, end = part.span
+        conditions += [clicks.c.created_at >= begin, clicks.c.created_at < end]
+    return [clicks.c.day == part.day, *conditions]

@@ -1,0 +1,100 @@
+"""What a query string asks of clicks. Every name and value that does not exist is told, all in one answer."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Problems
+from waypost.kit.ids import parse_id
+from waypost.resources.clicks.model import HUMAN, KINDS, Kind
+from waypost.resources.clicks.pages import Filters, Value
+
+ALL: Final = "all"
+DEVICES = ("desktop", "mobile", "tablet", "other")
+MAX_TEXT = 2048
+FILTERS = ("from", "to", "country", "device", "browser", "platform", "referrer", "kind")
+
+_COUNTRY = re.compile(r"([A-Z][A-Z0-9])?")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_TEXTS: tuple[Value, ...] = ("browser", "platform", "referrer")
+
+
+def only(request: Request, names: Collection[str], problems: Problems) -> None:
+    """Names that do not exist, and those given twice: two readers may take two different ones."""
+    for name, count in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if name not in names:
+            problems.add(name, f"There is no such parameter. There are: {', '.join(names)}.")
+        elif count > 1:
+            problems.add(name, "This may be given only once.")
+
+
+def read_filters(request: Request, problems: Problems) -> Filters:
+    """An empty country or referrer asks for those that are not known: these are values, too."""
+    given = request.query_params
+    start, end = read_period(given, problems)
+    values: dict[Value, str] = {}
+    for name in (*_TEXTS, "country", "device"):
+        if name in given:
+            values[name] = given[name]
+    for name in _TEXTS:
+        _look_at_text(name, values.get(name, ""), problems)
+    if "country" in values:
+        values["country"] = values["country"].upper()
+        if not _COUNTRY.fullmatch(values["country"]):
+            problems.add("country", "This must be a country's code of two letters, or empty for an unknown one.")
+    if "device" in values:
+        choice("device", values["device"], DEVICES, problems)
+    return Filters(_kind(given.get("kind", HUMAN), problems), start, end, values)
+
+
+def read_period(given: Mapping[str, str], problems: Problems) -> tuple[datetime | None, datetime | None]:
+    start, end = _moment("from", given, problems), _moment("to", given, problems)
+    if start and end:
+        in_order(start, end, problems)
+    return start, end
+
+
+def in_order(start: datetime, end: datetime, problems: Problems) -> None:
+    if start >= end:
+        problems.add("from", "This must be earlier than `to`.")
+
+
+def read_link_id(request: Request, problems: Problems) -> UUID | None:
+    text = request.query_params.get("link_id")
+    found = None if text is None else parse_id(text)
+    if text is not None and found is None:
+        problems.add("link_id", "This must be a UUID.")
+    return found
+
+
+def choice(name: str, text: str, choices: Collection[str], problems: Problems) -> None:
+    if text not in choices:
+        problems.add(name, f"This must be one of: {', '.join(choices)}.")
+
+
+def _kind(text: str, problems: Problems) -> Kind | None:
+    choice("kind", text, (*KINDS, ALL), problems)
+    return next((kind for kind in KINDS if kind == text), None)
+
+
+def _moment(name: str, given: Mapping[str, str], problems: Problems) -> datetime | None:
+    if name not in given:
+        return None
+    try:
+        return parse_timestamp(given[name])
+    except ValueError:
+        problems.add(name, "This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.")
+        return None
+
+
+def _look_at_text(name: str, text: str, problems: Problems) -> None:
+    if _CONTROLS.search(text):  # no stored text has any, and PostgreSQL would not even compare NUL
+        problems.add(name, "This may not hold control characters.")
+    if len(text) > MAX_TEXT:
+        problems.add(name, f"This may have at most {MAX_TEXT} characters.")

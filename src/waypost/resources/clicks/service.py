@@ -1,0 +1,28 @@
+"""The lists of clicks: of one link, or of an account with what its deleted links had. Each reads one snapshot."""
+
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.database import Database
+from waypost.kit.pages import Page, PageRequest
+from waypost.resources import links
+from waypost.resources.clicks import pages
+from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.pages import Filters
+from waypost.resources.clicks.subject import Subject
+
+
+async def browse(db: Database, caller: Caller, wanted: Filters, request: PageRequest) -> Page[Click]:
+    async with db.read() as tx:
+        found, total = await pages.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
+    return Page(found, total, request)
+
+
+async def browse_link(
+    db: Database, caller: Caller, link_id: UUID, wanted: Filters, request: PageRequest
+) -> Page[Click]:
+    """Raises NotFound for a link that the account does not have, or no longer."""
+    async with db.read() as tx:
+        await links.require(tx, caller.account.id, link_id)
+        found, total = await pages.page(tx, Subject(link_id), wanted, request)
+    return Page(found, total, request)

@@ -1,0 +1,169 @@
+"""What the figures of a day should be, counted anew from its clicks, in SQL that both databases understand.
+
+Shares nothing with the code that adds up new clicks, so that each can be held against the other.
+"""
+# ruff: noqa: S608  # these statements are put together from constants of this file alone
+
+from dataclasses import dataclass
+
+from sqlalchemy import Integer, Table, TextClause, bindparam, text
+
+from waypost.database import Id
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    WHOLE_DAY,
+    Dimension,
+    click_dimensions,
+    click_totals,
+    visitor_days,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """The statements on one table of figures."""
+
+    difference: TextClause
+    """Of an account on a day: rows that should be there, and with a last column of 0 those that should not."""
+    remove: str
+    """By its key."""
+    insert: str
+    key_length: int
+    has_strays: TextClause
+    """A row if anything of the day belongs to no click at all, of whatever account."""
+    clear_strays: TextClause
+
+
+_DAY = bindparam("day", type_=Integer)
+_QUARTER = {
+    "sqlite": "(created_at - day * 86400000000) / 900000000",
+    "postgresql": "CAST(floor((extract(epoch FROM created_at) - day * 86400.0) / 900) AS integer)",
+}
+_HEX = {"sqlite": "lower(hex(link_id))", "postgresql": "replace(CAST(link_id AS text), '-', '')"}
+
+# each click for its link and again for its account; materialized, because it is read several times
+_VISITS = """WITH visits AS MATERIALIZED (
+  SELECT link_id AS subject_id, '' AS link, {quarter} AS quarter,
+    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform
+  FROM clicks WHERE day = :day AND account_id = :account
+  UNION ALL
+  SELECT account_id, {hex}, {quarter},
+    created_at, kind, is_scan, visitor_id, country, referrer, device, browser, platform
+  FROM clicks WHERE day = :day AND account_id = :account
+)"""
+
+# the whole day is like one quarter more; only that nobody came before or after it
+_TOTALS = f""",
+placed AS (
+  SELECT subject_id, quarter, created_at, kind, is_scan, visitor_id FROM visits
+  UNION ALL
+  SELECT subject_id, {WHOLE_DAY}, created_at, kind, is_scan, visitor_id FROM visits
+),
+counted AS (
+  SELECT subject_id, quarter,
+    count(*) FILTER (WHERE kind = 'human') AS clicks,
+    count(*) FILTER (WHERE kind = 'crawler') AS crawlers,
+    count(*) FILTER (WHERE kind = 'preview') AS previews,
+    count(*) FILTER (WHERE kind = 'prefetch') AS prefetches,
+    count(*) FILTER (WHERE kind = 'human' AND is_scan) AS scans,
+    min(created_at) FILTER (WHERE kind = 'human') AS first_at,
+    max(created_at) FILTER (WHERE kind = 'human') AS last_at
+  FROM placed GROUP BY subject_id, quarter
+),
+seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM placed WHERE kind = 'human'),
+neighbours AS (
+  SELECT subject_id, quarter, quarter - lag(quarter) OVER visitor AS since, lead(quarter) OVER visitor AS again
+  FROM seen WINDOW visitor AS (PARTITION BY subject_id, visitor_id, quarter = {WHOLE_DAY} ORDER BY quarter)
+),
+marked AS (
+  SELECT subject_id, quarter, count(*) AS visitors,
+    count(*) FILTER (WHERE since IS NULL OR since > 1) AS new_in_15,
+    count(*) FILTER (WHERE since IS NULL OR since > 2) AS new_in_30,
+    count(*) FILTER (WHERE since IS NULL OR since > 3) AS new_in_45,
+    count(*) FILTER (WHERE since IS NULL) AS firsts,
+    count(*) FILTER (WHERE again IS NULL) AS lasts
+  FROM neighbours GROUP BY subject_id, quarter
+),
+told AS (
+  SELECT :day AS day, counted.*, coalesce(visitors, 0) AS visitors, coalesce(new_in_15, 0) AS new_in_15,
+    coalesce(new_in_30, 0) AS new_in_30, coalesce(new_in_45, 0) AS new_in_45,
+    coalesce(firsts, 0) AS firsts, coalesce(lasts, 0) AS lasts
+  FROM counted LEFT JOIN marked ON marked.subject_id = counted.subject_id AND marked.quarter = counted.quarter
+)"""
+
+_VALUES: dict[Dimension, str] = {
+    "country": "country",
+    "referrer": "referrer",
+    "agent": "device || '\t' || browser || '\t' || platform",
+    "link": "link",
+}
+_DIMENSIONS = ",\ntold AS ({})".format(
+    " UNION ALL ".join(
+        f"SELECT :day AS day, subject_id, {code} AS dimension, {_VALUES[name]} AS value, count(*) AS clicks"
+        f" FROM visits WHERE kind = 'human'{' AND subject_id = :account' if name == 'link' else ''}"
+        f" GROUP BY subject_id, {_VALUES[name]}"
+        for name, code in DIMENSIONS.items()
+    )
+)
+
+_VISITORS = """,
+seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM visits WHERE kind = 'human'),
+told AS (
+  SELECT :day AS day, visitor_id, subject_id,
+    CAST(coalesce(sum(CAST(1 AS bigint) << quarter) FILTER (WHERE quarter < 48), 0) AS bigint) AS morning,
+    CAST(coalesce(sum(CAST(1 AS bigint) << (quarter - 48)) FILTER (WHERE quarter >= 48), 0) AS bigint) AS afternoon
+  FROM seen GROUP BY visitor_id, subject_id
+)"""
+
+_TOLD = {click_totals: _TOTALS, click_dimensions: _DIMENSIONS, visitor_days: _VISITORS}
+
+
+def recounts(dialect: str) -> tuple[Recount, ...]:
+    return tuple(_recount(dialect, table) for table in _TOLD)
+
+
+def _recount(dialect: str, table: Table) -> Recount:
+    visits = _VISITS.format(quarter=_QUARTER[dialect], hex=_HEX[dialect])
+    names = ", ".join(table.c.keys())
+    told = f"{visits}{_TOLD[table]}"
+    rows = f"{table.name} WHERE {_of_the_account(table)}"
+    strays = _strays(table)
+    both = f"SELECT {names}, 1 AS is_true FROM told UNION ALL SELECT {names}, 0 FROM {rows}"
+    place = "?" if dialect == "sqlite" else "%s"
+    key = table.primary_key.columns.keys()
+    return Recount(
+        difference=text(
+            f"{told} SELECT {names}, max(is_true) FROM ({both}) AS pairs GROUP BY {names} HAVING count(*) = 1"
+        ).bindparams(_DAY, bindparam("account", type_=Id)),
+        remove=f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = {place}' for name in key)}",
+        insert=f"INSERT INTO {table.name} ({names}) VALUES ({', '.join([place] * len(table.c))})",
+        key_length=len(key),
+        has_strays=text(f"{strays} LIMIT 1").bindparams(_DAY),
+        clear_strays=text(f"DELETE FROM {table.name} WHERE day = :day AND ({_key(table)}) IN ({strays})").bindparams(
+            _DAY
+        ),
+    )
+
+
+def _of_the_account(table: Table) -> str:
+    """Pairs, where a list of visitors and one of links would have SQLite look for each with each."""
+    if table is visitor_days:
+        return "day = :day AND (visitor_id, subject_id) IN (SELECT visitor_id, subject_id FROM visits)"
+    return "day = :day AND subject_id IN (SELECT subject_id FROM visits)"
+
+
+def _strays(table: Table) -> str:
+    of_day = "WHERE day = :day"
+    if table is visitor_days:
+        return (
+            f"SELECT visitor_id, subject_id FROM visitor_days {of_day} EXCEPT SELECT visitor_id, link_id"
+            f" FROM clicks {of_day} EXCEPT SELECT visitor_id, account_id FROM clicks {of_day}"
+        )
+    return (
+        f"SELECT subject_id FROM {table.name} {of_day}"
+        f" EXCEPT SELECT link_id FROM clicks {of_day} EXCEPT SELECT account_id FROM clicks {of_day}"
+    )
+
+
+def _key(table: Table) -> str:
+    return "visitor_id, subject_id" if table is visitor_days else "subject_id"

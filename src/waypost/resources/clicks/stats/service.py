@@ -1,0 +1,92 @@
+"""Figures of a link or an account over a period. One snapshot for all of them, so that they agree with each other."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.database import Database, Tx
+from waypost.kit.clock import DAY, from_microseconds, microseconds
+from waypost.resources import links
+from waypost.resources.clicks.days import known
+from waypost.resources.clicks.stats import store
+from waypost.resources.clicks.stats.asked import Asked
+from waypost.resources.clicks.stats.parts import Part, Plan, day_of, parts, plan
+from waypost.resources.clicks.stats.store import Counted, Figures
+from waypost.resources.clicks.subject import Subject
+
+_TOTAL = -1
+"""The label of the whole period; an entry's is its place in the series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    total: Figures
+    series: list[Figures]
+    """One for each of the entries that were asked for."""
+    values: Counted
+    names: dict[UUID, tuple[str, str]]
+    """Short URL and title of the top links that are there."""
+
+
+async def of_link(db: Database, caller: Caller, link_id: UUID, asked: Asked, *, now: datetime) -> Stats:
+    """Raises NotFound for a link that the account does not have, or no longer."""
+    async with db.read() as tx:
+        await links.require(tx, caller.account.id, link_id)
+        total, series, values = await _read(tx, Subject(link_id), asked, now)
+    return Stats(total, series, values, {})
+
+
+async def of_account(db: Database, caller: Caller, asked: Asked, *, shared_domain: str, now: datetime) -> Stats:
+    """With the clicks of deleted links."""
+    async with db.read() as tx:
+        total, series, values = await _read(tx, Subject(caller.account.id, is_account=True), asked, now)
+        ids = [UUID(value) for value, _ in values["link"]]
+        return Stats(total, series, values, await links.names(tx, ids, shared_domain=shared_domain))
+
+
+async def _read(tx: Tx, subject: Subject, asked: Asked, now: datetime) -> tuple[Figures, list[Figures], Counted]:
+    days = await known(tx)
+    end = _end(asked.end, now, days.days)
+    first, last = day_of(asked.start), (end - 1) // DAY
+    of_days = await store.of_days(tx, subject.id, days.between(first, last))
+    whole = list(parts(_TOTAL, microseconds(asked.start), end, list(of_days)))
+    made = plan([*whole, *_of_entries(asked, end, list(of_days))], days.kept_since)
+    found = await _add_up(tx, subject, made, of_days)
+    edges = [part for part in whole if not part.is_day and part.day >= days.kept_since]
+    values = await store.top(tx, subject, sorted({part.day for part in whole} - {part.day for part in edges}), edges)
+    nothing = Figures()
+    return found.get(_TOTAL, nothing), [found.get(label, nothing) for label in range(len(asked.entries))], values
+
+
+def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:
+    """Nothing lies behind now but what clocks that are ahead wrote. That happened, too, so it is counted up to now.
+
+    It also makes the period end with a UTC day, of which everything is added up.
+    """
+    return microseconds(end) if end < now or not days else max(microseconds(end), (days[-1] + 1) * DAY)
+
+
+def _of_entries(asked: Asked, end: int, of: Sequence[int]) -> Iterator[Part]:
+    """Of those from the first day with a visit on: from 1970 there can be thousands before."""
+    last = len(asked.entries) - 1
+    since = from_microseconds(of[0] * DAY) if of else asked.end
+    for label in range(min(last, bisect_right(asked.entries, since, key=lambda entry: entry.end)), last + 1):
+        entry = asked.entries[label]
+        until = end if label == last else microseconds(entry.end)
+        yield from parts(label, microseconds(entry.start), until, of)
+
+
+async def _add_up(tx: Tx, subject: Subject, made: Plan, of_days: dict[int, Figures]) -> dict[int, Figures]:
+    """Figures by label."""
+    found = await store.of_quarters(tx, subject.id, made.quarters)
+    for part in made.days:
+        found.setdefault(part.label, Figures()).add(of_days[part.day])
+    counted: dict[tuple[int, int], Figures] = {}
+    for part in made.clicks:  # the period's edges, which are also those of its first and last entry
+        if (part.begin, part.end) not in counted:
+            counted[part.begin, part.end] = await store.of_clicks(tx, subject, part)
+        found.setdefault(part.label, Figures()).add(counted[part.begin, part.end])
+    return found

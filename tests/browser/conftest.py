@@ -1,0 +1,3 @@
+from browser.watching import chromium
+
+__all__ = ["chromium"]

@@ -1,0 +1,78 @@
+"""R18: whatever is written into a link, the page that robots are shown of it says it and does nothing."""
+
+from collections.abc import Iterator
+
+import pytest
+from browser.hostile import HARM, TEXTS
+from browser.watching import GOOGLEBOT, watched
+from journeys.service import Service, Website
+from playwright.async_api import Browser
+
+
+@pytest.fixture(scope="module")
+def website() -> Iterator[Website]:
+    with Website() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+def make(service: Service, **fields: str) -> str:
+    """The short link's address."""
+    answer = service.client.post("/api/v1/links", json=fields)
+    assert answer.status_code == 201, answer.text
+    return f"http://{answer.json()['data']['short_url']}"
+
+
+async def test_it_works(chromium: Browser, service: Service, website: Website) -> None:
+    destination = f"{website.url}/spring?a=1&lt;b&copy=2"
+    url = make(service, destination_url=destination, title="Spring", og_description="One\nTwo")
+    robot = await watched(chromium, user_agent=GOOGLEBOT)
+    await robot.visit(url)
+    assert (robot.loaded, robot.trouble) == ([url], [])
+    page = robot.page
+    assert [await page.title(), await page.inner_text("h1")] == ["Spring", "Spring"]
+    assert await page.inner_text("p >> nth=0") == "One\nTwo"
+    assert await page.eval_on_selector("body", "body => getComputedStyle(body).textAlign") == "center"
+    await page.click("text=/spring")
+    assert page.url == destination
+
+
+async def test_hostile_text_does_nothing(chromium: Browser, service: Service, website: Website) -> None:
+    robot = await watched(chromium, user_agent=GOOGLEBOT)
+    for name, text in TEXTS.items():
+        url = make(
+            service,
+            destination_url=f"{website.url}/'><script>{HARM}</script>",
+            title=text,
+            og_title=text,
+            og_description=text * 3,
+            og_image="https://images.example.com/'onerror='window.harmed=1'.png",
+        )
+        await robot.visit(url)
+        assert (robot.loaded, robot.trouble) == ([url], []), name
+        assert await robot.page.text_content("h1") == text, name
+        assert await robot.page.get_attribute('meta[property="og:description"]', "content") == text * 3, name
+        assert await robot.page.evaluate("document.querySelectorAll('script, img, base, iframe, svg').length") == 0, (
+            name
+        )
+
+
+async def test_what_a_harmful_page_did_would_be_seen(chromium: Browser, service: Service) -> None:
+    """The same policy, on a page that was written without care."""
+    policy = service.client.get("/nothing").headers["content-security-policy"]
+    robot = await watched(chromium)
+
+    async def careless(route: object) -> None:
+        body = "<script>1</script><img src=https://images.example.com/a.png>"
+        await route.fulfill(body=body, headers={"content-type": "text/html", "content-security-policy": policy})
+
+    await robot.page.route(f"{service.base_url}/careless", careless)
+    await robot.visit(f"{service.base_url}/careless")
+    refused = "".join(robot.trouble)
+    assert "script-src-elem inline" in refused
+    assert "img-src https://images.example.com/a.png" in refused

@@ -1,0 +1,102 @@
+"""Rows by the thousand mean the same as rows one by one, on both databases."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, select
+from sqlalchemy.exc import IntegrityError
+
+from waypost.database import Database, Id, Instant, bulk
+from waypost.kit.clock import microseconds
+
+AT = datetime(2030, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+things = Table(
+    "things",
+    MetaData(),
+    Column("id", Id, primary_key=True),
+    Column("number", Integer),
+    Column("small", SmallInteger),
+    Column("big", BigInteger),
+    Column("is_so", Boolean),
+    Column("text", Text),
+    Column("at", Instant),
+)
+
+
+def row(number: int, text: str = "", at: datetime | None = AT) -> tuple[Any, ...]:
+    return number.to_bytes(16), number, number % 100, -(2**63) + number, number % 2 == 0, text, at and microseconds(at)
+
+
+@pytest.fixture(autouse=True)
+async def there_are_things(db: Database) -> AsyncIterator[None]:
+    async with db.write() as tx:
+        await tx.run_sync(things.metadata.create_all)
+    yield
+    async with db.write() as tx:
+        await tx.run_sync(things.metadata.drop_all)
+
+
+async def stored(db: Database) -> list[tuple[Any, ...]]:
+    async with db.read() as tx:
+        return [tuple(found) for found in await tx.execute(select(things).order_by(things.c.number))]
+
+
+async def test_it_works(db: Database) -> None:
+    async with db.write() as tx:
+        await bulk.insert(tx, things, [row(7, "a"), row(8, "b", at=None)])
+    assert await stored(db) == [
+        (UUID(int=7), 7, 7, -(2**63) + 7, False, "a", AT),
+        (UUID(int=8), 8, 8, -(2**63) + 8, True, "b", None),
+    ]
+
+
+async def test_nothing_is_nothing(db: Database) -> None:
+    async with db.write() as tx:
+        await bulk.insert(tx, things, [])
+    assert await stored(db) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "null", 'a"b', "a\\b", "a,b", "{a}", "a\tb\nc\rd", "'%s ? :a $1", "ü \U0001f600 \u2028"]
+)
+async def test_any_text_stays_what_it_is(db: Database, text: str) -> None:
+    async with db.write() as tx:
+        await bulk.insert(tx, things, [row(1, text), row(2, "after")])
+    assert [found[5] for found in await stored(db)] == [text, "after"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 99, 1_000, 2_345])
+async def test_any_number_of_rows(db: Database, count: int) -> None:
+    async with db.write() as tx:
+        await bulk.insert(tx, things, [row(number) for number in range(count)])
+    assert [found[1] for found in await stored(db)] == list(range(count))
+
+
+async def test_what_is_there_already_is_merged_as_told(db: Database) -> None:
+    added = "ON CONFLICT (id) DO UPDATE SET number = things.number + excluded.number"
+    async with db.write() as tx:
+        await bulk.insert(tx, things, [row(5)], on_conflict=added)
+        await bulk.insert(tx, things, [row(5), row(6)], on_conflict=added)
+    assert [found[1] for found in await stored(db)] == [6, 10]
+
+
+async def test_or_refused(db: Database) -> None:
+    with pytest.raises(IntegrityError):
+        async with db.write() as tx:
+            await bulk.insert(tx, things, [row(5), row(6)])
+            await bulk.insert(tx, things, [row(6), row(7)])
+    assert await stored(db) == []
+
+
+@pytest.mark.parametrize("count", [1, 5, 1_234])
+async def test_rows_are_found_by_their_keys(db: Database, count: int) -> None:
+    rows = [row(number) for number in range(count)]
+    async with db.write() as tx:
+        await bulk.insert(tx, things, rows)
+    async with db.read() as tx:
+        found = await bulk.find(tx, things, [(each[0],) for each in (*rows, row(77_777))])
+        assert await bulk.find(tx, things, []) == []
+    assert [each[:2] for each in sorted(found)] == [each[:2] for each in rows]

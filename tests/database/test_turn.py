@@ -1,0 +1,90 @@
+"""Writers of several processes take turns: none waits for more than the one that writes now."""
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from waypost.database.turn import Turn
+from waypost.kit.errors import Unavailable
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "db-turn"
+
+
+class Other:
+    """Another process's hold on the file: another opening of it, which is all that the kernel tells apart."""
+
+    def __init__(self, path: Path) -> None:
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT)
+
+    def take(self) -> None:
+        fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def give(self) -> None:
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+
+async def test_it_works(path: Path) -> None:
+    turn, other = Turn(path), Other(path)
+    async with turn.taken():
+        with pytest.raises(BlockingIOError):
+            other.take()
+    other.take()
+    other.give()
+    turn.close()
+
+
+async def test_who_waits_is_woken_and_the_loop_goes_on(path: Path) -> None:
+    turn, other, order = Turn(path), Other(path), []
+    other.take()
+
+    async def write(name: str) -> None:
+        async with turn.taken():
+            order.append(name)
+
+    waiting = [asyncio.create_task(write(name)) for name in ("first", "second")]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert order == []
+    other.give()
+    await asyncio.gather(*waiting)
+    assert order == ["first", "second"]
+    turn.close()
+
+
+async def test_who_gives_up_waiting_keeps_nobody_out(path: Path) -> None:
+    turn, other = Turn(path), Other(path)
+    other.take()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), turn.taken():
+            pass
+    other.give()
+    async with turn.taken():
+        pass
+    turn.close()
+
+
+async def test_who_waits_in_vain_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waypost.database.turn.PATIENCE", 0.05)
+    turn, other = Turn(path), Other(path)
+    other.take()
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            async with turn.taken():
+                pass
+    other.give()
+    async with turn.taken():
+        pass
+    turn.close()
+
+
+async def test_without_a_file_it_does_without(tmp_path: Path) -> None:
+    turn = Turn(tmp_path / "gone" / "db-turn")
+    async with turn.taken():
+        pass
+    turn.close()

@@ -1,0 +1,60 @@
+"""A link that is shared: robots fetch its preview, people follow it, and only people are counted."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from journeys.service import Service, Website, eventually
+
+ROBOTS = {
+    "crawler": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+    "preview": "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+    "another preview": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+}
+PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with Service(tmp_path) as running:
+        yield running
+
+
+def visit(service: Service, slug: str, agent: str, method: str = "GET", **headers: str) -> httpx.Response:
+    return service.client.request(method, f"/{slug}", headers={"User-Agent": agent} | headers)
+
+
+def tags(answer: httpx.Response) -> dict[str, str]:
+    assert (answer.status_code, answer.headers["X-Robots-Tag"]) == (200, "noindex")
+    return dict(re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">', answer.text))
+
+
+def test_it_works(service: Service) -> None:
+    with Website() as page:
+        made = service.client.post("/api/v1/links", json={"slug": "shared", "destination_url": page.url}).json()["data"]
+    for agent in ROBOTS.values():
+        told = tags(visit(service, "shared", agent))
+        assert (told["og:title"], told["og:description"]) == ("A page", "About it")
+        assert told["og:url"] == f"{service.base_url}/shared"
+        assert visit(service, "shared", agent, "HEAD").content == b""
+    assert visit(service, "shared", PERSON, **{"Sec-Purpose": "prefetch"}).status_code == 302
+    for agent in (PERSON, "curl/8.5.0", "python-requests/2.32", ""):
+        assert visit(service, "shared", agent).status_code == 302
+
+    link = f"/api/v1/links/{made['id']}"
+    eventually(lambda: service.client.get(link).json()["data"]["clicks"] == 4, every=2)
+    kinds = [click["kind"] for click in service.client.get(f"{link}/clicks?kind=all").json()["data"]]
+    assert sorted(kinds) == ["crawler", *["human"] * 4, "prefetch", "preview", "preview"]
+
+
+def test_a_change_is_seen_by_the_next_robot(service: Service) -> None:
+    with Website() as page:
+        made = service.client.post("/api/v1/links", json={"slug": "news", "destination_url": page.url}).json()["data"]
+    for title in ("First", "Second"):
+        service.client.patch(f"/api/v1/links/{made['id']}", json={"og_title": title})
+        assert tags(visit(service, "news", ROBOTS["preview"]))["og:title"] == title
+    service.client.delete(f"/api/v1/links/{made['id']}")
+    gone = visit(service, "news", ROBOTS["preview"])
+    assert (gone.status_code, "This link leads nowhere" in gone.text) == (404, True)

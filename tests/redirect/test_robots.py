@@ -1,0 +1,148 @@
+"""What robots are shown, and that they are in nobody's way."""
+
+import asyncio
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+from wire import HOST, LINK, route
+
+from waypost.redirect import pages
+
+BOT = b"User-Agent: ExampleBot/1.0"
+HUMAN = b"User-Agent: Mozilla/5.0"
+PAGE = b"<title>" + LINK + b"</title>"
+
+
+def asks(agent: bytes = BOT, *headers: bytes, method: bytes = b"GET", path: bytes = b"/hello", host=HOST) -> bytes:
+    return b"\r\n".join([b"%s %s HTTP/1.1" % (method, path), b"Host: " + host, agent, *headers, b"", b""])
+
+
+def headers_of(answer: bytes) -> dict[bytes, bytes]:
+    lines = answer.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]
+    return dict(line.split(b": ", 1) for line in lines)
+
+
+async def test_it_works(fast, visits) -> None:
+    answer = await fast.say(asks())
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(PAGE)
+    (visit,) = visits()
+    assert (visit.link, visit.user_agent, visit.peer) == (LINK, b"ExampleBot/1.0", b"127.0.0.1")
+
+
+async def test_the_page_is_for_robots_and_can_do_nothing(fast) -> None:
+    headers = headers_of(await fast.say(asks()))
+    assert headers[b"content-type"] == b"text/html; charset=utf-8"
+    assert headers[b"cache-control"] == b"private, no-store"
+    assert headers[b"x-robots-tag"] == b"noindex"
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    assert headers[b"referrer-policy"] == b"no-referrer-when-downgrade"
+    rules = dict(rule.split(b" ", 1) for rule in headers[b"content-security-policy"].split(b"; "))
+    style = b"'sha256-%s'" % b64encode(sha256(pages.STYLE.encode()).digest())
+    none = dict.fromkeys([b"default-src", b"base-uri", b"form-action", b"frame-ancestors"], b"'none'")
+    assert rules == none | {b"style-src": style}
+
+
+async def test_asking_for_the_head_tells_the_length_and_records_nothing(fast, visits) -> None:
+    first, answer, second = re.split(
+        rb"HTTP/1.1 200 OK\r\n", await fast.say(asks(method=b"HEAD") * 2, answers=2, bodies=False)
+    )
+    assert first == b""
+    assert answer.endswith(b"\r\n\r\n")
+    assert second.endswith(b"\r\n\r\n")
+    assert headers_of(answer)[b"content-length"] == b"%d" % len(PAGE)
+    assert headers_of(answer)[b"x-robots-tag"] == b"noindex"
+    assert visits() == []
+
+
+async def test_without_a_page_a_robot_is_redirected(fast, previews, visits) -> None:
+    previews.is_gone = True
+    answer = await fast.say(asks())
+    assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
+    assert headers_of(answer)[b"location"] == b"https://example.com/"
+    assert len(visits()) == 1
+
+
+@pytest.mark.parametrize("method", [b"GET", b"HEAD"])
+async def test_a_link_that_is_gone_is_missing_for_robots(fast, previews, visits, method: bytes) -> None:
+    """Deleted or switched off, while its route is still remembered."""
+    previews.has_link = False
+    answer = await fast.say(asks(method=method), bodies=method == b"GET")
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert (b"This link leads nowhere" in answer) == (method == b"GET")
+    assert visits() == []
+
+
+async def test_robots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatch) -> None:
+    monkeypatch.setattr("waypost.redirect.asgi._ROBOTS_AT_MOST", 4)
+    previews.gate = asyncio.Event()
+    shown = [asyncio.create_task(fast.say(asks())) for _ in range(4)]
+    await _until_asked(previews, 4)
+    for _ in range(3):
+        assert (await fast.say(asks())).startswith(b"HTTP/1.1 302 Found\r\n")
+    previews.gate.set()
+    assert all(answer.endswith(PAGE) for answer in await asyncio.gather(*shown))
+    assert (await fast.say(asks())).endswith(PAGE)
+    assert len(visits()) == 8
+
+
+async def test_some_robots_wait_for_their_page(fast, previews) -> None:
+    previews.gate = asyncio.Event()
+    shown = [asyncio.create_task(fast.say(asks())) for _ in range(12)]
+    await _until_asked(previews, 4)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert previews.waiting == 4
+    previews.gate.set()
+    assert all(answer.endswith(PAGE) for answer in await asyncio.gather(*shown))
+
+
+async def _until_asked(previews, count: int) -> None:
+    async with asyncio.timeout(5):
+        while previews.waiting < count:
+            await asyncio.sleep(0)
+
+
+async def test_what_leads_nowhere_does_so_for_robots(fast, source, visits) -> None:
+    source.routes[b"over"] = route(expires_at=1.0)
+    for request in (asks(path=b"/nothing"), asks(path=b"/over"), asks(path=b"/%00")):
+        answer = await fast.say(request)
+        assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+        assert b"This link leads nowhere" in answer
+    assert (await fast.say(asks(host=b"evil.example"))).endswith(b"content-length: 0\r\n\r\n")
+    assert visits() == []
+
+
+async def test_robots_and_people_on_one_connection(fast, visits) -> None:
+    answer = await fast.say(asks(HUMAN) + asks() + asks(HUMAN) + asks() + asks(HUMAN), answers=5)
+    assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answer)] == [302, 200, 302, 200, 302]
+    assert len({visit.id for visit in visits()}) == 5
+
+
+async def test_a_prefetch_is_redirected_and_told(fast, visits) -> None:
+    answer = await fast.say(asks(HUMAN, b"Sec-Purpose: prefetch;prerender"))
+    assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
+    assert [visit.purpose for visit in visits()] == [b"prefetch;prerender"]
+
+
+NOT_A_ROBOT = {
+    "none": b"X: y",
+    "empty": b"User-Agent:",
+    "binary": b"User-Agent: \xff\xfe\x80",
+    "long": b"User-Agent: " + b"a" * 8000,
+    "a robot elsewhere": b"Referer: https://example.com/ExampleBot/1.0",
+}
+
+
+@pytest.mark.parametrize("agent", NOT_A_ROBOT.values(), ids=NOT_A_ROBOT)
+async def test_other_agents_are_people(fast, visits, agent: bytes) -> None:
+    assert (await fast.say(asks(agent))).startswith(b"HTTP/1.1 302 Found\r\n")
+    assert len(visits()) == 1
+
+
+async def test_the_missing_page_has_a_style_that_its_policy_lets_through(fast) -> None:
+    answer = await fast.say(asks(path=b"/nothing"))
+    (style,) = re.findall(rb"<style>(.*?)</style>", answer, re.DOTALL)
+    assert b64encode(sha256(style).digest()) in headers_of(answer)[b"content-security-policy"]

@@ -1,0 +1,133 @@
+"""Which country an address is in."""
+
+import subprocess
+import sys
+from datetime import date
+from ipaddress import ip_address
+from pathlib import Path
+from random import Random
+
+import maxmind
+import pytest
+
+from waypost.kit.errors import SettingsError
+from waypost.resources.clicks.intake import country_pack
+from waypost.resources.clicks.intake.countries import BUNDLED, COUNTRIES, Countries, dated, opened
+
+SOURCES = Path("/usr/share/tor")
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Countries:
+    return opened(None)
+
+
+@pytest.mark.parametrize(
+    ("address", "country"),
+    [("193.0.6.139", "NL"), ("2001:67c:2e8:22::c100:68b", "NL"), ("1.0.16.1", "JP"), ("2001:200::1", "JP")],
+)
+def test_it_works(bundled: Countries, address: str, country: str) -> None:
+    assert bundled(address) == country
+    assert bundled.date == dated(None) >= date(2026, 6, 25)
+
+
+NOWHERE = ["10.0.0.1", "192.168.1.1", "127.0.0.1", "::1", "fd00::1", "fe80::1%eth0", "255.255.255.255", "0.0.0.0", "::"]
+NO_ADDRESS = [
+    "",
+    "x",
+    "193.0.6",
+    "193.0.6.139 ",
+    "193.0.6.139\0",
+    "0301.0.6.139",
+    "/run/socket",
+    "é",
+    "\udcff",
+    "1" * 5_000,
+]
+
+
+@pytest.mark.parametrize("address", [*NOWHERE, *NO_ADDRESS])
+def test_what_has_no_country(bundled: Countries, address: str) -> None:
+    assert bundled(address) == ""
+
+
+def test_a_mapped_address_is_the_one_in_it(bundled: Countries) -> None:
+    assert bundled("::ffff:193.0.6.139") == "NL"
+
+
+def test_only_countries_are_named() -> None:
+    pack = country_pack.read(BUNDLED.read_bytes())
+    assert set(pack.countries) <= COUNTRIES | {""}
+    assert len(pack.countries) > 230
+    assert len(COUNTRIES) == 249
+
+
+@pytest.mark.skipif(not (SOURCES / "geoip6").exists(), reason="tor-geoipdb is not installed")
+@pytest.mark.parametrize("name", ["geoip", "geoip6"])
+def test_the_pack_is_as_its_source(bundled: Countries, name: str) -> None:
+    text = (SOURCES / name).read_text()
+    if bundled.date.strftime("%d %b %Y") not in text:
+        pytest.skip("the installed source is of another day than the pack")
+    for line in Random(1).sample(text.splitlines()[100:], 3_000):
+        first, last, code = line.split(",")
+        edges = {str(ip_address(int(edge) if name == "geoip" else edge)) for edge in (first, last)}
+        if name == "geoip" or (first.endswith("::") and last.endswith(":ffff:ffff:ffff:ffff")):
+            assert {bundled(edge) for edge in edges} == {code if code in COUNTRIES else ""}, line
+
+
+def test_packing_keeps_the_edges() -> None:
+    ranges4 = [(0, ""), (256, "NL"), (512, "DE"), (513, "")]
+    ranges6 = [(0, ""), (0x2001_0DB8_0000_0000, "FR"), (0x2001_0DB8_0000_0001, "")]
+    pack = country_pack.read(country_pack.write(date(2030, 1, 2), ranges4, ranges6))
+    assert pack.day == date(2030, 1, 2)
+    assert [pack.find(f"0.0.{a}.{b}") for a, b in ((0, 255), (1, 0), (1, 255), (2, 0), (2, 1))] == [
+        "",
+        "NL",
+        "NL",
+        "DE",
+        "",
+    ]
+    assert [pack.find(text) for text in ("2001:db7::", "2001:db8::", "2001:db8::ffff:1:2:3", "2001:db8:0:1::")] == [
+        "",
+        "FR",
+        "FR",
+        "",
+    ]
+
+
+NETHERLANDS = {"country": {"iso_code": "NL"}, "registered_country": {"iso_code": "US"}}
+
+
+def test_a_file_of_the_operator(tmp_path: Path) -> None:
+    networks = {
+        "192.0.2.0/24": NETHERLANDS,
+        "198.51.100.0/24": {"registered_country": {"iso_code": "BE"}},
+        "203.0.113.0/25": {"country": {"iso_code": "EU"}},
+        "203.0.113.128/25": {"country": {"iso_code": ["DE"]}},
+        "2001:db8::/32": {"country": {"iso_code": "DE"}},
+    }
+    file = maxmind.write(tmp_path / "x.mmdb", networks, built=1_750_000_000)
+    countries = opened(file)
+    told = [countries(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
+    assert told == ["NL", "NL", "BE", "DE"]
+    assert {countries(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
+        ""
+    }
+    assert countries.date == dated(file) == date(2025, 6, 15)
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    networks = maxmind.write(tmp_path / "asn.mmdb", {"192.0.2.0/24": {"autonomous_system_number": 64496}}, kind="ASN")
+    (tmp_path / "rubbish").write_bytes(b"rubbish" * 1_000)
+    whole = maxmind.write(tmp_path / "whole", {"192.0.2.0/24": NETHERLANDS}).read_bytes()
+    (tmp_path / "torn").write_bytes(whole[len(whole) // 2 :])
+    for path in (networks, tmp_path / "rubbish", tmp_path / "torn", tmp_path / "missing", tmp_path):
+        with pytest.raises(SettingsError, match=f"^WAYPOST_GEOIP_DATABASE: {path}: "):
+            opened(path)
+
+
+def test_importing_it_loads_nothing() -> None:
+    """Processes that answer visitors import what stands beside it."""
+    code = "import waypost.resources.clicks as c, sys; print([m for m in sys.modules if 'ua_parser_builtins' in m])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

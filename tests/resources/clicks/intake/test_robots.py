@@ -1,0 +1,141 @@
+"""Who says that he is a robot, and who does not."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.agents import Agent
+from waypost.resources.clicks.intake.robots import NOT_ROBOTS, STRICTER, Robot, listed_patterns, robot_of, used_patterns
+
+CLIENTS = {
+    *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "Go-http-client"),
+    *("Pcore-HTTP", "okhttp", "AHC\\/", "^Apache-HttpClient", "Jetty", "http_get", "BTWebClient", "axios", "AnyEvent"),
+    *("Amazon CloudFront", "HttpUrlConnection", "^curl", "^PHP-Curl-Class", "node-fetch", "sindresorhus\\/got"),
+    *("ALittle Client", "[mM]echanize", "CustomAsyncHttpClient", "^HTTPie\\/", "lwp-trivial"),
+}
+"""What the package calls HTTP libraries and anyone runs who follows a link."""
+
+SCRAPERS = {
+    *("phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", "newspaper\\/", "python-opengraph", "colly"),
+    *("Salesforce\\.com", "trafilatura", "Download Ninja", "GoParserBot", "larbin", "rawweb-bot"),
+}
+"""What it calls so and is made for fetching many pages."""
+
+
+def entries() -> list[dict[str, Any]]:
+    spec = find_spec("crawleruseragents")
+    assert spec
+    assert spec.origin
+    return json.loads((Path(spec.origin).parent / "crawler-user-agents.json").read_text())
+
+
+def test_it_works() -> None:
+    googlebot = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+    assert robot_of(googlebot) == Robot("Googlebot", "crawler")
+    assert robot_of(b"facebookexternalhit/1.1") == Robot("facebookexternalhit", "preview")
+    assert robot_of(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
+
+
+def test_the_mix(mix: list[Agent]) -> None:
+    """Two thousand, of which six in seven are people."""
+    told = {agent.raw: robot_of(agent.raw) for agent in mix}
+    expected = {agent.raw: Robot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
+    assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
+
+
+def test_every_example_of_the_package() -> None:
+    used = [entry for entry in entries() if entry["pattern"] not in NOT_ROBOTS]
+    missed = [text for entry in used for text in entry["instances"] if not robot_of(text.encode())]
+    assert missed == []
+    assert len(used) > 1_400
+
+
+def test_what_is_left_out_of_the_package() -> None:
+    """An update that takes in another HTTP client, or takes one out, shows here."""
+    listed = dict(listed_patterns())
+    assert NOT_ROBOTS | set(STRICTER) <= set(listed)
+    assert {pattern for pattern, tags in listed.items() if "http-library" in tags} == CLIENTS | SCRAPERS
+    assert CLIENTS <= NOT_ROBOTS
+    assert not SCRAPERS & NOT_ROBOTS
+    assert len(list(used_patterns())) == len(listed_patterns()) - len(NOT_ROBOTS)
+
+
+@pytest.mark.parametrize(
+    "user_agent",
+    [
+        *("curl/8.5.0", "Wget/1.21.4", "python-requests/2.32.3", "Go-http-client/2.0", "okhttp/4.12.0", "axios/1.7.7"),
+        *("Java/17.0.12", "node-fetch/1.0 (+https://github.com/bitinn/node-fetch)", "libwww-perl/6.72", "HTTPie/3.2.3"),
+        *(
+            "PostmanRuntime/7.42.0",
+            "Python/3.12 aiohttp/3.10.5",
+            "python-httpx/0.27.2",
+            "Amazon CloudFront",
+            "Dart/3.5",
+        ),
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36",
+        "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 SogouMobileBrowser/5.2",
+        "Mozilla/5.0 (Macintosh) AppleWebKit/537.36 Notion/4.2.0 Chrome/130.0 Electron/33.2 Safari/537.36",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 PayPal/8.80.0",
+        "Mozilla/5.0 (Linux; Android 14; wv) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36 WhatsApp/2.25",
+        "Mozilla/5.0 (Linux; Android 9; Cubot) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 9; Cubot; wv) AppleWebKit/537.36 Version/4.0 Chrome/142.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 9; Cubot Build/PPR1.180610.011) AppleWebKit/537.36 Chrome/142.0 Mobile",
+        "Dalvik/2.1.0 (Linux; U; Android 9; Cubot Build/PPR1.180610.011)",
+        "",
+    ],
+)
+def test_people_and_their_programs(user_agent: str) -> None:
+    assert robot_of(user_agent.encode()) is None
+
+
+@pytest.mark.parametrize("pattern", STRICTER)
+def test_words_that_people_have_too(pattern: str) -> None:
+    """As the name of a phone, and of an app behind the browser's own name."""
+    word = pattern.replace("\\", "")
+    app = f" {word}8.1" if word.endswith("/") else ""
+    phone = word.rstrip("/")
+    text = f"Mozilla/5.0 (Linux; Android 9; {phone} 5) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36{app}"
+    assert robot_of(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "robot"),
+    [
+        (b"WhatsApp", Robot("WhatsApp", "preview")),
+        (b"Valve/Steam HTTP Client 1.0 (SteamChatURLLookup)", Robot("Valve/Steam", "preview")),
+        (b"Misskey/2024.5.0 (https://misskey.example)", Robot("Misskey", "preview")),
+        (b"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com)", Robot("Yahoo! Slurp", "crawler")),
+        (b"MyOwnCrawler/1.0 (+https://me.example)", Robot("MyOwnCrawler", "crawler")),
+        (b"Mozilla/5.0 (compatible; MyOwnBot; +https://me.example)", Robot("MyOwnBot", "crawler")),
+        (b"Mozilla/5.0 (compatible;MyOwnBot; en)", Robot("MyOwnBot", "crawler")),
+        (b"Mozilla/5.0 (MyOwnSpider; me@me.example)", Robot("MyOwnSpider", "crawler")),
+        (b"Mozilla/5.0 (X11; MyOwnBot; https://me.example)", Robot("MyOwnBot", "crawler")),
+        (b"MyOwnBot", Robot("MyOwnBot", "crawler")),
+        (b"pulsepoint Pulsepoint x", Robot("Pulsepoint", "crawler")),
+    ],
+)
+def test_names(user_agent: bytes, robot: Robot) -> None:
+    assert robot_of(user_agent) == robot
+
+
+@given(st.binary(max_size=9_000))
+def test_any_bytes(user_agent: bytes) -> None:
+    robot = robot_of(user_agent)
+    assert robot is None or (robot.kind in {"crawler", "preview"} and robot.name.isprintable())
+
+
+def test_a_name_is_bounded() -> None:
+    robot = robot_of(b"Current \0\x01" + b"x" * 300 + b" RSS Reader")
+    assert robot
+    assert robot.name.isprintable()
+    assert 0 < len(robot.name) <= 100
+
+
+def test_a_robot_names_itself_soon() -> None:
+    """What comes after half a kilobyte is not looked at, so eight cost no more."""
+    assert robot_of(b"x" * 8_000 + b" Googlebot/2.1") is None

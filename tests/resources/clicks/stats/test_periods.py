@@ -1,0 +1,178 @@
+"""Into which local intervals a period falls"""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.resources.clicks.stats import periods
+from waypost.resources.clicks.stats.periods import MAX_ENTRIES, Interval, TooMany, default_start, entries
+
+ZONES = [
+    "UTC",
+    "Europe/Berlin",
+    "Asia/Kolkata",
+    "Asia/Kathmandu",
+    "America/New_York",
+    "America/St_Johns",
+    "America/Sao_Paulo",
+    "Australia/Lord_Howe",
+    "Pacific/Chatham",
+    "Pacific/Apia",
+]
+MINUTE = timedelta(minutes=1)
+QUARTER = 15 * MINUTE
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def starts(start: str, end: str, interval: Interval, zone: str) -> list[str]:
+    """In local time, with its offset."""
+    found = entries(at(start), at(end), interval, ZoneInfo(zone))
+    return [entry.at.astimezone(ZoneInfo(zone)).strftime("%m-%d %H:%M %z") for entry in found]
+
+
+def test_it_works() -> None:
+    first, second, third = entries(at("2030-01-01T07:30"), at("2030-01-03T00:00:00.5"), "day", UTC)
+    assert (first.at, first.start, first.end) == (at("2030-01-01"), at("2030-01-01T07:30"), at("2030-01-02"))
+    assert (second.at, second.start, second.end) == (at("2030-01-02"), at("2030-01-02"), at("2030-01-03"))
+    assert (third.at, third.end) == (at("2030-01-03"), at("2030-01-03T00:00:00.5"))
+
+
+def test_a_day_of_23_hours() -> None:
+    assert starts("2026-03-28T12:00", "2026-03-30T12:00", "day", "Europe/Berlin") == [
+        "03-28 00:00 +0100",
+        "03-29 00:00 +0100",
+        "03-30 00:00 +0200",
+    ]
+
+
+def test_weeks_begin_on_monday() -> None:
+    assert starts("2026-11-21T00:00", "2026-12-01T00:00", "week", "Asia/Kolkata") == [
+        "11-16 00:00 +0530",
+        "11-23 00:00 +0530",
+        "11-30 00:00 +0530",
+    ]
+
+
+def test_months() -> None:
+    assert starts("2028-01-31T23:00", "2028-03-01T00:00", "month", "America/New_York") == [
+        "01-01 00:00 -0500",
+        "02-01 00:00 -0500",
+    ]
+
+
+def test_an_hour_comes_twice_when_clocks_go_back() -> None:
+    assert starts("2026-10-25T00:10", "2026-10-25T02:10", "hour", "Europe/Berlin") == [
+        "10-25 02:00 +0200",
+        "10-25 02:00 +0100",
+        "10-25 03:00 +0100",
+    ]
+
+
+def test_an_hour_is_missing_when_they_go_forward() -> None:
+    assert starts("2026-03-29T00:30", "2026-03-29T02:00", "hour", "Europe/Berlin") == [
+        "03-29 01:00 +0100",
+        "03-29 03:00 +0200",
+    ]
+
+
+def test_half_an_hour_comes_twice() -> None:
+    assert starts("2026-04-04T14:00", "2026-04-04T16:20", "hour", "Australia/Lord_Howe") == [
+        "04-05 01:00 +1100",
+        "04-05 01:30 +1030",
+        "04-05 02:00 +1030",
+    ]
+    begun_inside = entries(at("2026-04-04T15:10"), at("2026-04-04T15:20"), "hour", ZoneInfo("Australia/Lord_Howe"))
+    assert [entry.at for entry in begun_inside] == [at("2026-04-04T15:00")]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("year", [1975, 1986, 2026])
+def test_hours_begin_where_clocks_say_so(zone: str, year: int) -> None:
+    """At each full hour, and where clocks are changed; which in these years they were at quarters of an hour."""
+    start, end = at(f"{year}-01-01T00:15"), at(f"{year}-06-30")
+    for begin, until in ((start, end), (end, at(f"{year}-12-31"))):
+        quarters = [begin + QUARTER * count for count in range((until - begin) // QUARTER)]
+        clocks = [quarter.astimezone(ZoneInfo(zone)) for quarter in quarters]
+        begins = [
+            quarter
+            for quarter, clock, before in zip(quarters[1:], clocks[1:], clocks[:-1], strict=True)
+            if clock.minute == 0 or clock.utcoffset() != before.utcoffset()
+        ]
+        assert [entry.start for entry in entries(begin, until, "hour", ZoneInfo(zone))] == [begin, *begins]
+
+
+def test_a_midnight_that_is_skipped() -> None:
+    """In Sao Paulo the day then began at one."""
+    assert starts("2018-11-03T12:00", "2018-11-05T12:00", "day", "America/Sao_Paulo") == [
+        "11-03 00:00 -0300",
+        "11-04 01:00 -0200",
+        "11-05 00:00 -0200",
+    ]
+
+
+def test_a_midnight_that_comes_twice() -> None:
+    """One minute after midnight, clocks in St. John's went back to the evening before."""
+    assert starts("2010-11-06T12:00", "2010-11-07T12:00", "day", "America/St_Johns") == [
+        "11-06 00:00 -0230",
+        "11-07 00:00 -0230",
+    ]
+
+
+def test_a_date_that_never_was() -> None:
+    assert starts("2011-12-29T12:00", "2012-01-01T00:00", "day", "Pacific/Apia") == [
+        "12-29 00:00 -1000",
+        "12-31 00:00 +1400",
+        "01-01 00:00 +1400",
+    ]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("end", ["2026-11-01T00:00", "2026-11-01T13:37", "2026-03-29T22:30"])
+def test_the_default_is_thirty_days(zone: str, end: str) -> None:
+    start = default_start(at(end), ZoneInfo(zone))
+    found = entries(start, at(end), "day", ZoneInfo(zone))
+    assert (len(found), found[0].at) == (30, start)
+
+
+def test_all_of_time_by_day_but_not_by_hour() -> None:
+    assert len(entries(at("1970-01-01"), at("2026-11-21"), "day", ZoneInfo("Europe/Berlin"))) > 20_000
+    with pytest.raises(TooMany):
+        entries(at("1970-01-01"), at("2026-11-21"), "hour", UTC)
+
+
+@pytest.mark.parametrize(("interval", "length"), [("hour", timedelta(hours=1)), ("day", timedelta(days=1))])
+def test_no_more_than_so_many(interval: Interval, length: timedelta) -> None:
+    end = at("2020-01-01") + length * MAX_ENTRIES[interval]
+    assert len(entries(at("2020-01-01"), end, interval, UTC)) == MAX_ENTRIES[interval]
+    with pytest.raises(TooMany):
+        entries(at("2020-01-01"), end + MINUTE, interval, UTC)
+
+
+@given(
+    st.datetimes(datetime(1975, 1, 1), datetime(2040, 1, 1)),
+    st.timedeltas(timedelta(microseconds=1), timedelta(days=180)),
+    st.sampled_from(["hour", "day", "week", "month"]),
+    st.sampled_from(ZONES),
+)
+def test_nothing_is_left_out_and_nothing_told_twice(
+    naive: datetime, length: timedelta, interval: Interval, name: str
+) -> None:
+    start, zone = naive.replace(tzinfo=UTC), ZoneInfo(name)
+    found = entries(start, start + length, interval, zone)
+    assert (found[0].start, found[-1].end) == (start, start + length)
+    assert all(before.end == after.start == after.at for before, after in pairwise(found))
+    assert found[0].at <= start
+    longest = {"hour": 1, "day": 26, "week": 7 * 24 + 2, "month": 31 * 24 + 2}[interval]  # St. John's, 1988
+    assert all(entry.end - entry.start <= timedelta(hours=longest) for entry in found)
+
+
+def test_zones() -> None:
+    assert {"Europe/Berlin", "UTC"} <= periods.zone_names()
+    assert not {"../etc/passwd", "localtime", "Factory"} & periods.zone_names()

@@ -1,0 +1,295 @@
+"""Figures counted anew are those that were added up, whatever came when: two ways that share no code."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from people import START, FakeClock
+from sqlalchemy import Table, delete, insert, select, update
+
+from waypost.database import Database, Tx
+from waypost.kit.clock import EPOCH, microseconds
+from waypost.kit.ids import new_id
+from waypost.resources.clicks import store
+from waypost.resources.clicks.model import (
+    KINDS,
+    Click,
+    click_dimensions,
+    click_retention,
+    click_totals,
+    clicks,
+    visitor_days,
+)
+from waypost.resources.clicks.stats import counters as link_counters
+from waypost.resources.clicks.stats import pieces, rollups
+from waypost.resources.clicks.stats.owed import JOB
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.rebuild_job import Rebuild
+from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.links import add_clicks
+from waypost.resources.links.model import link_clicks, links
+from waypost.worker.model import Job, jobs
+
+FIGURES = (click_totals, click_dimensions, visitor_days)
+DAY = 20_000
+ACCOUNTS = [UUID(int=n) for n in (1, 2)]
+LINKS = {UUID(int=10 + n): ACCOUNTS[n % 2] for n in range(4)}
+
+
+def click(at: timedelta = timedelta(hours=12), link: UUID = UUID(int=10), **fields: Any) -> Click:  # noqa: B008
+    created_at = EPOCH + timedelta(days=DAY) + at
+    since = created_at - EPOCH
+    fields["visitor_id"] = fields.get("visitor_id", 0) ^ LINKS[link].int  # to two accounts one is two visitors
+    quarter = since % timedelta(days=1) // timedelta(minutes=15)
+    ids = new_id().bytes, LINKS[link].bytes, link.bytes
+    return Click(*ids, microseconds(created_at), since.days, quarter, **fields)
+
+
+few = st.sampled_from
+visits = st.builds(
+    click,
+    at=st.one_of(
+        st.timedeltas(timedelta(days=-1), timedelta(days=2)),
+        st.integers(0, 7).map(lambda n: n * timedelta(minutes=15)),  # where quarters meet
+    ),
+    link=few(sorted(LINKS)),
+    kind=few([*KINDS, "human", "human", "human"]),
+    is_scan=st.booleans(),
+    visitor_id=few([-(2**63), -1, 0, 2**63 - 1]),
+    country=few(["", "DE"]),
+    referrer=few(["", "https://a.example/ü'%:x"]),
+    browser=few(["Chrome", "Other"]),
+)
+
+
+async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
+    """As the drainer does: rows and figures of one batch in one transaction."""
+    for start in range(0, len(told), batch):
+        some = told[start : start + batch]
+        async with db.write() as tx:
+            await rollups.lock(tx)
+            await store.add(tx, some)
+            await rollups.add(tx, tally(some))
+    async with db.write() as tx:
+        await add_clicks(tx, Counter(each.link_id for each in told if each.kind == "human"))
+
+
+async def contents(db: Database, tables: Sequence[Table] = FIGURES) -> list[list[Any]]:
+    async with db.read() as tx:
+        return [sorted(map(tuple, await tx.execute(select(table))), key=repr) for table in tables]
+
+
+async def counters(db: Database) -> dict[UUID, int]:
+    async with db.read() as tx:
+        return dict(map(tuple, await tx.execute(select(link_clicks.c.link_id, link_clicks.c.clicks))))  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+async def _links(db: Database) -> None:
+    from waypost.accounts import accounts
+
+    times = {"created_at": START, "updated_at": START}
+    async with db.write() as tx:
+        for account in ACCOUNTS:
+            rest = {"email": f"{account}@example.com", "name": "", "plan_type": "none"}
+            await tx.execute(insert(accounts).values(id=account, **rest, **times))
+        for link, account in LINKS.items():
+            rest = {"slug": link.hex, "destination_url": "", "title": "", "search_text": "", "is_on": True}
+            await tx.execute(insert(links).values(id=link, account_id=account, utm_params={}, tags=[], **rest, **times))
+
+
+async def empty(db: Database) -> None:
+    async with db.write() as tx:
+        for table in (clicks, *FIGURES, link_clicks, click_retention, jobs):
+            await tx.execute(delete(table))
+
+
+async def test_it_works(db: Database) -> None:
+    await add(db, [click(), click(visitor_id=7), click(timedelta(hours=13)), click(kind="crawler")])
+    right = await contents(db)
+    async with db.write() as tx:
+        for table in (*FIGURES, link_clicks):
+            await tx.execute(delete(table))
+        await tx.execute(insert(link_clicks), [{"link_id": link, "clicks": 99} for link in LINKS])
+    told: list[tuple[int, int]] = []
+    done = await rebuild(db, told=lambda *step: told.append(step))
+    assert await contents(db) == right
+    assert (await counters(db))[UUID(int=10)] == 3
+    assert (done.days, done.pieces, done.corrected, done.links) == (1, 1, 1, 4)
+    assert told == [(0, 1), (1, 1)]
+
+
+@given(told=st.lists(visits, max_size=30))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_it_counts_as_the_drainer_does(db: Database, told: list[Click]) -> None:
+    await empty(db)
+    await add(db, told)
+    added_up, counted = await contents(db), await counters(db)
+    assert (await rebuild(db)).corrected == 0
+    async with db.write() as tx:
+        for table in FIGURES:
+            await tx.execute(delete(table))
+    await rebuild(db)
+    assert await contents(db) == added_up
+    assert await counters(db) == counted
+
+
+@pytest.mark.parametrize("table", FIGURES, ids=str)
+async def test_what_is_wrong_is_put_right(db: Database, table: Table) -> None:
+    await add(db, [click(), click(timedelta(hours=20), visitor_id=5), click(link=UUID(int=11))])
+    right = await contents(db)
+    wrong = {click_totals: {"visitors": 3}, click_dimensions: {"clicks": 3}, visitor_days: {"morning": 1}}[table]
+    async with db.write() as tx:
+        await tx.execute(update(table).where(table.c.subject_id == UUID(int=10)).values(wrong))
+    assert (await rebuild(db)).corrected == 1
+    assert await contents(db) == right
+
+
+async def test_figures_of_no_click_are_removed(db: Database) -> None:
+    await add(db, [click(), click(timedelta(days=3))])
+    right = await contents(db)
+    async with db.write() as tx:
+        stray, visitor = {"subject_id": UUID(int=99)}, {"visitor_id": 1, "subject_id": UUID(int=99)}
+        for day in (DAY, DAY + 1):
+            await tx.execute(insert(click_totals).values(day=day, quarter=0, clicks=1, **stray))
+            await tx.execute(insert(click_dimensions).values(day=day, dimension=1, value="DE", clicks=1, **stray))
+            await tx.execute(insert(visitor_days).values(day=day, morning=1, afternoon=0, **visitor))
+        mine = {"visitor_id": 77, "subject_id": UUID(int=10), "morning": 1, "afternoon": 0}
+        await tx.execute(insert(visitor_days).values(day=DAY, **mine))
+    await rebuild(db)
+    assert await contents(db) == right
+
+
+async def test_only_days_that_were_asked_for(db: Database) -> None:
+    await add(db, [click(), click(timedelta(days=1))])
+    right = await contents(db)
+    async with db.write() as tx:
+        await tx.execute(update(click_totals).values(visitors=9))
+    assert (await rebuild(db, from_day=DAY + 1)).corrected == 1
+    [totals, _, _] = await contents(db)
+    assert {each.visitors for each in [*await rows(db)] if each.day == DAY} == {9}
+    assert totals != right[0]
+    await rebuild(db)
+    assert await contents(db) == right
+
+
+async def rows(db: Database) -> Sequence[Any]:
+    async with db.read() as tx:
+        return (await tx.execute(select(click_totals))).all()
+
+
+async def test_what_retention_took_stays_counted(db: Database) -> None:
+    await add(db, [click(), click(timedelta(days=1))])
+    before, counted = await contents(db), await counters(db)
+    async with db.write() as tx:
+        await tx.execute(insert(click_retention).values(id=1, kept_since=DAY + 1))
+        await tx.execute(delete(clicks).where(clicks.c.day == DAY))
+    done = await rebuild(db, from_day=DAY)
+    assert (done.days, done.corrected, done.links) == (1, 0, 0)
+    assert (await contents(db), await counters(db)) == (before, counted)
+
+
+async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a visitor known before, onto figures that are right in a part only."""
+    monkeypatch.setattr(pieces, "_ROWS_AT_ONCE", 1)
+    await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
+    async with db.write() as tx:
+        for table in FIGURES:
+            await tx.execute(delete(table))
+    may_write, late, calls = pieces._may_write, iter(range(4, 60)), iter(range(1000))
+
+    async def drain_first(tx: Tx, day: int) -> bool:
+        if next(calls) % 3 == 2:  # two groups are written, then a click comes
+            some = [click(timedelta(minutes=15 * next(late)))]
+            await store.add(tx, some)
+            await rollups.add(tx, tally(some))
+        return await may_write(tx, day)
+
+    monkeypatch.setattr(pieces, "_may_write", drain_first)
+    await rebuild(db)
+    assert next(late) > 4
+    monkeypatch.setattr(pieces, "_may_write", may_write)
+    assert (await rebuild(db)).corrected == 0
+
+
+async def test_nothing_there(db: Database) -> None:
+    told: list[tuple[int, int]] = []
+    assert (await rebuild(db, told=lambda *step: told.append(step))).days == 0
+    assert told == [(0, 0)]
+
+
+async def test_as_a_job_it_goes_on_where_its_time_was_up(db: Database) -> None:
+    await add(db, [click(timedelta(days=n), link) for n in range(2) for link in LINKS])
+    right, counted = await contents(db), await counters(db)
+    await forget_figures(db)
+    async with db.write() as tx:
+        await tx.execute(delete(link_clicks))
+    payloads: list[Any] = [{}]
+    while payloads[-1] is not None:
+        payloads.append(await run(db, payloads[-1], shift=0))  # each time one piece
+    assert [sorted(payload) for payload in payloads[1:-1]] == [["after", "from_day"]] * 4 + [["counters"]]
+    assert (await contents(db), await counters(db)) == (right, counted)
+
+
+async def run(db: Database, payload: Any, shift: float = 20.0) -> Any:
+    """What it left to the next job."""
+    await Rebuild(db, clock=FakeClock(), shift=shift)(Job(new_id(), JOB, payload, None, 1, 8, "tests"))
+    async with db.write() as tx:
+        queued = (await tx.execute(delete(jobs).returning(jobs.c.name, jobs.c.payload))).all()
+    assert [each.name for each in queued] in ([], [JOB])
+    return queued[0].payload if queued else None
+
+
+async def forget_figures(db: Database) -> None:
+    async with db.write() as tx:
+        for table in FIGURES:
+            await tx.execute(delete(table))
+
+
+async def test_as_a_job_it_puts_off_what_never_rests(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    await add(db, [click(link=link) for link in LINKS])
+    right = await contents(db)
+    await forget_figures(db)
+    busy, recounted = ACCOUNTS[0], pieces.correct_in_groups
+
+    async def overtaken(db: Database, piece: pieces.Piece, *rest: Any) -> bool:
+        return piece.account_id != busy and await recounted(db, piece, *rest)
+
+    monkeypatch.setattr(pieces, "correct_in_groups", overtaken)
+    again = {"again": [[DAY, busy.hex]]}
+    assert await run(db, {}) == again
+    assert await run(db, {"from_day": DAY, "after": ACCOUNTS[1].hex} | again) == again
+    assert await run(db, again) == again
+    monkeypatch.setattr(pieces, "correct_in_groups", recounted)
+    assert await run(db, again) == {"counters": True}
+    assert await contents(db) == right
+
+
+async def test_the_command_makes_wait_what_never_rests(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    await add(db, [click(link=link) for link in LINKS])
+    right = await contents(db)
+    await forget_figures(db)
+
+    async def overtaken(*_: Any) -> bool:
+        return False
+
+    monkeypatch.setattr(pieces, "correct_in_groups", overtaken)
+    assert (await rebuild(db)).corrected == 2
+    assert await contents(db) == right
+
+
+async def test_counters_of_many_links_in_more_than_one_job(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_counters, "_LINKS_AT_ONCE", 3)
+    await add(db, [click(link=link) for link in LINKS])
+    counted = await counters(db)
+    async with db.write() as tx:
+        await tx.execute(delete(link_clicks))
+    assert await run(db, {"counters": True}, shift=0) == {"counters": True}
+    assert len(await counters(db)) == 3
+    assert await run(db, {"counters": True}, shift=0) is None
+    assert await counters(db) == counted

@@ -1,0 +1,76 @@
+"""No statement of lists and figures walks through a table. Told on SQLite, whose plans are plain words."""
+
+import random
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from people import START
+from resources.clicks.visited import Room, fill, open_room, some_clicks, spread
+from sqlalchemy import event, text
+
+from waypost.database import Database
+from waypost.kit.clock import timestamp
+
+WALKS = re.compile(r"SCAN (clicks|click_totals|click_dimensions|links)\b")
+QUERIES: list[tuple[str, dict[str, Any]]] = [
+    ("clicks", {}),
+    ("clicks", {"page": 5}),
+    ("clicks", {"kind": "all"}),
+    ("clicks", {"kind": "crawler", "country": "DE"}),
+    ("clicks", {"country": "DE"}),
+    ("clicks", {"browser": "Firefox", "device": "mobile"}),
+    ("clicks", {"from": timestamp(START - timedelta(hours=30)), "to": timestamp(START)}),
+    ("stats", {}),
+    ("stats", {"interval": "hour", "timezone": "Asia/Kathmandu"}),
+    ("stats", {"from": timestamp(START - timedelta(hours=30, minutes=4)), "to": timestamp(START - timedelta(hours=1))}),
+]
+
+
+@pytest.fixture
+async def room(tmp_path: Path, sqlite_template: Path) -> AsyncIterator[Room]:
+    path = tmp_path / "waypost.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    db = Database(f"sqlite:///{path}")
+    async with open_room(db, tmp_path) as opened:
+        yield opened
+    await db.close()
+
+
+@pytest.mark.parametrize(("what", "query"), QUERIES, ids=str)
+async def test_it_works(room: Room, what: str, query: dict[str, Any]) -> None:
+    chance = random.Random(1)
+    link = await room.link()
+    await fill(room.db, some_clicks(link, spread(START - timedelta(days=9), START, 100, chance), chance))
+    for path in (f"/{what}", f"/links/{link.id}/{what}"):
+        plans = await plans_of(room, path, query)
+        assert sum("SEARCH" in plan for plan in plans) >= 3
+        assert [plan for plan in plans if WALKS.search(plan)] == []
+
+
+async def test_a_walk_would_be_seen(room: Room) -> None:
+    async with room.db.read() as tx:
+        (plan,) = await tx.execute(text("EXPLAIN QUERY PLAN SELECT min(day), max(day) FROM click_totals"))
+    assert WALKS.search(plan.detail)
+
+
+async def plans_of(room: Room, path: str, query: dict[str, Any]) -> list[str]:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
+        asked.append((statement, parameters))
+
+    engine = room.db._reader.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    await room.shown(path, **query)
+    event.remove(engine, "before_cursor_execute", note)
+    found = []
+    async with room.db.read() as tx:
+        for statement, parameters in asked:
+            if statement.startswith(("SELECT", "WITH", "\nSELECT")):
+                plan = await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                found += [row.detail for row in plan]
+    return found

@@ -1,0 +1,266 @@
+"""GET /v1/clicks and GET /v1/links/{id}/clicks"""
+
+import random
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from people import BASE_URL, START
+from resources.clicks.visited import Room, fill, moment, new_click, open_room, some_clicks, spread
+from sqlalchemy import insert
+
+from waypost.database import Database
+from waypost.kit.clock import DAY, microseconds, timestamp
+from waypost.resources import links
+from waypost.resources.clicks.model import Click, click_retention
+from waypost.resources.clicks.pages import slices
+from waypost.resources.clicks.schemas import shown
+from waypost.resources.clicks.stats.parts import Part
+from waypost.resources.links import store
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
+    async with open_room(db, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def link(room: Room) -> links.Link:
+    return await room.link()
+
+
+async def ids(room: Room, path: str, **query: Any) -> list[str]:
+    """Of all pages, which have to fit together."""
+    first = await room.shown(path, **query)
+    found = [each["id"] for each in first["data"]]
+    for page in range(2, first["meta"]["last_page"] + 1):
+        found += [each["id"] for each in (await room.shown(path, **query, page=page))["data"]]
+    assert first["meta"]["total"] == len(found)
+    return found
+
+
+def newest(made: list[Click]) -> list[str]:
+    return [shown(click)["id"] for click in sorted(made, key=lambda click: (click.at, click.id), reverse=True)]
+
+
+async def test_it_works(room: Room, link: links.Link) -> None:
+    older = new_click(link, START - HOUR * 48)
+    click = new_click(
+        link, START, ip="192.0.2.1", country="DE", visitor_id=-2, referrer="https://news.example/a", is_scan=True
+    )
+    await fill(room.db, [older, click])
+    told = {
+        "id": shown(click)["id"],
+        "link_id": str(link.id),
+        "ip": "192.0.2.1",
+        "country": "DE",
+        "visitor_id": "fffffffffffffffe",
+        "referrer": "https://news.example/a",
+        "device": "mobile",
+        "browser": "Firefox",
+        "platform": "Android",
+        "created_at": "2030-01-01T12:00:00.000000Z",
+        "is_scan": True,
+        "kind": "human",
+        "bot": None,
+    }
+    path = f"{BASE_URL}/api/v1/links/{link.id}/clicks"
+    answer = await room.shown(f"/links/{link.id}/clicks", per_page=1)
+    assert list(answer["data"][0]) == list(told)
+    assert answer == {
+        "data": [told],
+        "links": {
+            "first": f"{path}?per_page=1&page=1",
+            "last": f"{path}?per_page=1&page=2",
+            "prev": None,
+            "next": f"{path}?per_page=1&page=2",
+        },
+        "meta": {"current_page": 1, "from": 1, "last_page": 2, "path": path, "per_page": 1, "to": 1, "total": 2},
+    }
+    assert (await room.shown("/clicks"))["data"] == [told, shown(older)]
+    assert (await room.shown("/clicks", who=room.bob))["data"] == []
+
+
+async def test_pages_over_days_full_and_empty(room: Room, link: links.Link) -> None:
+    chance = random.Random(1)
+    moments = spread(START - 60 * 24 * HOUR, START - 40 * 24 * HOUR, 30, chance) + spread(
+        START - HOUR, START, 30, chance
+    )
+    made = some_clicks(link, moments, chance)
+    made[0].at = made[1].at = microseconds(START)  # of one moment, the later id is the newer
+    made[0].day = made[1].day = made[-1].day
+    await fill(room.db, made)
+    people = [click for click in made if click.kind == "human"]
+    for per_page in (7, 15, 100):
+        assert await ids(room, "/clicks", per_page=per_page) == newest(people)
+        assert await ids(room, f"/links/{link.id}/clicks", per_page=per_page, kind="all") == newest(made)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"kind": "crawler"},
+        {"kind": "prefetch"},
+        {"country": "fr"},
+        {"country": ""},
+        {"referrer": "https://ä.example/"},
+        {"referrer": ""},
+        {"device": "desktop", "country": "DE"},
+        {"device": "desktop", "browser": "Firefox"},
+        {"device": "desktop", "browser": "Firefox", "platform": "Android"},
+        {"browser": "fox"},
+        {"platform": "roid"},
+        {"device": "mobile", "kind": "preview"},
+        {"country": "DE", "kind": "all"},
+        {"browser": "firefox"},
+        {"platform": "Android"},
+    ],
+    ids=str,
+)
+async def test_filters(room: Room, link: links.Link, query: dict[str, str]) -> None:
+    chance = random.Random(2)
+    made = some_clicks(link, spread(START - 72 * HOUR, START, 150, chance), chance)
+    other = await room.link()
+    await fill(room.db, made + some_clicks(other, [START], chance))
+    kind = query.get("kind", "human")
+    wanted = {"kind": kind} | query | ({"country": query["country"].upper()} if "country" in query else {})
+    found = [click for click in made if all(value in {"all", getattr(click, name)} for name, value in wanted.items())]
+    assert (len(found) > 0) == (not {"firefox", "fox", "roid"} & set(query.values()))
+    assert await ids(room, "/clicks", link_id=link.id, per_page=100, **query) == newest(found)
+    assert await ids(room, f"/links/{link.id}/clicks", per_page=100, **query) == newest(found)
+
+
+@pytest.mark.parametrize("start", [None, START - 50 * HOUR, START - 60 * HOUR, START - 2 * HOUR])
+@pytest.mark.parametrize("end", [None, START - HOUR, START - timedelta(microseconds=1), START + 999 * HOUR])
+@pytest.mark.parametrize("more", [{}, {"country": "DE"}], ids=str)
+async def test_from_and_to(
+    room: Room, link: links.Link, start: datetime | None, end: datetime | None, more: dict[str, str]
+) -> None:
+    chance = random.Random(3)
+    edges = [at for at in (start, end) if at and at <= START]
+    made = some_clicks(link, [*spread(START - 72 * HOUR, START, 100, chance), *edges], chance)
+    await fill(room.db, made)
+    found = [
+        click
+        for click in made
+        if (start is None or start <= moment(click)) and (end is None or moment(click) < end)
+        if click.kind == "human" and (not more or click.country == "DE")
+    ]
+    query = more | {name: timestamp(at) for name, at in (("from", start), ("to", end)) if at}
+    assert await ids(room, "/clicks", per_page=30, **query) == newest(found)
+
+
+async def test_a_deleted_link_s_clicks_stay_the_account_s(room: Room, link: links.Link) -> None:
+    await fill(room.db, [new_click(link)])
+    async with room.db.write() as tx:
+        await store.bury(tx, link, START)
+    assert (await room.shown("/clicks"))["meta"]["total"] == 1
+    assert (await room.get("/clicks", link_id=link.id)).status_code == 404
+    assert (await room.get(f"/links/{link.id}/clicks")).status_code == 404
+
+
+async def test_another_account_s_link_is_missing(room: Room, link: links.Link) -> None:
+    await fill(room.db, [new_click(link)])
+    answers = [
+        await room.get(path, room.bob, **query)
+        for path, query in (
+            (f"/links/{link.id}/clicks", {}),
+            (f"/links/{uuid4()}/clicks", {}),
+            ("/clicks", {"link_id": link.id}),
+            ("/clicks", {"link_id": uuid4()}),
+        )
+    ]
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
+
+
+async def test_only_what_is_kept_is_listed(room: Room, link: links.Link) -> None:
+    gone, kept = new_click(link, START - 24 * HOUR), new_click(link)
+    await fill(room.db, [gone, kept])
+    async with room.db.write() as tx:
+        await tx.execute(insert(click_retention), {"id": 1, "kept_since": kept.day})
+    assert await ids(room, "/clicks") == [shown(kept)["id"]]
+    assert await ids(room, "/clicks", from_="2029-01-01", kind="all") == [shown(kept)["id"]]
+
+
+async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) -> None:
+    wrong = {
+        "page": "0",
+        "per_page": "x",
+        "link_id": link.id.hex,
+        "from": "yesterday",
+        "to": "",
+        "country": "Germany",
+        "device": "watch",
+        "browser": "a\0b",
+        "platform": "x" * 2049,
+        "referrer": "\n",
+        "kind": "robot",
+        "colour": "blue",
+    }
+    answer = await room.get("/clicks", **wrong)
+    assert answer.status_code == 422
+    errors = answer.json()["error"]["errors"]
+    assert set(errors) == set(wrong)
+    assert errors["kind"] == ["This must be one of: human, crawler, preview, prefetch, all."]
+    assert "There are: page, per_page, link_id, from, to," in errors["colour"][0]
+    del wrong["link_id"]
+    answer = await room.get(f"/links/{link.id}/clicks", **wrong)
+    assert set(answer.json()["error"]["errors"]) == set(wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("from=2030-01-02&to=2030-01-01", "from"),
+        ("from=2030-01-01&to=2030-01-01", "from"),
+        ("kind=human&kind=all", "kind"),
+        ("link_id=", "link_id"),
+        ("device=", "device"),
+        ("kind=", "kind"),
+    ],
+)
+async def test_wrong_ones(room: Room, query: str, name: str) -> None:
+    answer = await room.get(f"/clicks?{query}")
+    assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name])
+
+
+@pytest.mark.parametrize(
+    "period", [("0001-01-01", "9999-12-31"), ("9998-01-01", "9999-12-31"), ("0001-01-01", "0001-01-02")]
+)
+async def test_times_of_long_ago_and_far_away(room: Room, link: links.Link, period: tuple[str, str]) -> None:
+    await fill(room.db, [new_click(link)])
+    total = (await room.shown("/clicks", from_=period[0], to=period[1]))["meta"]["total"]
+    assert total == (period == ("0001-01-01", "9999-12-31"))
+
+
+@pytest.mark.parametrize(
+    ("query", "total"), [({"to": "0001-01-01"}, 0), ({"from_": "0001-01-01"}, 1), ({"to": "9999-12-31"}, 1)]
+)
+async def test_only_one_end_and_that_far_away(room: Room, link: links.Link, query: dict[str, str], total: int) -> None:
+    await fill(room.db, [new_click(link)])
+    for path in ("/clicks", f"/links/{link.id}/clicks"):
+        assert (await room.shown(path, **query))["meta"]["total"] == total
+
+
+async def test_nobody_came_yet(room: Room, link: links.Link) -> None:
+    for path in ("/clicks", f"/links/{link.id}/clicks"):
+        assert (await room.shown(path, page=7))["meta"]["total"] == 0
+
+
+def test_where_a_page_lies() -> None:
+    def day(number: int) -> Part:
+        return Part(0, number, number * DAY, (number + 1) * DAY)
+
+    counted = [(day(9), 5), (day(8), 2), (day(7), 1), (day(6), 50)]
+    told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10)]
+    assert told == [([9], 3, 2), ([8, 7], 0, 3), ([6], 0, 5)]
+    assert slices(counted, 58, 10) == []
+    told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10, joins=False)]
+    assert told == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]

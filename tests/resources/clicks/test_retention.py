@@ -1,0 +1,285 @@
+"""Rows go when their time is over, and no figure changes by it."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from people import START, FakeClock, new_person
+from resources.clicks import visited
+from sqlalchemy import Table, select, text, update
+from structlog.testing import capture_logs
+
+from waypost.database import Database
+from waypost.kit.clock import EPOCH, microseconds
+from waypost.kit.ids import new_id
+from waypost.resources.clicks import store
+from waypost.resources.clicks.days import kept_since
+from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
+from waypost.resources.clicks.retention import Retention
+from waypost.resources.clicks.stats import rollups
+from waypost.resources.clicks.stats.owed import JOB
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.rebuild_job import Rebuild
+from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.links import Link, add_clicks
+from waypost.resources.links import store as link_store
+from waypost.resources.links.model import link_clicks
+from waypost.worker import jobs
+from waypost.worker.model import jobs as job_rows
+
+TODAY = (START - EPOCH).days
+ACCOUNT, LINK = new_id(), new_id()
+
+
+def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
+    at = START - timedelta(days=days_ago)
+    ids = new_id().bytes, ACCOUNT.bytes, link.bytes
+    return Click(*ids, microseconds(at), TODAY - days_ago, 48, visitor_id=visitor_id, country="DE")
+
+
+async def add(db: Database, told: Sequence[Click]) -> None:
+    async with db.write() as tx:
+        await store.add(tx, told)
+        await rollups.add(tx, tally(told))
+
+
+async def days(db: Database, table: Table = clicks) -> list[int]:
+    """Of the rows that are there: how many days ago. Of a visit's two visitor rows, the link's."""
+    rows = select(table.c.day)
+    if table is visitor_days:
+        rows = rows.where(visitor_days.c.subject_id == LINK)
+    async with db.read() as tx:
+        return sorted(TODAY - day for day in await tx.scalars(rows))
+
+
+async def contents(db: Database) -> list[list[Any]]:
+    async with db.read() as tx:
+        return [
+            sorted(map(tuple, await tx.execute(select(table))), key=repr) for table in (click_totals, click_dimensions)
+        ]
+
+
+async def boundary(db: Database) -> int:
+    async with db.read() as tx:
+        return TODAY - await kept_since(tx)
+
+
+class Ticks:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def retention(db: Database, keep: int | None, **rest: Any) -> Retention:
+    return Retention(db, keep, clock=rest.pop("clock", FakeClock()), monotonic=rest.pop("monotonic", Ticks()), **rest)
+
+
+async def looked(poller: Retention) -> Retention:
+    """After its first look, when it does not believe the clock yet; the next one is due."""
+    assert not await poller.step()
+    poller._monotonic.now += 3600
+    return poller
+
+
+async def run(poller: Retention) -> int:
+    """How many groups were deleted."""
+    return await run_once(poller) + await run_once(poller)
+
+
+async def run_once(poller: Retention) -> int:
+    steps = 0
+    while await poller.step():
+        steps += 1
+    poller._monotonic.now += 3600
+    return steps
+
+
+async def test_it_works(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in (0, 1, 29, 30, 31, 32, 400)])
+    before = await contents(db)
+    await run(retention(db, 30))
+    assert await days(db) == [0, 1, 29, 30]
+    assert await days(db, visitor_days) == [0, 1, 29, 30]
+    assert await contents(db) == before
+    assert await boundary(db) == 30
+
+
+async def test_without_the_setting_all_is_kept(db: Database) -> None:
+    await add(db, [click(4000)])
+    assert await run(retention(db, None)) == 0
+    assert await days(db) == [4000]
+    async with db.read() as tx:
+        assert (await tx.execute(select(click_retention))).all() == []
+
+
+async def test_it_goes_on_where_it_was_interrupted(db: Database) -> None:
+    await add(db, [click(40, visitor) for visitor in range(10)] + [click(20), click(0)])
+    first = await looked(retention(db, 30, at_once=3))
+    assert await first.step()
+    assert await days(db) == [0, 20] + [40] * 7
+    assert await boundary(db) == 30  # what is still there is not shown any more
+    assert await run(retention(db, None)) > 0  # the setting taken back does not bring back what has begun to go
+    assert (await days(db), await days(db, visitor_days)) == ([0, 20], [0, 20])
+
+
+async def test_only_small_groups_at_once(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in (0, 20)] + [click(40, visitor) for visitor in range(10)])
+    poller, left = await looked(retention(db, 30, at_once=4)), []
+    while await poller.step():
+        left.append(len(await days(db)) - 2)
+    assert left[:3] == [6, 2, 0]
+    assert await days(db, visitor_days) == [0, 20]
+
+
+async def test_the_boundary_never_goes_back(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in range(40)])
+    await run(retention(db, 10))
+    await run(retention(db, 30))
+    assert await boundary(db) == 10
+    await run(retention(db, 10, clock=FakeClock(START - timedelta(days=7))))
+    assert await boundary(db) == 10
+    assert await days(db) == [*range(11)]
+
+
+async def test_it_looks_once_an_hour(db: Database) -> None:
+    clock, ticks = FakeClock(), Ticks()
+    poller = retention(db, 30, clock=clock, monotonic=ticks)
+    await add(db, [click(30), click(0)])
+    await run(poller)
+    await add(db, [click(-1)])
+    clock.move(timedelta(days=1))
+    ticks.now = 7199.0
+    assert not await poller.step()
+    assert await days(db) == [-1, 0, 30]
+    ticks.now = 7200.0
+    assert await poller.step()
+    assert await days(db) == [-1, 0]
+
+
+async def test_what_comes_late_goes_too(db: Database) -> None:
+    ticks = Ticks()
+    poller = retention(db, 30, monotonic=ticks)
+    await add(db, [click(0)])
+    await run(poller)
+    await add(db, [click(50)])  # a spool that lay on a machine nobody started for weeks
+    assert await poller.step()
+    assert await days(db) == [0]
+
+
+async def test_a_rebuild_afterwards_changes_nothing(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in (0, 30, 31)])
+    before = await contents(db)
+    poller = await looked(retention(db, 30, at_once=1))
+    assert await poller.step()
+    assert (await rebuild(db)).corrected == 0
+    await run(poller)
+    assert (await rebuild(db)).corrected == 0
+    assert await contents(db) == before
+
+
+@pytest.mark.parametrize("keep", [1, 10_000])
+async def test_today_is_never_touched(db: Database, keep: int) -> None:
+    await add(db, [click(0)])
+    await run(retention(db, keep))
+    assert await days(db) == [0]
+
+
+async def upgraded(db: Database) -> UUID:
+    """As an upgrade leaves a database: rows and counters, but no figures; and a job that shall make them."""
+    link = (await new_link(db)).id
+    told = [click(days_ago, link=link) for days_ago in (1, 20, 40, 400)]
+    async with db.write() as tx:
+        await store.add(tx, told)
+        await add_clicks(tx, {link.bytes: len(told)})
+        await jobs.enqueue(tx, JOB, {}, now=START)
+    await add(db, [click(0, link=link)])  # drained since
+    async with db.write() as tx:
+        await add_clicks(tx, {link.bytes: 1})
+    return link
+
+
+async def new_link(db: Database) -> Link:
+    alice = await new_person(db, "Alice")
+    made = visited.new_link(alice.account_id)
+    async with db.write() as tx:
+        await link_store.add(tx, made)
+    return made
+
+
+async def counter(db: Database, link: UUID) -> int | None:
+    async with db.read() as tx:
+        return await tx.scalar(select(link_clicks.c.clicks).where(link_clicks.c.link_id == link))
+
+
+async def work(db: Database) -> None:
+    """All jobs, one after the other."""
+    handler = Rebuild(db, clock=FakeClock())
+    while claimed := await jobs.claim(db, clock=FakeClock(), limit=1, leased_by="tests"):
+        await handler(claimed[0])
+        await jobs.finish(db, claimed[0])
+
+
+async def test_what_an_upgrade_left_is_added_up_before_it_goes(db: Database) -> None:
+    link = await upgraded(db)
+    assert await run(retention(db, 30)) == 0
+    await work(db)
+    assert (await days(db), await counter(db, link)) == ([0, 1, 20, 40, 400], 5)
+    await run(retention(db, 30))
+    assert await days(db) == [0, 1, 20]
+    done = await rebuild(db)
+    assert (done.corrected, done.links, await counter(db, link)) == (0, 0, 5)
+
+
+async def test_a_job_that_failed_for_good_is_told_once_and_settled_by_the_command(db: Database) -> None:
+    link = await upgraded(db)
+    async with db.write() as tx:
+        await tx.execute(update(job_rows).values(failed_at=START))
+    ticks = Ticks()
+    poller = retention(db, 30, monotonic=ticks)
+    with capture_logs() as told:
+        await run(poller)
+        await run(poller)
+    assert ["run waypost stats rebuild" in entry["event"] for entry in told] == [True]
+    done = await rebuild(db, from_day=TODAY - 1)
+    assert (done.are_counters_left, await counter(db, link)) == (True, 5)
+    await rebuild(db)
+    await run(retention(db, 30))
+    assert (await days(db), await counter(db, link)) == ([0, 1, 20], 5)
+    async with db.read() as tx:
+        assert (await tx.execute(select(job_rows.c.id))).all() == []
+
+
+async def test_a_clock_that_jumps_ahead_for_less_than_an_hour_takes_a_day_at_most(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in (0, 1, 29, 30)])
+    clock, ticks = FakeClock(), Ticks()
+    poller = await looked(retention(db, 30, clock=clock, monotonic=ticks))
+    clock.move(timedelta(days=8000))
+    await run_once(poller)
+    assert (await days(db), await boundary(db)) == ([0, 1, 29], 29)
+    clock.move(timedelta(days=-8000))
+    await run_once(poller)
+    assert (await days(db), await boundary(db)) == ([0, 1, 29], 29)
+
+
+async def test_rows_go_also_when_nobody_comes_any_more(db: Database) -> None:
+    await add(db, [click(days_ago) for days_ago in (0, 5)])
+    await run(retention(db, 30, clock=FakeClock(START + timedelta(days=33))))
+    assert await days(db) == []
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_it_takes_its_turn_with_other_writers_of_figures(db: Database) -> None:
+    await add(db, [click(0), click(20), click(40)])
+    poller = await looked(retention(db, 30, at_once=1))
+    assert await poller.step()  # the boundary is raised
+    async with db.write() as tx, asyncio.timeout(10):
+        await rollups.lock(tx)
+        step = asyncio.create_task(poller.step())
+        while not await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):
+            assert not step.done()
+    assert await step
+    assert await days(db) == [0, 20]

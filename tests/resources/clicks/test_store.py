@@ -1,0 +1,46 @@
+"""Clicks on their way into the table: told once, and told to nobody else."""
+
+import traceback
+from uuid import UUID
+
+import pytest
+from sqlalchemy import func, select
+
+from waypost.database import Database
+from waypost.kit.ids import new_id
+from waypost.resources.clicks import store
+from waypost.resources.clicks.model import Click, clicks
+
+AT = 1_763_690_000_123_456
+
+
+def click(number: int = 0, **fields: str) -> Click:
+    at = AT + number
+    return Click(new_id().bytes, bytes(16), bytes(16), at, at // 86_400_000_000, 0, **({"ip": "192.0.2.7"} | fields))
+
+
+async def added(db: Database, told: list[Click]) -> list[Click]:
+    async with db.write() as tx:
+        return [*await store.add(tx, told)]
+
+
+async def test_it_works(db: Database) -> None:
+    told = [click(n) for n in range(3)]
+    assert await added(db, told) == told
+    async with db.read() as tx:
+        assert sorted(await tx.scalars(select(clicks.c.id))) == sorted(UUID(bytes=each.id) for each in told)
+
+
+async def test_many_that_were_told_before(db: Database) -> None:
+    told, new = [click(n) for n in range(1_100)], [click(n) for n in range(2)]
+    await added(db, told)
+    assert await added(db, [*told[:600], new[0], *told[600:], new[1]]) == new
+    async with db.read() as tx:
+        assert (await tx.execute(select(func.count()).select_from(clicks))).scalar_one() == 1_102
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_no_address_is_in_what_postgresql_complains_of(db: Database) -> None:
+    with pytest.raises(Exception, match="23502") as raised:  # as COPY reads it: no country at all
+        await added(db, [click(), click(country="\\N")])
+    assert "192.0.2.7" not in "".join(traceback.format_exception(raised.value))

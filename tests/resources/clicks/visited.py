@@ -1,0 +1,202 @@
+"""Clicks that are there, with what is added up from them counted here by the tables' definitions; and who asks."""
+
+import contextlib
+import itertools
+import random
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+from fastapi import APIRouter
+from people import BASE_URL, START, FakeClock, Person, new_client, new_person
+from sqlalchemy import insert
+
+from waypost.database import Database
+from waypost.kit.clock import DAY, from_microseconds, microseconds
+from waypost.kit.ids import new_id
+from waypost.resources import links
+from waypost.resources.clicks import api
+from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, click_dimensions, click_totals, clicks
+from waypost.resources.clicks.stats import api as stats_api
+from waypost.resources.links import add_clicks, store
+from waypost.web import Guard
+
+SHARED = "go.test"
+COUNTS = {"human": "clicks", "crawler": "crawlers", "preview": "previews", "prefetch": "prefetches"}
+
+
+@dataclass
+class Room:
+    db: Database
+    client: httpx.AsyncClient
+    clock: FakeClock
+    alice: Person
+    bob: Person
+
+    async def link(self, who: Person | None = None, **fields: Any) -> links.Link:
+        made = new_link((who or self.alice).account_id, **fields)
+        async with self.db.write() as tx:
+            await store.add(tx, made)
+        return made
+
+    async def get(self, path: str, who: Person | None = None, **query: Any) -> httpx.Response:
+        query = {name.rstrip("_"): value for name, value in query.items()}
+        return await self.client.get(f"/api/v1{path}", params=query or None, headers=(who or self.alice).headers)
+
+    async def shown(self, path: str, **query: Any) -> dict[str, Any]:
+        answer = await self.get(path, **query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def stats(self, link: links.Link, **query: Any) -> dict[str, Any]:
+        return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
+
+
+@contextlib.asynccontextmanager
+async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+    clock = FakeClock()
+
+    def routes(guard: Guard) -> APIRouter:
+        router = APIRouter()
+        router.include_router(api.routes(db, guard, base_url=BASE_URL))
+        router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
+        return router
+
+    alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
+    async with new_client(db, directory, routes, clock=clock) as client:
+        yield Room(db, client, clock, alice, bob)
+
+
+def new_link(account_id: UUID, **fields: Any) -> links.Link:
+    id_ = new_id()
+    values = {
+        "id": id_,
+        "account_id": account_id,
+        "slug": id_.hex,
+        "destination_url": "https://example.com/",
+        "title": "A title",
+        "utm_params": {},
+        "tags": [],
+        "is_on": True,
+        "clicks": 0,
+        "created_at": START,
+        "updated_at": START,
+    }
+    return links.Link(**dict.fromkeys(links.Link.__dataclass_fields__) | values | fields)
+
+
+def new_click(link: links.Link, at: datetime = START, **fields: Any) -> Click:
+    since = microseconds(at)
+    shown = {"country": "DE", "device": "mobile", "browser": "Firefox", "platform": "Android"}
+    return Click(
+        **{"id": new_id().bytes, "account_id": link.account_id.bytes, "link_id": link.id.bytes, "at": since}
+        | {"day": since // DAY, "quarter": since % DAY // (DAY // 96)}
+        | shown
+        | fields
+    )
+
+
+def some_clicks(link: links.Link, moments: Sequence[datetime], chance: random.Random, visitors: int = 5) -> list[Click]:
+    """Of every kind, but mostly of people who come again; a visitor's number is of one day only."""
+    made = []
+    for at in moments:
+        click = new_click(link, at, visitor_id=microseconds(at) // DAY * 1000 + chance.randrange(visitors))
+        click.kind = chance.choices(list(COUNTS), (12, 1, 1, 1))[0]  # type: ignore[assignment]
+        click.is_scan = chance.random() < 0.3
+        click.country = chance.choice(["DE", "FR", ""])
+        click.referrer = chance.choice(["", "https://a.example/", "https://ä.example/"])
+        click.device = chance.choice(["mobile", "desktop"])
+        made.append(click)
+    return made
+
+
+async def fill(db: Database, made: Sequence[Click], subjects: Sequence[str] = ("link_id", "account_id")) -> None:
+    """Once for each subject: what was added up before is not added to."""
+    if not made:
+        return
+    ids = ("id", "account_id", "link_id")
+    rows = [
+        asdict(click) | {name: UUID(bytes=getattr(click, name)) for name in ids} | {"created_at": moment(click)}
+        for click in made
+    ]
+    rows = [{column.name: row[column.name] for column in clicks.c} for row in rows]
+    counts = Counter(click.link_id for click in made if click.kind == "human")
+    async with db.write() as tx:
+        await tx.execute(insert(clicks), rows)
+        await tx.execute(insert(click_totals), totals(made, subjects))
+        if dims := dimensions(made, subjects):
+            await tx.execute(insert(click_dimensions), dims)
+        await add_clicks(tx, counts)
+
+
+def totals(made: Sequence[Click], subjects: Sequence[str]) -> list[dict[str, Any]]:
+    quarters: dict[tuple[int, UUID, int], list[Click]] = defaultdict(list)
+    seen: dict[tuple[int, UUID, int], set[int]] = defaultdict(set)
+    for click, subject in itertools.product(made, subjects):
+        key = click.day, UUID(bytes=getattr(click, subject))
+        for quarter in (WHOLE_DAY, click.quarter):
+            quarters[*key, quarter].append(click)
+        if click.kind == "human":
+            seen[*key, click.visitor_id].add(click.quarter)
+    return [_total(key, inside, seen) for key, inside in quarters.items()]
+
+
+def _total(key: tuple[int, UUID, int], inside: list[Click], seen: Any) -> dict[str, Any]:
+    day, subject, quarter = key
+    people = [click for click in inside if click.kind == "human"]
+    others = [seen[day, subject, visitor] for visitor in {click.visitor_id for click in people}]
+    moments = [moment(click) for click in people]
+
+    def new_in(quarters: int) -> int:
+        return sum(not set(range(quarter - quarters, quarter)) & visits for visits in others)
+
+    kinds = Counter(click.kind for click in inside)
+    return {
+        "day": day,
+        "subject_id": subject,
+        "quarter": quarter,
+        **{name: kinds[kind] for kind, name in COUNTS.items()},  # type: ignore[index]
+        "scans": sum(click.is_scan for click in people),
+        "visitors": len(others),
+        "new_in_15": new_in(1),
+        "new_in_30": new_in(2),
+        "new_in_45": new_in(3),
+        "firsts": new_in(96),
+        "lasts": sum(quarter in (WHOLE_DAY, max(visits)) for visits in others),
+        "first_at": min(moments, default=None),
+        "last_at": max(moments, default=None),
+    }
+
+
+def dimensions(made: Sequence[Click], subjects: Sequence[str]) -> list[dict[str, Any]]:
+    counts: Counter[tuple[int, UUID, int, str]] = Counter()
+    for click, subject in itertools.product(made, subjects):
+        if click.kind == "human":
+            agent = f"{click.device}\t{click.browser}\t{click.platform}"
+            values = {"country": click.country, "referrer": click.referrer, "agent": agent}
+            if subject == "account_id":
+                values["link"] = click.link_id.hex()
+            for name, value in values.items():
+                counts[click.day, UUID(bytes=getattr(click, subject)), DIMENSIONS[name], value] += 1
+    names = ("day", "subject_id", "dimension", "value", "clicks")
+    return [dict(zip(names, (*key, count), strict=True)) for key, count in counts.items()]
+
+
+def moment(click: Click) -> datetime:
+    return from_microseconds(click.at)
+
+
+def spread(start: datetime, end: datetime, count: int, chance: random.Random) -> list[datetime]:
+    """Moments between the two, some of them on a quarter of an hour or next to one."""
+    length = (end - start) // timedelta(microseconds=1)
+    moments = [start + timedelta(microseconds=chance.randrange(length)) for _ in range(count)]
+    quarter = timedelta(minutes=15)
+    for index in range(0, count, 4):
+        on_it = start + (moments[index] - start) // quarter * quarter
+        moments[index] = max(start, on_it - timedelta(microseconds=chance.randrange(2)))
+    return moments

@@ -1,0 +1,154 @@
+"""The page that robots are shown of a link: every fact in it, and nothing but facts."""
+
+import io
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from browser.hostile import TEXTS
+from hypothesis import given
+from hypothesis import strategies as st
+from people import BASE_URL
+from PIL import Image
+from resources.links.room import SHARED, Room
+from sqlalchemy import update
+
+from waypost.database import Database
+from waypost.kit.errors import Unavailable
+from waypost.resources.links import links
+from waypost.resources.links.previews import Card, drawn, page_of
+
+CARD = Card("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
+
+
+@dataclass
+class Seen(HTMLParser):
+    """What a robot reads: tags by their name, each element with its attributes, texts by element."""
+
+    page: bytes
+    tags: dict[str, str] = field(default_factory=dict)
+    elements: list[tuple[str, ...]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    href: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._open = ""
+        self.feed(self.page.decode())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.elements.append((tag, *given))
+        self._open = tag
+        if name := given.get("property") or given.get("name"):
+            assert name not in self.tags
+            self.tags[name] = given["content"] or ""
+        self.href = given.get("href", self.href)
+
+    def handle_data(self, data: str) -> None:
+        self.texts[self._open] = self.texts.get(self._open, "") + data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+
+async def seen(room: Room, link: dict, base_url: str = BASE_URL) -> Seen:
+    page = await page_of(room.doors.db, SHARED, base_url, UUID(link["id"]).hex.encode())
+    assert page is not None
+    return Seen(page)
+
+
+async def test_it_works(room: Room) -> None:
+    link = await room.make(slug="Here", title="T", og_title="OG", og_description="D", og_image="https://i.test/a.png")
+    page = await seen(room, link, "https://app.test")
+    assert page.tags == {
+        "viewport": "width=device-width, initial-scale=1",
+        "robots": "noindex",
+        "og:type": "website",
+        "og:url": f"https://{SHARED}/Here",
+        "og:title": "OG",
+        "og:description": "D",
+        "og:image": "https://i.test/a.png",
+        "twitter:card": "summary_large_image",
+        "twitter:title": "OG",
+        "twitter:description": "D",
+        "twitter:image": "https://i.test/a.png",
+    }
+    assert (page.texts["title"], page.texts["h1"], page.texts["p"]) == ("OG", "OG", "D")
+    assert (page.href, page.texts["a"]) == (room.site.url(), room.site.url())
+
+
+async def test_without_tags_the_title_has_to_do(room: Room) -> None:
+    link = await room.make(title="Title")
+    page = await seen(room, await room.changed(link, og_title=None, og_description=None, og_image=None))
+    assert (page.tags["og:title"], page.tags["twitter:title"], page.texts["h1"]) == ("Title", "Title", "Title")
+    assert page.tags["twitter:card"] == "summary"
+    assert not page.tags.keys() & {"og:description", "twitter:description", "og:image", "twitter:image"}
+
+
+async def test_an_image_of_ours_has_an_absolute_address(room: Room) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(picture, "png")
+    sent = await room.send_form("POST", "", [("destination_url", room.site.url())], picture.getvalue())
+    link = sent.json()["data"]
+    page = await seen(room, link)
+    assert page.tags["og:image"] == page.tags["twitter:image"] == link["og_image"]
+    assert link["og_image"].startswith(f"{BASE_URL}/media/")
+
+
+async def test_a_link_on_its_own_domain(room: Room) -> None:
+    link = await room.make(slug="a")
+    async with room.doors.db.write() as tx:
+        await tx.execute(update(links).where(links.c.id == UUID(link["id"])).values(hostname="brand.test"))
+    assert (await seen(room, link)).tags["og:url"] == "http://brand.test/a"
+
+
+async def test_what_leads_nowhere_has_no_page(room: Room) -> None:
+    deleted, off = await room.make(), await room.make()
+    await room.delete(deleted)
+    await room.changed(off, status="inactive")
+    for link_id in (UUID(deleted["id"]), UUID(off["id"]), uuid4()):
+        assert await page_of(room.doors.db, SHARED, BASE_URL, link_id.hex.encode()) is None
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])
+async def test_a_database_that_is_gone_is_told(url: str, tmp_path: Path) -> None:
+    db = Database(url.format(tmp_path))
+    with pytest.raises(Unavailable):
+        await page_of(db, SHARED, BASE_URL, uuid4().hex.encode())
+    await db.close()
+
+
+def assert_says(page: Seen, card: Card) -> None:
+    """Exactly what it was given, in the elements and attributes of an ordinary page."""
+    assert page.elements == Seen(drawn(CARD)).elements
+    for kind in ("og", "twitter"):
+        told = [page.tags[f"{kind}:{name}"] for name in ("title", "description", "image")]
+        assert told == [card.title, card.description, card.image]
+    assert (page.tags["og:url"], page.href) == (card.url, card.destination)
+    assert (page.texts["title"], page.texts["h1"], page.texts["p"]) == (card.title, card.title, card.description)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_hostile_text_is_text(text: str) -> None:
+    card = Card(text, text, text, text, text)
+    assert_says(Seen(drawn(card)), card)
+
+
+@given(*[st.text(min_size=1)] * 5)
+def test_any_text_is_text(url: str, destination: str, title: str, description: str, image: str) -> None:
+    card = Card(url, destination, title, description, image)
+    assert_says(Seen(drawn(card)), card)
+
+
+def test_of_a_long_destination_a_person_is_shown_the_beginning() -> None:
+    card = Card("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
+    page = Seen(drawn(card))
+    assert page.href == card.destination
+    assert page.texts["a"] == card.destination[:89] + "…"

@@ -1,0 +1,133 @@
+"""`waypost export clicks` and `waypost stats rebuild`, as an operator or a script runs them."""
+
+import csv
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from people import START, new_person
+from resources.clicks.visited import fill, new_click, new_link
+from test_cli import WAYPOST, Waypost
+
+from waypost.database import Database
+from waypost.resources.clicks.model import click_totals
+from waypost.resources.links import store
+
+HEADER = "id,link_id,ip,country,visitor_id,referrer,device,browser,platform,created_at,is_scan,kind,bot,short_url"
+
+
+@pytest.fixture
+def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
+    return Waypost(tmp_path)
+
+
+@pytest.fixture
+async def link(waypost: Waypost) -> UUID:
+    """Alice's, with two clicks of people and one of a robot."""
+    db = Database(f"sqlite:///{waypost.directory / 'data' / 'waypost.db'}")
+    alice = await new_person(db, "alice")
+    await new_person(db, "bob")
+    made = new_link(alice.account_id, slug="spring")
+    async with db.write() as tx:
+        await store.add(tx, made)
+    await fill(db, [new_click(made, visitor_id=1), new_click(made, visitor_id=2), new_click(made, kind="crawler")])
+    await db.close()
+    return made.id
+
+
+def test_it_works(waypost: Waypost, link: UUID) -> None:
+    done = waypost("export", "clicks", "--account", "alice@example.com")
+    header, *rows = csv.reader(done.stdout.splitlines())
+    assert ",".join(header) == HEADER
+    assert [(row[1], row[-1]) for row in rows] == [(str(link), "localhost:8000/spring")] * 2
+    assert done.stderr == "2 clicks exported.\n"
+    assert waypost("stats", "rebuild").stderr == "1 days counted anew; 1 parts put right, and 0 counters of links.\n"
+    assert waypost("stats", "rebuild").stderr == "1 days counted anew: all figures were right.\n"
+
+
+def test_what_is_wanted(waypost: Waypost, link: UUID) -> None:
+    def kinds(*options: str) -> list[str]:
+        lines = waypost("export", "clicks", "--format", "ndjson", *options).stdout.splitlines()
+        return [json.loads(line)["kind"] for line in lines]
+
+    assert kinds("--link", str(link), "--kind", "all") == ["human", "human", "crawler"]
+    assert kinds("--kind", "crawler") == ["crawler"]
+    assert kinds("--account", "bob@example.com") == []
+    assert kinds("--from", "2030-01-01T13:00:00+01:00", "--to", "2030-01-01T12:00:00.000001Z") == ["human", "human"]
+    assert kinds("--to", "2030-01-01T12:00:00Z") == []
+
+
+def test_a_file_is_whole_or_not_there(waypost: Waypost, link: UUID) -> None:
+    before = {*waypost.directory.iterdir()}
+    done = waypost("export", "clicks", "--output", "clicks.csv")
+    assert (done.stdout, done.stderr) == ("", "2 clicks exported.\n")
+    file = waypost.directory / "clicks.csv"
+    assert file.read_bytes().count(b"\r\n") == 3
+    assert file.stat().st_mode & 0o777 == 0o600  # it has visitors' addresses
+    assert "exists already" in waypost("export", "clicks", "--output", "clicks.csv", "--kind", "all", code=1).stderr
+    assert file.read_bytes().count(b"\r\n") == 3
+    assert {*waypost.directory.iterdir()} - before == {file}
+    assert "No such file" in waypost("export", "clicks", "--output", "no/where.csv", code=1).stderr
+
+
+def test_a_reader_that_leaves_is_no_fault(waypost: Waypost, link: UUID) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [WAYPOST, "export", "clicks"]
+    done = subprocess.run(
+        command, stdout=writing, stderr=subprocess.PIPE, cwd=waypost.directory, env=waypost.environment, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (["--account", "nobody@example.com"], 1, "no account nobody@example.com"),
+        (["--account", ""], 1, "There is no account"),
+        (["--link", "spring"], 1, "There is no link spring"),
+        (["--link", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no link 01a1fbb2"),
+        (["--from", "yesterday"], 1, "--from: yesterday is not a time"),
+        (["--from", "2030-01-02", "--to", "2030-01-02"], 1, "--from: This must be earlier than --to."),
+        (["--kind", "robot"], 2, "robot"),
+        (["--format", "xml"], 2, "xml"),
+    ],
+)
+def test_what_is_wrong_is_told(waypost: Waypost, link: UUID, options: list[str], code: int, told: str) -> None:
+    done = waypost("export", "clicks", *options, code=code)
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
+def test_another_account_s_link_is_not_found(waypost: Waypost, link: UUID) -> None:
+    done = waypost("export", "clicks", "--account", "bob@example.com", "--link", str(link), code=1)
+    assert f"There is no link {link} of this account" in done.stderr
+
+
+async def test_only_the_days_from_one_on_are_rebuilt(waypost: Waypost, link: UUID) -> None:
+    assert waypost("stats", "rebuild", "--from", "2030-01-02").stderr.startswith("0 days")
+    assert waypost("stats", "rebuild", "--from", START.date().isoformat()).stderr.startswith("1 days")
+    assert "--from: soon" in waypost("stats", "rebuild", "--from", "soon", code=1).stderr
+    db = Database(f"sqlite:///{waypost.directory / 'data' / 'waypost.db'}")
+    async with db.read() as tx:
+        assert {row.visitors for row in await tx.execute(click_totals.select())} == {2}
+    await db.close()
+
+
+def test_progress_is_shown_to_who_sits_there(waypost: Waypost, link: UUID, tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    command = [WAYPOST, "export", "clicks", "--output", "clicks.csv"]
+    environment = waypost.environment | {"TERM": "xterm"}
+    subprocess.run(command, stderr=terminal, cwd=waypost.directory, env=environment, check=True)
+    os.close(terminal)
+    seen = os.read(screen, 1 << 16)
+    os.close(screen)
+    assert b"Exporting clicks" in seen
+    assert b"2/2" in seen

@@ -1,0 +1,46 @@
+"""The file of an export: there when it is whole, and never in place of another."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from waypost.commands.exporting import ExportFailed, write
+from waypost.database import Database
+from waypost.resources.clicks.export import Wanted
+
+
+async def export(db: Database, to: Path) -> None:
+    await write(db, Wanted(), "csv", to, shared_domain="go.test")
+
+
+@pytest.fixture(params=[True, False], ids=["hard links", "none"])
+def _links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not request.param:
+        monkeypatch.setattr(os, "link", refused)
+
+
+@pytest.mark.usefixtures("_links")
+async def test_it_works(db: Database, tmp_path: Path) -> None:
+    target = tmp_path / "out" / "clicks.csv"
+    target.parent.mkdir()
+    await export(db, target)
+    assert target.read_text().startswith("id,")
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [*target.parent.iterdir()] == [target]
+
+
+@pytest.mark.usefixtures("_links")
+async def test_a_name_that_was_taken_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out" / "clicks.csv"
+    target.parent.mkdir()
+    target.write_text("mine")
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    with pytest.raises(ExportFailed, match="File exists"):
+        await export(db, target)
+    assert target.read_text() == "mine"
+    assert [*target.parent.iterdir()] == [target]
