@@ -4,6 +4,7 @@ A short run, or one of only some benchmarks, is printed only, unless a file is n
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from bench import (
     creates,
     drain,
     draining,
+    enriching,
+    figures,
     finds,
     lists,
     memory,
@@ -23,6 +26,7 @@ from bench import (
     report,
     sizes,
     startup,
+    working,
 )
 from bench.report import Row
 from bench.run import Run
@@ -38,7 +42,10 @@ BENCHMARKS = {
     "finds": finds.measure,
     "draining": draining.measure,  # writes clicks into the store that the benchmarks before it share
     "creates": creates.measure,
-    "drain": drain.measure,
+    "enriching": enriching.measure,
+    "figures": figures.measure,
+    "drain": drain.measure,  # adds clicks to the stores that `figures` asks
+    "working": working.measure,
     "startup": startup.measure,
 }
 _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -47,9 +54,12 @@ _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def main() -> int:
     given, load = _arguments(), os.getloadavg()[0]
     os.sched_setaffinity(0, {int(LOAD_CORE)})  # servers are put on cores of their own
-    with tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory:
+    with (
+        tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory,
+        contextlib.ExitStack() as lasting,
+    ):
         Path(directory).chmod(0o755)  # PostgreSQL runs as a user of its own
-        run = (Run.short if given.short else Run.full)(Path(directory))
+        run = (Run.short if given.short else Run.full)(Path(directory), lasting)
         rows = [row for name in given.names or BENCHMARKS for row in _measured(name, run)]
     print(report.table(rows))
     print(report.machine(load))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.report import Failed
+from bench.servers import ALL_CORES
 
 _PROGRAMS = Path("/usr/lib/postgresql")
 
@@ -35,7 +36,7 @@ def _run(directory: Path, program: str, *arguments: str) -> None:
     found = next(iter(sorted(_PROGRAMS.glob(f"*/bin/{program}"), reverse=True)), None)
     if found is None:
         raise Failed("PostgreSQL is not installed")
-    command = [str(found), *arguments]
+    command = ["taskset", "-c", ALL_CORES, str(found), *arguments]
     if os.getuid() == 0:  # PostgreSQL refuses to run as root
         command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
     with tempfile.TemporaryFile() as out:  # no pipe: the server keeps it open

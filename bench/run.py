@@ -2,10 +2,13 @@
 
 import asyncio
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.postgres import postgres
 from bench.seed import Store, new_store
+from bench.stored import Stored, new_stored
 
 
 @dataclass(frozen=True)
@@ -20,21 +23,62 @@ class Run:
     visits: int
     creates_each: int
     """Creates by each of the clients at once. No more than 60: that is a key's budget."""
+    clicks: int
+    """How many are stored already where figures are asked for and more clicks come in."""
+    drained: int
+    """Clicks during which the worker's memory is watched."""
+    lasting: ExitStack
+    """Ends what outlives a benchmark, when the run ends."""
     stores: dict[int, Store] = field(default_factory=dict)
+    full_stores: dict[str, Stored] = field(default_factory=dict)
 
     @classmethod
-    def full(cls, directory: Path) -> "Run":
-        return cls(directory, rounds=7, seconds=4, many=1_000_000, few=100_000, visits=1_000_000, creates_each=50)
+    def full(cls, directory: Path, lasting: ExitStack) -> "Run":
+        return cls(
+            directory,
+            rounds=7,
+            seconds=4,
+            many=1_000_000,
+            few=100_000,
+            visits=1_000_000,
+            creates_each=50,
+            clicks=10_000_000,
+            drained=5_000_000,
+            lasting=lasting,
+        )
 
     @classmethod
-    def short(cls, directory: Path) -> "Run":
-        return cls(directory, rounds=2, seconds=1, many=50_000, few=10_000, visits=50_000, creates_each=8)
+    def short(cls, directory: Path, lasting: ExitStack) -> "Run":
+        return cls(
+            directory,
+            rounds=2,
+            seconds=1,
+            many=50_000,
+            few=10_000,
+            visits=50_000,
+            creates_each=8,
+            clicks=200_000,
+            drained=300_000,
+            lasting=lasting,
+        )
 
     def store(self, links: int) -> Store:
         """A store that is seeded once in a run; servers on it are started one after the other or only read."""
         if links not in self.stores:
             self.stores[links] = asyncio.run(new_store(self.new_directory() / "waypost.db", links))
         return self.stores[links]
+
+    def full_store(self, database: str) -> Stored:
+        """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; who adds to it comes last."""
+        if database not in self.full_stores:
+            is_file = database == "SQLite"
+            url = (
+                f"sqlite:///{self.new_directory() / 'waypost.db'}"
+                if is_file
+                else self.lasting.enter_context(postgres())
+            )
+            self.full_stores[database] = asyncio.run(new_stored(url, count=self.clicks, links=10_000))
+        return self.full_stores[database]
 
     def new_directory(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.directory))

@@ -22,7 +22,7 @@ from waypost.resources.links.model import Link, links, slugs
 
 _BATCH = 20_000
 _SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
-_FIELDS = [field.name for field in fields(Link)]
+_FIELDS = [field.name for field in fields(Link) if field.name != "clicks"]  # those are counted elsewhere
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,13 @@ async def new_account(db: Database, name: str) -> UUID:
     return (await create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=0)).id
 
 
-async def add_links(db: Database, account: UUID, count: int) -> list[UUID]:
-    """The ids, oldest first. `count` is a power of ten, or a half of one."""
+async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) -> list[UUID]:
+    """The ids, oldest first. `count` is a power of ten, or a half of one; slugs are numbered from `first`."""
     made, begin = [], now() - timedelta(seconds=count)
     for start in range(0, count, _BATCH):
         indexes = range(start, min(start + _BATCH, count))
-        batch = [_link(account, index * _SCATTER % count, begin + timedelta(seconds=index)) for index in indexes]
+        numbers = [(first + index * _SCATTER % count, begin + timedelta(seconds=index)) for index in indexes]
+        batch = [_link(account, number, at) for number, at in numbers]
         made += [link.id for link in batch]
         async with db.write() as tx:
             owned = [{"slug": link.slug, "account_id": account, "link_id": link.id} for link in batch]
@@ -71,7 +72,8 @@ async def add_links(db: Database, account: UUID, count: int) -> list[UUID]:
             await tx.execute(insert(links), [_row(link) for link in batch])
             counted = accounts.c.links_count + len(batch)
             await tx.execute(update(accounts).where(accounts.c.id == account).values(links_count=counted))
-        say(f"{start + len(batch):,} of {count:,} links seeded")
+        if count > _BATCH:
+            say(f"{start + len(batch):,} of {count:,} links seeded")
     return made
 
 

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from bench.report import Failed
-from bench.seed import Store
 
 SERVER_CORE, LOAD_CORE = "0", "1"
 ALL_CORES = f"0-{(os.cpu_count() or 2) - 1}"
@@ -25,6 +25,25 @@ WAYPOST = str(Path(sys.executable).parent / "waypost")
 _START_LIMIT = 120.0  # seconds; nginx takes some for a map of a million slugs
 _END_LIMIT = 20.0
 _TROUBLE = re.compile(r"level=(error|critical)[^\n]*|\[(?:error|emerg|crit)\][^\n]*")
+
+
+@contextlib.contextmanager
+def everywhere() -> Iterator[None]:
+    """This process on all cores, for what it measures of itself."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+class HasUrl(Protocol):
+    """A store, of whatever kind."""
+
+    @property
+    def url(self) -> str:
+        """Of its database."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +108,7 @@ def started(
 
 
 def waypost(
-    store: Store, directory: Path, *, role: str = "web", cores: str = SERVER_CORE, **settings: object
+    store: HasUrl, directory: Path, *, role: str = "web", cores: str = SERVER_CORE, **settings: object
 ) -> contextlib.AbstractContextManager[Server]:
     """The service as it is run, on a store and with a data directory of its own. `settings` in lower case."""
     port = free_port()

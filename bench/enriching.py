@@ -1,0 +1,34 @@
+"""What it takes to tell who came: spooled lines become clicks, on one core, and nothing is stored.
+
+User agents come from two thousand, each as often as it is met in life; most addresses are new.
+"""
+
+import itertools
+import statistics
+import time
+
+from bench.report import Row, at_most
+from bench.run import Run
+from bench.visits import new_lines, new_rules
+from waypost.kit.ids import new_id
+from waypost.redirect.spool import decode
+from waypost.resources.clicks.intake.steps import Rules, click_of
+
+_ROUNDS = 5
+_ACCOUNT = bytes(16)
+
+
+def measure(run: Run) -> list[Row]:
+    lines, rules = new_lines([new_id() for _ in range(10_000)]), new_rules()
+    rounds = [_round(list(itertools.islice(lines, run.visits // _ROUNDS)), rules) for _ in range(_ROUNDS)]
+    detail = f"{run.visits:,} visits; from {min(rounds):.2f} to {max(rounds):.2f} µs; the first round fills the caches"
+    return [at_most("enrichment of a click", statistics.median(rounds), 8, detail, " µs")]
+
+
+def _round(lines: list[bytes], rules: Rules) -> float:
+    began = time.perf_counter()
+    for line in lines:
+        visit = decode(line[:-1])
+        if visit:
+            click_of(visit, _ACCOUNT, rules)
+    return (time.perf_counter() - began) / len(lines) * 1e6

@@ -1,0 +1,148 @@
+"""A store as a year leaves it behind: ten million clicks on ten thousand links of twenty accounts, and their figures.
+
+Links come up over the year, and attention to each decays over weeks; few get most of it. The clicks are written as rows
+past the drainer, which would take several times as long, and then added up.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from bench.adding import add_up
+from bench.past import DAYS, Hit, Past, new_past
+from bench.seed import add_links, new_account, say
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.kit.clock import EPOCH
+from waypost.resources.clicks.model import clicks
+
+ACCOUNTS = 20
+_COLUMNS = tuple(column.name for column in clicks.c)
+_UUID_7 = 0x7000_8000_0000_0000_0000
+
+
+@dataclass(frozen=True)
+class Stored:
+    url: str
+    clicks: int
+    account: UUID
+    """The largest: three tenths of all clicks."""
+    link: UUID
+    """The busiest."""
+    link_clicks: int
+    links: list[UUID]
+
+    @property
+    def database(self) -> str:
+        return "SQLite" if self.url.startswith("sqlite") else "PostgreSQL"
+
+
+async def new_stored(url: str, *, count: int, links: int) -> Stored:
+    each = links // ACCOUNTS
+    owners, ids = await _links(url, each)
+    past = new_past(Random(11), count=count, links=links, accounts=ACCOUNTS)
+    write = _write_sqlite if url.startswith("sqlite") else _write_postgres
+    write(url, past, [owners[number // each] for number in range(links)], ids)
+    say(f"{count:,} clicks stored")
+    db = Database(url)
+    await add_up(db, _year())
+    await db.close()
+    say("… and added up")
+    return Stored(url, count, owners[0], ids[past.busiest], past.clicks[past.busiest], ids)
+
+
+async def _links(url: str, each: int) -> tuple[list[UUID], list[UUID]]:
+    """(accounts, links): each account's are neighbours."""
+    db, owners, links = Database(url), [], []
+    await migrate(db)
+    for number in range(ACCOUNTS):
+        owners.append(await new_account(db, f"stored-{number}"))
+        links += await add_links(db, owners[-1], each, first=number * each)
+    await db.close()
+    return owners, links
+
+
+def _write_sqlite(url: str, past: Past, owners: list[UUID], links: list[UUID]) -> None:
+    """Nothing has to survive a crash here."""
+    keys = [(owner.bytes, link.bytes) for owner, link in zip(owners, links, strict=True)]
+    insert = f"INSERT INTO clicks VALUES ({', '.join('?' * len(_COLUMNS))})"
+    path = Path(url.removeprefix("sqlite:///"))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -500000", "temp_store = memory"):
+            connection.execute(f"PRAGMA {pragma}")
+        indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE 'ix_clicks_%'").fetchall()
+        for name, _ in indexes:
+            connection.execute(f"DROP INDEX {name}")
+        for day, hits in _days(past):
+            connection.execute("BEGIN")
+            connection.executemany(insert, _sqlite_rows(past, keys, day, hits))
+            connection.execute("COMMIT")
+        for _, sql in indexes:
+            connection.execute(sql)
+        counted = [(count, link.bytes) for count, link in zip(past.clicks, links, strict=True)]
+        connection.execute("BEGIN")
+        connection.executemany("INSERT INTO link_clicks (clicks, link_id) VALUES (?, ?)", counted)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = wal")
+
+
+def _sqlite_rows(past: Past, keys: list[tuple[bytes, bytes]], day: int, hits: list[Hit]) -> Iterator[tuple[Any, ...]]:
+    midnight, visitors = day * 86_400_000_000, past.profiles
+    for number, (moment, link, visitor) in enumerate(hits):
+        at, (before, after) = midnight + moment, visitors[visitor % len(visitors)]
+        id_ = ((at // 1000) << 80 | _UUID_7 | number).to_bytes(16, "big")
+        yield id_, *keys[link], day, at, *before, visitor, *after
+
+
+def _write_postgres(url: str, past: Past, owners: list[UUID], links: list[UUID]) -> None:
+    keys = [f"{owner}\t{link}" for owner, link in zip(owners, links, strict=True)]
+    profiles = [("\t".join(map(_copied, before)), "\t".join(map(_copied, after))) for before, after in past.profiles]
+    with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+        cursor.execute("SET maintenance_work_mem = '1GB'")
+        indexes = cursor.execute("SELECT indexname, indexdef FROM pg_indexes WHERE indexname LIKE 'ix_clicks_%'")
+        found = indexes.fetchall()
+        for name, _ in found:
+            cursor.execute(f"DROP INDEX {name}")
+        for day, hits in _days(past):
+            with cursor.copy("COPY clicks FROM STDIN") as copy:
+                copy.write("".join(_postgres_lines(profiles, keys, day, hits)))
+        for _, sql in found:
+            cursor.execute(sql)
+        with connection.transaction():
+            counted = [(count, link) for count, link in zip(past.clicks, links, strict=True)]
+            cursor.executemany("INSERT INTO link_clicks (clicks, link_id) VALUES (%s, %s)", counted)
+        cursor.execute("VACUUM ANALYZE clicks")  # in life, the server does so by and by
+
+
+def _postgres_lines(profiles: list[tuple[str, str]], keys: list[str], day: int, hits: list[Hit]) -> Iterator[str]:
+    milliseconds, date = day * 86_400_000, f"{EPOCH + timedelta(days=day):%Y-%m-%d}"
+    for number, (moment, link, visitor) in enumerate(hits):
+        before, after = profiles[visitor % len(profiles)]
+        id_ = (milliseconds + moment // 1000) << 80 | _UUID_7 | number
+        minutes, micros = divmod(moment, 60_000_000)
+        at = f"{date} {minutes // 60:02}:{minutes % 60:02}:{micros / 1e6:09.6f}+00"
+        yield f"{id_:032x}\t{keys[link]}\t{day}\t{at}\t{before}\t{visitor}\t{after}\n"
+
+
+def _copied(value: object) -> str:
+    return "\\N" if value is None else str(value)
+
+
+def _days(past: Past) -> Iterator[tuple[int, list[Hit]]]:
+    for number, day in enumerate(_year()):
+        yield day, past.hits(number)
+
+
+def _year() -> range:
+    """Up to yesterday; what is drained in a benchmark comes today."""
+    today = (datetime.now(UTC) - EPOCH).days
+    return range(today - DAYS, today)
