@@ -15,10 +15,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from waypost.database import Database
+from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import RESERVED
-from waypost.outbound import Blocklist, Destinations, Outbound, SafeBrowsing, Safety
+from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
 from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
@@ -35,6 +36,7 @@ from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.links import api as links_api
 from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web import health, home
@@ -125,9 +127,7 @@ def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_
 
 
 def _link_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> links.Doors:
-    outbound = Outbound(
-        allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file
-    )
+    outbound = _outbound(settings)
     safety = Safety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
         SafeBrowsing(outbound, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
@@ -145,6 +145,10 @@ def _link_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock
         clock=clock,
         reserved=RESERVED if is_one_host else frozenset(),
     )
+
+
+def _outbound(settings: Settings) -> Outbound:
+    return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
 
 
 def _source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
@@ -218,15 +222,29 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
     drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
+    poster = Poster(_outbound(settings))
+    deliverer = _deliverer(settings, db, poster)
     try:
         garbage.look_seldom()
         log.info("working")
         retention = Retention(db, settings.click_retention_days, clock=now)
         handlers = {JOB: Rebuild(db, clock=now)}
-        await Worker(db, handlers, clock=now, pollers=[drainer, retention]).run(stop)
+        await Worker(db, handlers, clock=now, pollers=[drainer, deliverer, retention]).run(stop)
     finally:
+        await deliverer.close()
+        await poster.close()
         await drainer.close()
         await db.close()
+
+
+def _deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
+    timeout = settings.webhook_timeout
+    sender = Sender(poster.post, _keys(settings), clock=now, timeout=timeout, backoff=settings.webhook_backoff)
+    return Deliverer(db, sender, clock=now, timeout=timeout)
+
+
+def _keys(settings: Settings) -> KeyRing:
+    return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")
 
 
 def _rules(settings: Settings) -> Rules:

@@ -51,6 +51,13 @@ class Settings(BaseSettings):
     outbound_allow: Networks = []
     outbound_ca_file: Path | None = None
     dns_servers: Strings = []
+    webhook_backoff: Annotated[list[Annotated[float, Field(ge=0, le=86_400)]], NoDecode, BeforeValidator(_commas)] = [
+        10,
+        30,
+        60,
+        300,
+    ]
+    webhook_timeout: float = Field(10, gt=0, le=60)
     trial_days: int = Field(14, ge=0)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
     safe_browsing_key: SecretStr | None = None
@@ -84,6 +91,13 @@ class Settings(BaseSettings):
     def _is_database(cls, value: str) -> str:
         if value and value.partition("://")[0] not in {"sqlite", "postgresql", "postgres"}:
             raise ValueError("must start with postgresql:// or sqlite://")
+        return value
+
+    @field_validator("webhook_backoff")
+    @classmethod
+    def _is_a_wait_for_each(cls, value: list[float]) -> list[float]:
+        if len(value) != 4:
+            raise ValueError("must be four numbers of seconds: the waits after attempts 1 to 4")
         return value
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ _ARRAYS: dict[type, str] = {
 
 
 async def insert(tx: Tx, table: Table, rows: Sequence[Row], *, on_conflict: str = "") -> None:
-    """Each row has a value for every column of the table, in their order; on PostgreSQL, None only for moments.
+    """Each row has a value for every column of the table, in their order.
 
     `on_conflict`: the clause, in SQL. Raises IntegrityError where there is none.
     """
@@ -111,6 +111,9 @@ def _arrays(columns: Iterable[Column[Any]], rows: Sequence[Row]) -> tuple[str, .
 
 def _array(column: Column[Any], values: Row) -> str:
     """As PostgreSQL writes arrays. The driver would call a function of its own for each value."""
+    if None in values:
+        written = iter(_written(column, tuple(value for value in values if value is not None)))
+        return f"{{{','.join('NULL' if value is None else next(written) for value in values)}}}"
     return f"{{{','.join(_written(column, values))}}}"
 
 
@@ -120,7 +123,7 @@ def _written(column: Column[Any], values: Row) -> Iterable[str]:
     if isinstance(column.type, Text):
         return map(_quoted, values)
     if isinstance(column.type, Instant):
-        return ("NULL" if value is None else from_microseconds(value).isoformat() for value in values)
+        return (from_microseconds(value).isoformat() for value in values)
     return map(str, values)
 
 

@@ -5,6 +5,7 @@ from waypost.outbound.client import Answer, Outbound
 from waypost.outbound.destination import Destinations
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.page import Preview
+from waypost.outbound.poster import Poster
 from waypost.outbound.safe_browsing import SafeBrowsing
 from waypost.outbound.safety import Safety
 
@@ -15,6 +16,7 @@ __all__ = [
     "NotPublic",
     "Outbound",
     "OutboundError",
+    "Poster",
     "Preview",
     "SafeBrowsing",
     "Safety",

@@ -8,7 +8,12 @@ from waypost.resources.clicks.model import Click
 
 
 def shown(click: Click) -> dict[str, Any]:
-    """The specification's ten fields in its order, and then what the API adds."""
+    """As webhooks tell it, and then what the API adds."""
+    return {**delivered(click), "is_scan": click.is_scan, "kind": click.kind, "bot": click.bot}
+
+
+def delivered(click: Click) -> dict[str, Any]:
+    """The specification's ten fields, in its order."""
     return {
         "id": str(UUID(bytes=click.id)),
         "link_id": str(UUID(bytes=click.link_id)),
@@ -20,7 +25,4 @@ def shown(click: Click) -> dict[str, Any]:
         "browser": click.browser,
         "platform": click.platform,
         "created_at": timestamp(from_microseconds(click.at)),
-        "is_scan": click.is_scan,
-        "kind": click.kind,
-        "bot": click.bot,
     }

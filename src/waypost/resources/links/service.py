@@ -10,12 +10,13 @@ from waypost.accounts import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.pages import Page, PageRequest
+from waypost.resources import webhooks
 from waypost.resources.links import checks, drafts, media, rules, store
 from waypost.resources.links.checks import Seen
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import CleanImage
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink
+from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.resources.links.store import Wanted
 
 
@@ -35,6 +36,7 @@ async def create(doors: Doors, caller: Caller, new: NewLink, problems: Problems)
         link = replace(draft, slug=await _claimed(doors, tx, draft))
         await store.add(tx, link)
         await store.announce(tx, [link.slug], link.created_at)
+        await webhooks.record(tx, _created(doors, link))
     doors.routes_changed([link.slug])
     return link
 
@@ -86,6 +88,11 @@ async def browse(doors: Doors, caller: Caller, wanted: Wanted, request: PageRequ
     async with doors.db.read() as tx:
         found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock())
     return Page(found, total, request)
+
+
+def _created(doors: Doors, link: Link) -> webhooks.Event:
+    data = shown(link, shared_domain=doors.shared_domain, base_url=doors.base_url, now=link.created_at)
+    return webhooks.Event("link.created", link.account_id, link.id, link.created_at, data)
 
 
 def _there(link: Link | None) -> Link:

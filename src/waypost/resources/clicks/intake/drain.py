@@ -20,6 +20,7 @@ from waypost.resources import links
 from waypost.resources.clicks import store
 from waypost.resources.clicks.intake.finished import remove_drained
 from waypost.resources.clicks.intake.steps import Rules, click_of
+from waypost.resources.clicks.intake.telling import tell
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import rollups
 from waypost.resources.clicks.stats.tally import Tally, tally
@@ -186,6 +187,7 @@ class Drainer:
             added = await store.add(tx, batch.clicks)
             figures = batch.figures if len(added) == len(batch.clicks) else tally(added)
             await self._count(tx, figures)
+            await tell(tx, added)
         if len(added) < len(batch.clicks):
             log.warning("visits told before", repeated=len(batch.clicks) - len(added))
 

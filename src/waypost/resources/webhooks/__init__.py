@@ -1,0 +1,10 @@
+"""Webhooks: who wants to hear of what, and the deliveries that tell them. The room's only door.
+
+Rooms above record what happened in their own transactions; the worker's `Deliverer` sends it.
+"""
+
+from waypost.resources.webhooks.delivery.attempt import Sender
+from waypost.resources.webhooks.delivery.deliverer import Deliverer
+from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
+
+__all__ = ["Deliverer", "Event", "Sender", "listeners", "record", "record_all"]

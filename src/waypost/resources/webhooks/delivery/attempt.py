@@ -1,0 +1,93 @@
+"""One attempt: sign, send, and what has come of it, as a value. Raises nothing."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+import structlog
+
+from waypost.database.secrets import KeyRing, Undecipherable
+from waypost.kit.clock import Clock
+from waypost.kit.signing import signature
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound import Answer, NotPublic, Unreachable
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed, Settled
+from waypost.resources.webhooks.model import webhooks
+
+MAX_ANSWER = 65_536
+"""Bytes; an answer must end within them."""
+_KEPT = 1_024
+
+log = structlog.get_logger(__name__)
+
+
+class Post(Protocol):
+    async def __call__(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> Answer:
+        """One POST and its whole answer within `deadline` seconds.
+
+        Raises NotPublic before anything is sent; Unreachable, also for an answer that does not end within `max_body`.
+        """
+
+
+class Sender:
+    def __init__(self, post: Post, keys: KeyRing, *, clock: Clock, timeout: float, backoff: Sequence[float]) -> None:
+        """`timeout`: seconds for all of an attempt; `backoff`: seconds after the first attempts but the last."""
+        self._post = post
+        self._keys = keys
+        self._clock = clock
+        self._timeout = timeout
+        self._backoff = backoff
+
+    async def attempt(self, claimed: Claimed) -> Settled:
+        try:
+            answer = await self._send(claimed)
+        except NotPublic as error:
+            return Settled(claimed, "failed", error=f"not a public address: {error}", counts=False)
+        except Unreachable as error:
+            return self._failed(claimed, error.reason)
+        except Undecipherable:
+            return self._failed(claimed, "its secret cannot be read with WAYPOST_SECRET_KEY")
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("delivery attempt failed unexpectedly", delivery=str(claimed.id))
+            return self._failed(claimed, f"internal error: {type(error).__name__}")
+        if 200 <= answer.status < 300:
+            return Settled(claimed, "delivered", response_status=answer.status)
+        return self._failed(claimed, _told(answer), answer.status)
+
+    async def _send(self, claimed: Claimed) -> Answer:
+        try:
+            url = canonical(claimed.url)
+        except BadUrl as error:
+            raise Unreachable(str(error)) from error
+        secret = self._keys.open(webhooks.c.secret, claimed.webhook_id, claimed.secret)
+        body, now = claimed.body.encode(), int(self._clock().timestamp())
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "Waypost-Webhooks",
+            "X-Delivery-Id": str(claimed.id),
+            "X-Event-Type": claimed.event,
+            "X-Signature": signature(secret, now, body),
+            "X-Webhook-Timestamp": str(now),
+        }
+        return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_ANSWER)
+
+    def _failed(self, claimed: Claimed, error: str, response_status: int | None = None) -> Settled:
+        if claimed.attempt >= MAX_ATTEMPTS:
+            return Settled(claimed, "failed", None, response_status, error)
+        next_at = self._clock() + timedelta(seconds=self._backoff[claimed.attempt - 1])
+        return Settled(claimed, "pending", next_at, response_status, error)
+
+
+def _told(answer: Answer) -> str:
+    """The start of what the receiver said of it helps whoever reads the log."""
+    text = "".join(each if each.isprintable() else " " for each in answer.body[:_KEPT].decode(errors="replace"))
+    said = " ".join(text.split())
+    what = (
+        f"redirects are not followed ({answer.status})" if 300 <= answer.status < 400 else f"answered {answer.status}"
+    )
+    return f"{what}: {said}" if said else what

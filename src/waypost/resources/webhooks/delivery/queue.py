@@ -1,0 +1,183 @@
+"""The queue's statements. Claim under a lease, counting the attempt before anything is sent; settle afterwards.
+
+Refuses to lose a delivery: of a process that dies the lease runs out, and the next claim takes it again. Each
+subscription is a queue of its own: a claim steps from one to the next by index, so that neither a million deliveries to
+one of them nor a receiver that hangs costs the others anything.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import zip_longest
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Integer, bindparam, func, select, text, update
+
+from waypost.database import Id, Instant, Tx
+from waypost.database.secrets import Sealed
+from waypost.kit.clock import Clock
+from waypost.resources.webhooks.delivery.pace import MOST, Pace
+from waypost.resources.webhooks.model import Status, webhook_deliveries, webhooks
+
+MAX_ATTEMPTS = 5
+_D = webhook_deliveries.c
+_LOCK = 0x776562686F6F6B  # "webhook"
+
+# ruff: noqa: S608  # put together from the texts below alone
+_SUBSCRIPTIONS = (
+    "WITH RECURSIVE queue (webhook_id) AS (SELECT (SELECT webhook_id FROM webhook_deliveries"
+    " WHERE status = 'pending' ORDER BY webhook_id LIMIT 1) UNION ALL"
+    " SELECT (SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.status = 'pending'"
+    " AND d.webhook_id > queue.webhook_id ORDER BY d.webhook_id LIMIT 1) FROM queue WHERE webhook_id IS NOT NULL)"
+)
+_DUE = (
+    "SELECT d.id FROM webhook_deliveries AS d WHERE d.status = 'pending' AND d.webhook_id = queue.webhook_id"
+    " AND d.next_attempt_at <= :now ORDER BY d.next_attempt_at LIMIT :at_most"
+)
+_UNDER_WAY = (
+    "SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = queue.webhook_id"
+    " AND d.leased_until > :now AND d.status = 'pending'"
+)
+_AS_LIST = {"sqlite": f"SELECT group_concat(hex(id), ' ') FROM ({_DUE})", "postgresql": f"ARRAY({_DUE})"}
+_QUEUES = {
+    dialect: text(
+        f"{_SUBSCRIPTIONS} SELECT webhook_id, ({_UNDER_WAY}) AS under_way, ({due}) AS due"
+        " FROM queue WHERE webhook_id IS NOT NULL"
+    )
+    .bindparams(bindparam("now", type_=Instant), bindparam("at_most", type_=Integer))
+    .columns(webhook_id=Id)
+    for dialect, due in _AS_LIST.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery with an attempt under way."""
+
+    id: UUID
+    webhook_id: UUID
+    url: str
+    secret: Sealed
+    event: str
+    body: str
+    attempt: int
+    """1 for the first."""
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of an attempt."""
+
+    claimed: Claimed
+    status: Status
+    next_attempt_at: datetime | None = None
+    response_status: int | None = None
+    error: str | None = None
+    counts: bool = True
+    """False when nothing was sent: then it was no attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    webhook_id: UUID
+    under_way: int
+    due: Sequence[UUID]
+
+
+async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
+    """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
+    return bool(_shared(await _queues(tx, now, 1), 1, pace))
+
+
+async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace) -> list[Claimed]:
+    """Leases up to `room` deliveries that are due, and of each subscription as many as its pace allows.
+
+    Deliveries of which the last attempt was never settled become `failed`.
+    """
+    if tx.dialect.name == "postgresql":  # one claim at a time, so that no two of them fill the same place
+        await tx.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    now = clock()
+    ids = _shared(await _queues(tx, now, min(room, MOST)), room, pace)
+    if not ids:
+        return []
+    await tx.execute(_given_up(ids))
+    until = now + lease
+    leased = (
+        update(webhook_deliveries)
+        .where(_D.id.in_(ids), _D.status == "pending", _D.webhook_id.in_(select(webhooks.c.id)))
+        .values(attempts=_D.attempts + 1, leased_until=until, next_attempt_at=until)
+        .returning(_D.id, _D.webhook_id, _D.event, _D.body, _D.attempts, _D.created_at)
+    )
+    rows = (await tx.execute(leased)).all()
+    return await _with_receivers(tx, rows)
+
+
+async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
+    """Whoever lost the lease, or was cancelled meanwhile, changes nothing."""
+    statement = (
+        update(webhook_deliveries)
+        .where(_D.id == bindparam("of"), _D.attempts == bindparam("attempt"), _D.status == "pending")
+        .values(
+            status=bindparam("new_status"),
+            attempts=bindparam("counted"),
+            next_attempt_at=bindparam("next"),
+            leased_until=None,
+            response_status=bindparam("response"),
+            error=bindparam("reason"),
+        )
+    )
+    await tx.execute(
+        statement,
+        [
+            {
+                "of": each.claimed.id,
+                "attempt": each.claimed.attempt,
+                "new_status": each.status,
+                "counted": each.claimed.attempt - (not each.counts),
+                "next": each.next_attempt_at,
+                "response": each.response_status,
+                "reason": each.error,
+            }
+            for each in outcomes
+        ],
+    )
+
+
+async def _queues(tx: Tx, now: datetime, at_most: int) -> list[_Queue]:
+    """Those with anything pending, and the first deliveries that are due of each."""
+    rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
+    return [_Queue(row.webhook_id, row.under_way, _ids(row.due)) for row in rows]
+
+
+def _ids(due: Any) -> list[UUID]:
+    return [UUID(each) for each in due.split()] if isinstance(due, str) else list(due or ())
+
+
+def _shared(queues: Iterable[_Queue], room: int, pace: Pace) -> list[UUID]:
+    """One of each in turn, beginning with those that have the fewest under way."""
+    ordered = sorted(queues, key=lambda queue: queue.under_way)
+    wanted = [queue.due[: max(0, pace.allows(queue.webhook_id) - queue.under_way)] for queue in ordered]
+    return [each for turn in zip_longest(*wanted) for each in turn if each is not None][:room]
+
+
+def _given_up(ids: Sequence[UUID]) -> Any:
+    return (
+        update(webhook_deliveries)
+        .where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _D.status == "pending")
+        .values(
+            status="failed", next_attempt_at=None, leased_until=None, error="the process ended during the last attempt"
+        )
+    )
+
+
+async def _with_receivers(tx: Tx, rows: Sequence[Any]) -> list[Claimed]:
+    ids = {row.webhook_id for row in rows}
+    found = await tx.execute(select(webhooks.c.id, webhooks.c.url, webhooks.c.secret).where(webhooks.c.id.in_(ids)))
+    receivers = {row.id: row for row in found}
+    return [
+        Claimed(row.id, row.webhook_id, to.url, to.secret, row.event, row.body, row.attempts, row.created_at)
+        for row in rows
+        if (to := receivers.get(row.webhook_id))
+    ]

@@ -1,0 +1,83 @@
+"""Subscriptions, and their deliveries: one table that is the outbox, the queue and the log."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
+
+from waypost.database import Id, Instant, Json, metadata
+from waypost.database.secrets import Encrypted
+
+EventType = Literal["link.created", "link.clicked", "pixel.fired"]
+TEST = "webhook.test"
+"""The event of a delivery that somebody asks for by hand; nobody can subscribe to it."""
+
+Status = Literal["pending", "delivered", "failed", "cancelled"]
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("event_types", Json, nullable=False),
+    Column("secret", Encrypted, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+Index("ix_webhooks_account", webhooks.c.account_id, webhooks.c.id)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", Id, primary_key=True),  # begins with the event's time, so that rows are appended to every index
+    Column("account_id", Id, nullable=False),
+    Column("webhook_id", Id, nullable=False),  # no foreign key: what was sent is known for a while after a deletion
+    Column("event", Text, nullable=False),
+    Column("body", Text, nullable=False),  # every attempt sends these very characters, in UTF-8
+    Column("status", Text, nullable=False),
+    Column("attempts", SmallInteger, nullable=False),  # those begun
+    Column("next_attempt_at", Instant),  # while it is pending; of one under way, when it counts as given up
+    Column("leased_until", Instant),  # while an attempt is under way
+    Column("response_status", Integer),
+    Column("error", Text),
+    Column("created_at", Instant, nullable=False),  # of the event
+)
+_PENDING = webhook_deliveries.c.status == "pending"
+_LEASED = webhook_deliveries.c.leased_until.is_not(None)
+Index(
+    "ix_webhook_deliveries_pending",
+    *(webhook_deliveries.c[name] for name in ("webhook_id", "next_attempt_at", "id")),
+    sqlite_where=_PENDING,
+    postgresql_where=_PENDING,
+)
+Index("ix_webhook_deliveries_leased", webhook_deliveries.c.webhook_id, sqlite_where=_LEASED, postgresql_where=_LEASED)
+Index("ix_webhook_deliveries_log", webhook_deliveries.c.webhook_id, webhook_deliveries.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A subscription. Its secret is shown once, and otherwise opened only to sign."""
+
+    id: UUID
+    account_id: UUID
+    url: str
+    event_types: list[EventType]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """As the log shows it."""
+
+    id: UUID
+    event: str
+    status: Status
+    attempts: int
+    next_attempt_at: datetime | None
+    response_status: int | None
+    error: str | None
+    created_at: datetime

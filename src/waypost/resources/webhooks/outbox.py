@@ -1,0 +1,87 @@
+"""What happened becomes deliveries, in the transaction in which it happens: told if and only if that commits.
+
+A delivery's id follows from event and subscription, so that telling the same twice leaves one delivery.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from waypost.database import Tx, bulk
+from waypost.kit.clock import microseconds
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+
+API_VERSION = "v1"
+
+Listeners = Mapping[UUID, Sequence[UUID]]
+"""Accounts, and which of their subscriptions want to hear of an event. Accounts with none are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    type: str
+    account_id: UUID
+    source: UUID
+    """What tells this event from all others of its type: the link created, the click."""
+    at: datetime
+    data: Mapping[str, Any]
+
+
+async def record(tx: Tx, event: Event) -> None:
+    """One event, to whoever listens."""
+    await record_all(tx, [event], await listeners(tx, event.type, {event.account_id}))
+
+
+async def listeners(tx: Tx, event_type: str, accounts: Collection[UUID]) -> Listeners:
+    """Until the caller's transaction ends, none of them can be deleted: a deletion then finds what was recorded."""
+    wanted = select(webhooks.c.id, webhooks.c.account_id, webhooks.c.event_types)
+    found: dict[UUID, list[UUID]] = {}
+    for row in await tx.execute(
+        wanted.where(webhooks.c.account_id.in_(accounts)).with_for_update(read=True, key_share=True)
+    ):
+        if event_type in row.event_types:
+            found.setdefault(row.account_id, []).append(row.id)
+    return found
+
+
+async def record_all(tx: Tx, events: Iterable[Event], to: Listeners) -> None:
+    rows = [_row(event, webhook) for event in events for webhook in to.get(event.account_id, ())]
+    await bulk.insert(tx, webhook_deliveries, rows, on_conflict="ON CONFLICT (id) DO NOTHING")
+
+
+async def record_for(tx: Tx, event: Event, webhook: UUID) -> UUID:
+    """To this one subscription, whatever it listens to. Returns the delivery's id."""
+    await record_all(tx, [event], {event.account_id: [webhook]})
+    return delivery_id(event.type, event.source, webhook)
+
+
+def _row(event: Event, webhook: UUID) -> bulk.Row:
+    id_, at = delivery_id(event.type, event.source, webhook), microseconds(event.at)
+    known = (id_.bytes, event.account_id.bytes, webhook.bytes, event.type, envelope(id_, event))
+    return (*known, "pending", 0, at, None, None, None, at)
+
+
+def envelope(id_: UUID, event: Event) -> str:
+    """The body of every attempt; keys in the specification's order."""
+    body = {
+        "id": str(id_),
+        "api_version": API_VERSION,
+        "event": event.type,
+        "created_at": event.at.strftime("%Y-%m-%dT%H:%M:%S+00:00"),
+        "data": event.data,
+    }
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace").decode()  # a lone surrogate has no UTF-8, but an escape in JSON
+
+
+def delivery_id(event_type: str, source: UUID, webhook: UUID) -> UUID:
+    """The source's first 48 bits, which are its time, and then a hash: UUIDs of version 8."""
+    digest = hashlib.sha256(event_type.encode() + source.bytes + webhook.bytes).digest()
+    number = int.from_bytes(source.bytes[:6] + digest[:10])
+    return UUID(int=number & ~(0xF << 76) & ~(0x3 << 62) | 0x8 << 76 | 0x2 << 62)
