@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import (
     creates,
+    delivering,
     drain,
     draining,
     enriching,
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "figures": figures.measure,
     "drain": drain.measure,  # adds clicks to the stores that `figures` asks
     "working": working.measure,
+    "delivering": delivering.measure,
     "startup": startup.measure,
 }
 _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"

@@ -27,6 +27,11 @@ class Run:
     """How many are stored already where figures are asked for and more clicks come in."""
     drained: int
     """Clicks during which the worker's memory is watched."""
+    deliveries: int
+    pending: int
+    """Deliveries that wait while the price of a claim is measured."""
+    endless: int
+    """Deliveries to a receiver whose answers have no end."""
     lasting: ExitStack
     """Ends what outlives a benchmark, when the run ends."""
     stores: dict[int, Store] = field(default_factory=dict)
@@ -44,6 +49,9 @@ class Run:
             creates_each=50,
             clicks=10_000_000,
             drained=5_000_000,
+            deliveries=20_000,
+            pending=1_000_000,
+            endless=100_000,
             lasting=lasting,
         )
 
@@ -59,6 +67,9 @@ class Run:
             creates_each=8,
             clicks=200_000,
             drained=300_000,
+            deliveries=2_000,
+            pending=20_000,
+            endless=1_000,
             lasting=lasting,
         )
 

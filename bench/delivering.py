@@ -1,0 +1,205 @@
+"""Webhook deliveries: how many a second, what a claim costs, whether one receiver holds up others, and memory.
+
+The deliverer runs in this process as it does in a worker, with real connections and TLS to receivers of another
+process, on all cores; every outcome is committed. A bare client that signs nothing, checks nothing and stores nothing
+shows what the receivers can take.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import uvloop
+
+from bench.client import percentile
+from bench.postgres import postgres
+from bench.report import Failed, Row, at_least, at_most
+from bench.run import Run
+from bench.seed import say
+from bench.servers import everywhere
+from bench.webhooks import (
+    RECEIVERS,
+    Receivers,
+    count_of,
+    fill,
+    new_deliverer,
+    new_poster,
+    receivers,
+    subscribe,
+)
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.kit.clock import now
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.delivery.deliverer import AT_ONCE
+from waypost.resources.webhooks.delivery.pace import Pace
+from waypost.worker import garbage
+
+_ROUNDS = 3
+_CLAIM = 32
+_EACH = 20  # deliveries to each healthy receiver
+_QUEUED = 1_000  # to the one that hangs
+_PATIENCE = 60.0
+
+
+def measure(run: Run) -> list[Row]:
+    with everywhere(), receivers(run.new_directory()) as to:
+        rows = [row for database, url in _databases(run) for row in _rows(database, url, to, run)]
+        return [*rows, _memory(run, to)]
+
+
+def _databases(run: Run) -> Iterator[tuple[str, str]]:
+    yield "SQLite", _new_file(run)
+    with postgres() as url:
+        yield "PostgreSQL", url
+
+
+def _new_file(run: Run) -> str:
+    return f"sqlite:///{run.new_directory() / 'waypost.db'}"
+
+
+def _rows(database: str, url: str, to: Receivers, run: Run) -> list[Row]:
+    uvloop.run(_migrated(url))
+    return [
+        _rate(database, url, to, run.deliveries),
+        uvloop.run(_isolation(database, url, to)),
+        uvloop.run(_claims(database, url, run.pending)),
+    ]
+
+
+async def _migrated(url: str) -> None:
+    garbage.look_seldom()  # as a worker does
+    db = Database(url)
+    await migrate(db)
+    await db.close()
+
+
+def _rate(database: str, url: str, to: Receivers, count: int) -> Row:
+    """Alternately ours and the bare client's."""
+    ours, bare = list[float](), list[float]()
+    for _ in range(_ROUNDS):
+        ours.append(uvloop.run(_delivered(url, to, count)))
+        bare.append(uvloop.run(_bare(to, count)))
+        say(f"{ours[-1]:,.0f}/s, bare {bare[-1]:,.0f}/s")
+    mine, theirs = percentile(ours, 50), percentile(bare, 50)
+    detail = f"{count:,} to {RECEIVERS} TLS receivers; {min(ours):,.0f} to {max(ours):,.0f}/s;"
+    detail += f" a bare client sends {theirs:,.0f}/s: {mine / theirs:.2f} of that"
+    return at_least(f"webhook deliveries on {database}", mine, 1_000, detail, "/s")
+
+
+async def _delivered(url: str, to: Receivers, count: int) -> float:
+    """Deliveries a second."""
+    db, poster = Database(url), new_poster(to)
+    await fill(db, await subscribe(db, to.fast), count)
+    deliverer, began = new_deliverer(db, poster), time.perf_counter()
+    while await deliverer.step():
+        pass
+    seconds = time.perf_counter() - began
+    delivered = await count_of(db, "delivered")
+    await poster.close()
+    await db.close()
+    if delivered != count:
+        raise Failed(f"{delivered:,} of {count:,} were delivered")
+    return count / seconds
+
+
+async def _bare(to: Receivers, count: int) -> float:
+    """The same, over as many connections as are in use at once."""
+    context, each = ssl.create_default_context(cafile=to.ca_file), count // AT_ONCE
+    body = b'{"data":{}}'.ljust(600)
+    request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    ports = [to.fast[number % RECEIVERS] for number in range(AT_ONCE)]
+    streams = [await asyncio.open_connection("127.0.0.1", port, ssl=context) for port in ports]
+
+    async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(each):
+            writer.write(request)
+            await reader.readuntil(b"\r\n\r\nok")
+        writer.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(post(*stream) for stream in streams))
+    return each * AT_ONCE / (time.perf_counter() - began)
+
+
+async def _isolation(database: str, url: str, to: Receivers) -> Row:
+    db, poster = Database(url), new_poster(to)
+    hanging, *healthy = await subscribe(db, [to.hanging, *to.fast])
+    await fill(db, [hanging], _QUEUED)
+    deliverer = new_deliverer(db, poster)
+    await deliverer.step()  # by now it hangs
+    to.delays()
+    await fill(db, healthy, RECEIVERS * _EACH)
+    delays, give_up = list[float](), time.monotonic() + _PATIENCE
+    while len(delays) < RECEIVERS * _EACH and time.monotonic() < give_up:
+        await deliverer.step()
+        delays += await asyncio.to_thread(to.delays)
+    await deliverer.close()
+    await poster.close()
+    await db.close()
+    if len(delays) < RECEIVERS * _EACH:
+        raise Failed(f"{len(delays):,} deliveries reached the healthy receivers")
+    detail = f"{RECEIVERS} healthy receivers with {_EACH} each, {_QUEUED:,} queued to one that hangs;"
+    detail += f" p50 {percentile(delays, 50) * 1000:.0f} ms"
+    what = f"from event to receiver beside one that hangs, p99 on {database}"
+    return at_most(what, percentile(delays, 99), 1, detail, " s")
+
+
+async def _claims(database: str, url: str, pending: int) -> Row:
+    db, few = Database(url), pending // 100
+    ids = await subscribe(db, range(1, RECEIVERS + 1))
+    await fill(db, ids, few)
+    with_few = await _claim_time(db)
+    await fill(db, ids, pending - few)
+    with_many = await _claim_time(db)
+    await db.close()
+    detail = f"{_CLAIM} deliveries of {RECEIVERS} subscriptions; {with_few * 1000:.1f} ms with {few:,} pending,"
+    detail += f" {with_many * 1000:.1f} ms with {pending:,}"
+    return at_most(f"a claim on {database} with a hundred times as many pending", with_many / with_few, 1.5, detail, "")
+
+
+async def _claim_time(db: Database) -> float:
+    """Seconds, the median of many."""
+    times = list[float]()
+    for _ in range(50):
+        async with db.write() as tx:
+            began = time.perf_counter()
+            claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), room=_CLAIM, pace=Pace())
+            times.append(time.perf_counter() - began)
+            await queue.settle(tx, [queue.Settled(each, "delivered", response_status=200) for each in claimed])
+        if len(claimed) != _CLAIM:
+            raise Failed(f"{len(claimed)} were claimed")
+    return percentile(times, 50)
+
+
+def _memory(run: Run, to: Receivers) -> Row:
+    """Of this process's own, after the first tenth and at the end. The receiver never stops sending."""
+    url = _new_file(run)
+    uvloop.run(_migrated(url))
+    sizes = uvloop.run(_sizes(url, to, run.endless))
+    change = max(abs(size / sizes[0] - 1) for size in sizes[1:]) * 100
+    detail = f"after {run.endless // 10:,}: {sizes[0]:.1f} MB, after {run.endless:,}: {sizes[-1]:.1f} MB"
+    return at_most("change of memory while every answer is endless, at worst", change, 10, detail, " %")
+
+
+async def _sizes(url: str, to: Receivers, count: int) -> list[float]:
+    db, poster = Database(url), new_poster(to)
+    ids, sizes = await subscribe(db, [to.endless] * RECEIVERS), list[float]()
+    deliverer = new_deliverer(db, poster)
+    for _ in range(10):
+        await fill(db, ids, count // 10)
+        while await deliverer.step():
+            pass
+        sizes.append(_own_memory())
+    await poster.close()
+    await db.close()
+    return sizes
+
+
+def _own_memory() -> float:
+    """Anonymous pages, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon:"))

@@ -1,0 +1,129 @@
+"""What the benchmarks of deliveries stand on: receivers in a process of their own, subscriptions, a full queue."""
+
+import json
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from pathlib import Path
+from uuid import UUID
+
+import trustme
+from sqlalchemy import delete, func, insert, select
+
+from bench.servers import ALL_CORES, free_port, module, started
+from waypost.database import Database
+from waypost.database.secrets import KeyRing
+from waypost.kit.clock import now
+from waypost.kit.ids import new_id
+from waypost.outbound import Outbound, Poster
+from waypost.resources.webhooks import Deliverer, Event, Sender, record_all
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+
+RECEIVERS = 50
+TIMEOUT = 10.0
+_KEYS = KeyRing(["the benchmark's key"])
+_ACCOUNT = UUID(int=1)
+_PIECE = 5_000
+_LATER = [86_400.0] * 4  # seconds: a failed attempt is not repeated within a measurement
+
+
+@dataclass(frozen=True)
+class Receivers:
+    directory: Path
+    fast: Sequence[int]
+    """Ports, as the next two."""
+    hanging: int
+    endless: int
+    control: int
+
+    @property
+    def ca_file(self) -> Path:
+        return self.directory / "ca.pem"
+
+    def delays(self) -> list[float]:
+        """How long after its event each delivery came, in seconds, of those since the last call."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.control}/") as answer:
+            found: list[float] = json.load(answer)
+            return found
+
+
+@contextmanager
+def receivers(directory: Path) -> Iterator[Receivers]:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(directory / "ca.pem")
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(directory / "receiver.pem")
+    *fast, hanging, endless, control = (free_port() for _ in range(RECEIVERS + 3))
+    plan = ",".join([*(f"fast:{port}" for port in fast), f"hang:{hanging}", f"endless:{endless}"])
+    command = module("receivers", str(directory), plan, str(control))
+    with started("receivers", command, port=control, ready="/", cores=ALL_CORES, directory=directory):
+        yield Receivers(directory, fast, hanging, endless, control)
+
+
+def new_poster(to: Receivers) -> Poster:
+    return Poster(Outbound(allow=[ip_network("127.0.0.0/8")], ca_file=to.ca_file))
+
+
+def new_deliverer(db: Database, poster: Poster) -> Deliverer:
+    sender = Sender(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_LATER)
+    return Deliverer(db, sender, clock=now, timeout=TIMEOUT)
+
+
+async def subscribe(db: Database, ports: Iterable[int]) -> list[UUID]:
+    """One subscription for each port. Whatever was there before goes."""
+    async with db.write() as tx:
+        await tx.execute(delete(webhook_deliveries))
+        await tx.execute(delete(webhooks))
+    return [await _subscribed(db, f"https://127.0.0.1:{port}/hook", now()) for port in ports]
+
+
+async def _subscribed(db: Database, url: str, at: datetime) -> UUID:
+    id_ = new_id()
+    row = {
+        "id": id_,
+        "account_id": _ACCOUNT,
+        "url": url,
+        "event_types": ["link.clicked"],
+        "secret": _KEYS.seal(webhooks.c.secret, id_, "whsec_of-the-benchmark"),
+        "created_at": at,
+        "updated_at": at,
+    }
+    async with db.write() as tx:
+        await tx.execute(insert(webhooks).values(row))
+    return id_
+
+
+async def fill(db: Database, ids: Sequence[UUID], count: int) -> None:
+    """`count` deliveries of clicks that just happened, each subscription's turn after the other's."""
+    for start in range(0, count, _PIECE):
+        async with db.write() as tx:
+            for number in range(start, min(start + _PIECE, count), len(ids)):
+                to = {_ACCOUNT: ids[: count - number]}
+                await record_all(tx, [_click()], to)
+
+
+def _click() -> Event:
+    """As large as a click's delivery is."""
+    data = {
+        "at": int(time.time() * 1_000_000),
+        "id": str(new_id()),
+        "link_id": str(new_id()),
+        "ip": "198.51.100.7",
+        "country": "DE",
+        "visitor_id": "9d1f0c8be2a34f67",
+        "referrer": "https://www.example.com/some/page",
+        "device": "mobile",
+        "browser": "Mobile Safari",
+        "platform": "iOS",
+        "created_at": "2026-11-20T02:56:16.123456Z",
+    }
+    return Event("link.clicked", _ACCOUNT, new_id(), datetime.now(UTC), data)
+
+
+async def count_of(db: Database, status: str) -> int:
+    counted = select(func.count()).select_from(webhook_deliveries).where(webhook_deliveries.c.status == status)
+    async with db.read() as tx:
+        return (await tx.execute(counted)).scalar_one()
