@@ -19,18 +19,29 @@ from waypost.resources.webhooks.delivery.queue import Claimed, Settled
 
 AT_ONCE = 256
 _WAIT = 0.2  # seconds until it looks again for what has become due, while attempts are under way
-_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even in a short outage
+MARGIN = 20.0
+"""Seconds by which a lease outlasts an attempt: to settle it, even in a short outage."""
+_LAST_WAIT = 12.0  # seconds that attempts under way get at the end, which the parent grants
 
 log = structlog.get_logger(__name__)
 
 
 class Deliverer:
-    def __init__(self, db: Database, sender: Sender, *, clock: Clock, timeout: float, at_once: int = AT_ONCE) -> None:
+    def __init__(
+        self,
+        db: Database,
+        sender: Sender,
+        *,
+        clock: Clock,
+        timeout: float,
+        at_once: int = AT_ONCE,
+        margin: float = MARGIN,
+    ) -> None:
         self._db = db
         self._sender = sender
         self._clock = clock
         self._timeout = timeout
-        self._lease = timedelta(seconds=timeout + _MARGIN)
+        self._lease = timedelta(seconds=timeout + margin)
         self._at_once = at_once
         self._pace = Pace()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -52,7 +63,7 @@ class Deliverer:
     async def close(self) -> None:
         """Waits for the attempts under way, and settles them; what cannot be is claimed again after its lease."""
         if self._under_way:
-            await asyncio.wait(self._under_way, timeout=self._timeout + 1)
+            await asyncio.wait(self._under_way, timeout=min(self._timeout + 1, _LAST_WAIT))
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
@@ -73,6 +84,7 @@ class Deliverer:
         self._news.clear()
         try:
             async with self._db.write() as tx:
+                await queue.lock(tx)
                 if outcomes:
                     await queue.settle(tx, outcomes)
                 claimed = await queue.claim(tx, clock=self._clock, lease=self._lease, room=room, pace=self._pace)
@@ -86,11 +98,13 @@ class Deliverer:
     async def _settle(self) -> None:
         if self._outcomes:
             async with self._db.write() as tx:
+                await queue.lock(tx)
                 await queue.settle(tx, self._outcomes)
             metrics.settled(self._outcomes)
             self._outcomes = []
 
     def _begin(self, claimed: Claimed) -> None:
+        self._pace.begun(claimed.webhook_id)
         task = asyncio.create_task(self._run(claimed))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)

@@ -1,9 +1,12 @@
 """How many attempts a subscription may have under way: more while they succeed, half as many after each that does not.
 
-A receiver that hangs soon holds a single place, however many deliveries wait for it.
+A receiver that hangs soon holds a single place, however many deliveries wait for it. And whose turn it is: with more
+subscriptions waiting than there are places, those that hang would otherwise take every one that becomes free.
 """
 
 from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import count
 from uuid import UUID
 
 FIRST = 4
@@ -11,16 +14,36 @@ MOST = 32
 _REMEMBERED = 10_000  # subscriptions; one that is forgotten begins anew
 
 
+@dataclass(slots=True)
+class _Known:
+    allowed: int = FIRST
+    last_turn: int = 0
+
+
 class Pace:
     def __init__(self) -> None:
-        self._allowed: OrderedDict[UUID, int] = OrderedDict()
+        self._known: OrderedDict[UUID, _Known] = OrderedDict()
+        self._turns = count(1)
 
     def allows(self, webhook_id: UUID) -> int:
-        return self._allowed.get(webhook_id, FIRST)
+        known = self._known.get(webhook_id)
+        return known.allowed if known else FIRST
+
+    def last_turn(self, webhook_id: UUID) -> int:
+        """The larger, the later it was; 0 for none."""
+        known = self._known.get(webhook_id)
+        return known.last_turn if known else 0
+
+    def begun(self, webhook_id: UUID) -> None:
+        self._remembered(webhook_id).last_turn = next(self._turns)
 
     def note(self, webhook_id: UUID, *, succeeded: bool) -> None:
-        before = self.allows(webhook_id)
-        self._allowed[webhook_id] = min(MOST, before + 1) if succeeded else max(1, before // 2)
-        self._allowed.move_to_end(webhook_id)
-        if len(self._allowed) > _REMEMBERED:
-            self._allowed.popitem(last=False)
+        known = self._remembered(webhook_id)
+        known.allowed = min(MOST, known.allowed + 1) if succeeded else max(1, known.allowed // 2)
+
+    def _remembered(self, webhook_id: UUID) -> _Known:
+        known = self._known.setdefault(webhook_id, _Known())
+        self._known.move_to_end(webhook_id)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return known

@@ -8,7 +8,7 @@ one of them nor a receiver that hangs costs the others anything.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,9 @@ from waypost.resources.webhooks.model import Status, webhook_deliveries, webhook
 
 MAX_ATTEMPTS = 5
 _D = webhook_deliveries.c
+# Not `status = 'pending'`: for rows that are known by their ids PostgreSQL might then rather walk the index of all that
+# is pending, as long as it does not know how much that is.
+_IS_OPEN = text("status NOT IN ('delivered', 'failed', 'cancelled')")
 _LOCK = 0x776562686F6F6B  # "webhook"
 
 # ruff: noqa: S608  # put together from the texts below alone
@@ -36,14 +39,16 @@ _DUE = (
     " AND d.next_attempt_at <= :now ORDER BY d.next_attempt_at LIMIT :at_most"
 )
 _UNDER_WAY = (
-    "SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = queue.webhook_id"
-    " AND d.leased_until > :now AND d.status = 'pending'"
+    "SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = queue.webhook_id AND d.leased_until > :now"
 )
-_AS_LIST = {"sqlite": f"SELECT group_concat(hex(id), ' ') FROM ({_DUE})", "postgresql": f"ARRAY({_DUE})"}
+_AS_LIST = {
+    "sqlite": f"SELECT group_concat(hex(id), ' ') FROM ({_DUE})",
+    "postgresql": f"array_to_string(ARRAY({_DUE}), ' ')",
+}
 _QUEUES = {
     dialect: text(
         f"{_SUBSCRIPTIONS} SELECT webhook_id, ({_UNDER_WAY}) AS under_way, ({due}) AS due"
-        " FROM queue WHERE webhook_id IS NOT NULL"
+        " FROM queue WHERE (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
     )
     .bindparams(bindparam("now", type_=Instant), bindparam("at_most", type_=Integer))
     .columns(webhook_id=Id)
@@ -83,7 +88,8 @@ class Settled:
 class _Queue:
     webhook_id: UUID
     under_way: int
-    due: Sequence[UUID]
+    due: Sequence[str]
+    """Ids, of which only those that are claimed are worth reading."""
 
 
 async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
@@ -91,13 +97,20 @@ async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
     return bool(_shared(await _queues(tx, now, 1), 1, pace))
 
 
+async def lock(tx: Tx) -> None:
+    """For whoever changes several deliveries at once, before the first: until the transaction ends, nobody else does.
+
+    Otherwise two claims could fill the same place, and two that change the same rows could wait for each other.
+    """
+    if tx.dialect.name == "postgresql":  # SQLite admits one writer anyway
+        await tx.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+
+
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace) -> list[Claimed]:
     """Leases up to `room` deliveries that are due, and of each subscription as many as its pace allows.
 
-    Deliveries of which the last attempt was never settled become `failed`.
+    Deliveries of which the last attempt was never settled become `failed`. The caller holds `lock`.
     """
-    if tx.dialect.name == "postgresql":  # one claim at a time, so that no two of them fill the same place
-        await tx.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     now = clock()
     ids = _shared(await _queues(tx, now, min(room, MOST)), room, pace)
     if not ids:
@@ -106,7 +119,7 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace
     until = now + lease
     leased = (
         update(webhook_deliveries)
-        .where(_D.id.in_(ids), _D.status == "pending", _D.webhook_id.in_(select(webhooks.c.id)))
+        .where(_D.id.in_(ids), _IS_OPEN)  # not one that a deletion has cancelled meanwhile
         .values(attempts=_D.attempts + 1, leased_until=until, next_attempt_at=until)
         .returning(_D.id, _D.webhook_id, _D.event, _D.body, _D.attempts, _D.created_at)
     )
@@ -118,7 +131,7 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
     """Whoever lost the lease, or was cancelled meanwhile, changes nothing."""
     statement = (
         update(webhook_deliveries)
-        .where(_D.id == bindparam("of"), _D.attempts == bindparam("attempt"), _D.status == "pending")
+        .where(_D.id == bindparam("of"), _D.attempts == bindparam("attempt"), _IS_OPEN)
         .values(
             status=bindparam("new_status"),
             attempts=bindparam("counted"),
@@ -148,24 +161,21 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
 async def _queues(tx: Tx, now: datetime, at_most: int) -> list[_Queue]:
     """Those with anything pending, and the first deliveries that are due of each."""
     rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
-    return [_Queue(row.webhook_id, row.under_way, _ids(row.due)) for row in rows]
-
-
-def _ids(due: Any) -> list[UUID]:
-    return [UUID(each) for each in due.split()] if isinstance(due, str) else list(due or ())
+    return [_Queue(row.webhook_id, row.under_way, (row.due or "").split()) for row in rows]
 
 
 def _shared(queues: Iterable[_Queue], room: int, pace: Pace) -> list[UUID]:
-    """One of each in turn, beginning with those that have the fewest under way."""
-    ordered = sorted(queues, key=lambda queue: queue.under_way)
+    """One of each in turn, beginning with those that have the fewest under way; of these, with who waits longest."""
+    ordered = sorted(queues, key=lambda queue: (queue.under_way, pace.last_turn(queue.webhook_id)))
     wanted = [queue.due[: max(0, pace.allows(queue.webhook_id) - queue.under_way)] for queue in ordered]
-    return [each for turn in zip_longest(*wanted) for each in turn if each is not None][:room]
+    turns = (each for turn in zip_longest(*wanted) for each in turn if each)
+    return [UUID(each) for each in islice(turns, room)]
 
 
 def _given_up(ids: Sequence[UUID]) -> Any:
     return (
         update(webhook_deliveries)
-        .where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _D.status == "pending")
+        .where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _IS_OPEN)
         .values(
             status="failed", next_attempt_at=None, leased_until=None, error="the process ended during the last attempt"
         )

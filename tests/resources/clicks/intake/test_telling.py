@@ -1,0 +1,127 @@
+"""R7: a click and the deliveries that tell of it are stored together, for visits that count and for nobody else's."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from resources.clicks.visited import Room, open_room
+from resources.webhooks.scripted import deliveries, delivery, subscribe
+from sqlalchemy import select, text
+
+from waypost.database import Database
+from waypost.kit.clock import timestamp
+from waypost.kit.ids import new_id
+from waypost.redirect import Spool
+from waypost.redirect.spool import Visit, encode
+from waypost.resources import links
+from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks.model import clicks
+
+FIELDS = ["id", "link_id", "ip", "country", "visitor_id", "referrer", "device", "browser", "platform", "created_at"]
+AT = 1_763_690_000_123_456
+GOOGLEBOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+
+
+@pytest.fixture
+async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
+    async with open_room(db, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Spool:
+    return Spool(tmp_path / "spool", limit=1 << 30)
+
+
+@pytest.fixture
+def drainer(db: Database, tmp_path: Path) -> Drainer:
+    return Drainer(db, tmp_path / "spool", Rules((), "full", lambda _address: "DE", b"key"))
+
+
+def visit(link: links.Link, **fields: bytes) -> bytes:
+    blank = Visit(new_id().hex.encode(), b"%d" % AT, link.id.hex.encode())
+    return encode(blank._replace(**({"peer": b"192.0.2.7", "user_agent": b"curl/8.14.1"} | fields)))
+
+
+async def drain(drainer: Drainer) -> None:
+    while await drainer.step():
+        pass
+    await drainer.close()
+
+
+async def test_it_works(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
+    listening = await subscribe(db, account_id=room.alice.account_id)
+    link = await room.link()
+    spool.append(visit(link, referrer="https://grüße.example/ä".encode(), query=b"r=qr"))
+    spool.close()
+    await drain(drainer)
+    row = await delivery(db)
+    told = json.loads(row.body)
+    (shown,) = (await room.shown("/clicks"))["data"]
+    assert (row.webhook_id, row.event, told["event"]) == (listening.id, "link.clicked", "link.clicked")
+    assert list(told["data"]) == FIELDS
+    assert told["data"] == {field: shown[field] for field in FIELDS}
+    assert told["created_at"] == "2025-11-21T01:53:20+00:00"
+    assert told["data"]["created_at"] == timestamp(row.created_at) == "2025-11-21T01:53:20.123456Z"
+
+
+async def test_of_people_only(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=room.alice.account_id)
+    link = await room.link()
+    spool.append(visit(link, user_agent=GOOGLEBOT) + visit(link, purpose=b"prefetch"))
+    spool.append(visit(link, user_agent=b"facebookexternalhit/1.1") + visit(link))
+    spool.close()
+    await drain(drainer)
+    async with db.read() as tx:
+        kinds = list((await tx.execute(select(clicks.c.kind).order_by(clicks.c.id))).scalars())
+        human = (await tx.execute(select(clicks.c.id).where(clicks.c.kind == "human"))).scalar_one()
+    assert sorted(kinds) == ["crawler", "human", "prefetch", "preview"]
+    assert json.loads((await delivery(db)).body)["data"]["id"] == str(human)
+
+
+async def test_each_subscription_of_the_link_s_account_and_no_other(
+    db: Database, room: Room, spool: Spool, drainer: Drainer
+) -> None:
+    both = [await subscribe(db, account_id=room.alice.account_id) for _ in range(2)]
+    await subscribe(db, account_id=room.alice.account_id, events=["link.created", "pixel.fired"])
+    bob = await subscribe(db, account_id=room.bob.account_id)
+    spool.append(visit(await room.link()) + visit(await room.link(room.bob)))
+    spool.close()
+    await drain(drainer)
+    rows = await deliveries(db)
+    assert sorted(row.webhook_id for row in rows) == sorted([bob.id, *(each.id for each in both)])
+    assert len({row.id for row in rows}) == 3
+    assert {row.account_id for row in rows if row.webhook_id == bob.id} == {room.bob.account_id}
+
+
+async def test_what_is_drained_again_is_told_once(
+    db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path
+) -> None:
+    await subscribe(db, account_id=room.alice.account_id)
+    link = await room.link()
+    lines = visit(link) + visit(link)
+    spool.append(lines + lines)
+    spool.close()
+    await drain(drainer)
+    again = Spool(tmp_path / "spool", limit=1 << 30)
+    again.append(lines + visit(link))  # another segment with the same visits, and another one
+    again.close()
+    await drain(drainer)
+    assert len(await deliveries(db)) == 3
+
+
+async def test_a_batch_that_fails_tells_nobody(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=room.alice.account_id)
+    spool.append(visit(await room.link()))
+    spool.close()
+    async with db.write() as tx:
+        await tx.execute(text("ALTER TABLE webhook_deliveries RENAME TO gone"))
+    with pytest.raises(Exception, match=r"webhook_deliveries|database"):
+        await drain(drainer)
+    async with db.write() as tx:
+        await tx.execute(text("ALTER TABLE gone RENAME TO webhook_deliveries"))
+    async with db.read() as tx:
+        assert (await tx.execute(select(clicks))).all() == []  # no click without its deliveries either
+    await drain(drainer)
+    assert (await delivery(db)).event == "link.clicked"

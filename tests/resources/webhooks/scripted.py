@@ -1,0 +1,156 @@
+"""Subscriptions and deliveries put there by hand, and receivers that answer as they are told."""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from people import START, FakeClock
+from sqlalchemy import delete, insert, select, update
+
+from waypost.database import Database, KeyRing
+from waypost.kit.ids import new_id
+from waypost.kit.urls import Url
+from waypost.outbound import Answer
+from waypost.resources.webhooks import Deliverer, Event, Sender
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+from waypost.resources.webhooks.outbox import delivery_id, record_all
+
+KEYS = KeyRing(["the key of these tests"])
+BACKOFF = (10, 30, 60, 300)
+HANGS = "hangs"
+"""A receiver's turn that does not end before `Receivers.let_go`."""
+
+
+@dataclass(frozen=True)
+class Subscription:
+    id: UUID
+    account_id: UUID
+    secret: str
+
+
+async def subscribe(
+    db: Database,
+    host: str = "receiver.example",
+    *,
+    account_id: UUID | None = None,
+    events: Sequence[str] = ("link.created", "link.clicked"),
+    url: str = "",
+    keys: KeyRing = KEYS,
+) -> Subscription:
+    made = Subscription(new_id(), account_id or new_id(), f"whsec_{host}")
+    row = {
+        "id": made.id,
+        "account_id": made.account_id,
+        "url": url or f"https://{host}/hook",
+        "event_types": list(events),
+        "secret": keys.seal(webhooks.c.secret, made.id, made.secret),
+        "created_at": START,
+        "updated_at": START,
+    }
+    async with db.write() as tx:
+        await tx.execute(insert(webhooks), row)
+    return made
+
+
+async def unsubscribe(db: Database, subscription: Subscription) -> None:
+    async with db.write() as tx:
+        await tx.execute(delete(webhooks).where(webhooks.c.id == subscription.id))
+        await queue.lock(tx)
+        table = webhook_deliveries
+        pending = table.c.webhook_id == subscription.id, table.c.status == "pending"
+        await tx.execute(
+            update(table).where(*pending).values(status="cancelled", next_attempt_at=None, leased_until=None)
+        )
+
+
+async def queue_up(db: Database, to: Subscription, count: int = 1, *, at: datetime = START) -> list[UUID]:
+    """Ids of that many deliveries, due at `at`."""
+    events = [Event("link.clicked", to.account_id, new_id(), at, {"number": number}) for number in range(count)]
+    async with db.write() as tx:
+        await record_all(tx, events, {to.account_id: [to.id]})
+    return [delivery_id(event.type, event.source, to.id) for event in events]
+
+
+async def deliveries(db: Database) -> list[Any]:
+    async with db.read() as tx:
+        return list(await tx.execute(select(webhook_deliveries).order_by(webhook_deliveries.c.id)))
+
+
+async def delivery(db: Database) -> Any:
+    """The only one."""
+    (row,) = await deliveries(db)
+    return row
+
+
+@dataclass(frozen=True)
+class Sent:
+    host: str
+    headers: Mapping[str, str]
+    body: bytes
+    deadline: float
+    max_body: int
+
+    @property
+    def id(self) -> UUID:
+        return UUID(json.loads(self.body)["id"])
+
+
+class Receivers:
+    """In place of the Poster. Each host takes its turns one after the other, and the last one stays."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.hanging: set[UUID] = set()
+        self._turns: dict[str, list[int | bytes | str | Exception]] = defaultdict(lambda: [200])
+        self._let_go = asyncio.Event()
+
+    def will(self, host: str, *turns: int | bytes | str | Exception) -> None:
+        """Answer with a status, with 500 and a body, hang, or raise."""
+        self._turns[host] = list(turns)
+
+    def let_go(self) -> None:
+        self._let_go.set()
+
+    def hosts(self) -> list[str]:
+        """In the order of what was sent."""
+        return [each.host for each in self.sent]
+
+    async def __call__(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> Answer:
+        sent = Sent(urlsplit(url.text).netloc, dict(headers), body, deadline, max_body)
+        self.sent.append(sent)
+        turns = self._turns[sent.host]
+        turn = turns.pop(0) if len(turns) > 1 else turns[0]
+        if turn == HANGS:
+            self.hanging.add(sent.id)
+            await self._let_go.wait()
+            self.hanging.discard(sent.id)
+        if isinstance(turn, Exception):
+            raise turn
+        status = turn if isinstance(turn, int) else 200 if turn == HANGS else 500
+        return Answer(status, {}, turn if isinstance(turn, bytes) else b"", url)
+
+
+def new_sender(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Sender:
+    return Sender(receivers, keys, clock=clock, timeout=timeout, backoff=BACKOFF)
+
+
+def new_deliverer(
+    db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
+) -> Deliverer:
+    sender = new_sender(receivers, clock, keys)
+    return Deliverer(db, sender, clock=clock, timeout=10, margin=20, at_once=at_once)
+
+
+async def deliver(deliverer: Deliverer) -> None:
+    """All that is due, and what has come of it is settled."""
+    while await deliverer.step():
+        pass

@@ -1,0 +1,139 @@
+"""R8, R10: what one attempt sends, and what is made of whatever comes back."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from people import START, FakeClock
+from resources.webhooks.scripted import BACKOFF, KEYS, Receivers, new_sender
+from structlog.testing import capture_logs
+
+from waypost.database import KeyRing
+from waypost.kit.ids import new_id
+from waypost.kit.signing import fault
+from waypost.outbound import NotPublic, Unreachable
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed
+from waypost.resources.webhooks.model import webhooks
+
+SECRET = "whsec_of_these_tests"
+HOST = "receiver.example"
+
+
+@pytest.fixture
+def receivers() -> Receivers:
+    return Receivers()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | None = None) -> Claimed:
+    id_, webhook_id = new_id(), new_id()
+    secret = KEYS.seal(webhooks.c.secret, webhook_id, SECRET)
+    return Claimed(id_, webhook_id, url, secret, "link.created", body or f'{{"id":"{id_}"}}', attempt, START)
+
+
+async def test_it_works(receivers: Receivers, clock: FakeClock) -> None:
+    attempt = claimed(body='{"id":"01a1feb2-1c93-773b-b10c-dabf6ca47d71","title":"Grüße"}')
+    outcome = await new_sender(receivers, clock, timeout=7).attempt(attempt)
+    assert (outcome.status, outcome.response_status, outcome.error, outcome.counts) == ("delivered", 200, None, True)
+    (sent,) = receivers.sent
+    assert sent.body == attempt.body.encode()
+    assert (sent.deadline, sent.max_body) == (7, 65_536)
+    now = str(int(START.timestamp()))
+    signature = sent.headers["X-Signature"]
+    assert sent.headers == {
+        "Content-Type": "application/json",
+        "User-Agent": "Waypost-Webhooks",
+        "X-Delivery-Id": str(attempt.id),
+        "X-Event-Type": "link.created",
+        "X-Signature": signature,
+        "X-Webhook-Timestamp": now,
+    }
+    assert signature.startswith(f"t={now},v1=")
+    assert fault(SECRET, signature, sent.body, now=START.timestamp()) is None
+
+
+async def test_each_attempt_is_signed_when_it_is_made(receivers: Receivers, clock: FakeClock) -> None:
+    """The fifth begins 400 seconds after the first, and a receiver refuses what is older than 300."""
+    sender = new_sender(receivers, clock)
+    for number, wait in enumerate((*BACKOFF, 0), start=1):
+        await sender.attempt(replace(claimed(number), body='{"same":1}'))
+        signature = receivers.sent[-1].headers["X-Signature"]
+        assert fault(SECRET, signature, b'{"same":1}', now=clock().timestamp()) is None
+        clock.move(timedelta(seconds=wait))
+    first = receivers.sent[0]
+    assert fault(SECRET, first.headers["X-Signature"], first.body, now=clock().timestamp()) is not None
+    assert len({each.headers["X-Signature"] for each in receivers.sent}) == 5
+    assert {each.body for each in receivers.sent} == {b'{"same":1}'}
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+async def test_success(receivers: Receivers, clock: FakeClock, status: int) -> None:
+    receivers.will(HOST, status)
+    outcome = await new_sender(receivers, clock).attempt(claimed(MAX_ATTEMPTS))
+    assert (outcome.status, outcome.response_status, outcome.next_attempt_at) == ("delivered", status, None)
+
+
+@pytest.mark.parametrize("status", [100, 199, 300, 301, 302, 304, 307, 308, 400, 404, 410, 429, 500, 503, 999])
+async def test_any_other_status_is_a_failure(receivers: Receivers, clock: FakeClock, status: int) -> None:
+    receivers.will(HOST, status)
+    outcome = await new_sender(receivers, clock).attempt(claimed())
+    assert (outcome.status, outcome.response_status, outcome.counts) == ("pending", status, True)
+    assert str(status) in (outcome.error or "")
+    assert ("redirects are not followed" in (outcome.error or "")) == (300 <= status < 400)
+
+
+@pytest.mark.parametrize(("attempt", "wait"), list(enumerate(BACKOFF, start=1)))
+async def test_waits(receivers: Receivers, clock: FakeClock, attempt: int, wait: int) -> None:
+    """Counted from the attempt's end."""
+    receivers.will(HOST, Unreachable("timed out"))
+    outcome = await new_sender(receivers, clock).attempt(claimed(attempt))
+    assert (outcome.status, outcome.error) == ("pending", "timed out")
+    assert outcome.next_attempt_at == START + timedelta(seconds=wait)
+
+
+async def test_the_fifth_failure_is_final(receivers: Receivers, clock: FakeClock) -> None:
+    receivers.will(HOST, 500)
+    outcome = await new_sender(receivers, clock).attempt(claimed(MAX_ATTEMPTS))
+    assert (outcome.status, outcome.next_attempt_at, outcome.response_status) == ("failed", None, 500)
+
+
+async def test_a_private_address_fails_at_once_and_counts_no_attempt(receivers: Receivers, clock: FakeClock) -> None:
+    receivers.will(HOST, NotPublic("10.0.0.1 may not be connected to"))
+    outcome = await new_sender(receivers, clock).attempt(claimed())
+    assert (outcome.status, outcome.counts, outcome.next_attempt_at) == ("failed", False, None)
+    assert outcome.error == "not a public address: 10.0.0.1 may not be connected to"
+
+
+async def test_what_the_receiver_says_is_kept_short_and_printable(receivers: Receivers, clock: FakeClock) -> None:
+    receivers.will(HOST, b"Sorry,\r\n\x00\x1b[31m no \xff \xed\xa0\x80 luck" + b"!" * 5_000)
+    error = (await new_sender(receivers, clock).attempt(claimed())).error
+    assert error is not None
+    assert error.startswith("answered 500: Sorry, [31m no \ufffd")
+    assert len(error) < 1_100
+    assert error.isprintable()
+
+
+@pytest.mark.parametrize("url", ["https://localhost/", "gopher://x.example/", "https://ex ample/", ""])
+async def test_a_url_that_is_no_good_any_more(receivers: Receivers, clock: FakeClock, url: str) -> None:
+    outcome = await new_sender(receivers, clock).attempt(claimed(url=url))
+    assert (outcome.status, receivers.sent) == ("pending", [])
+    assert outcome.error
+
+
+async def test_a_secret_that_cannot_be_read_is_not_told(receivers: Receivers, clock: FakeClock) -> None:
+    outcome = await new_sender(receivers, clock, KeyRing(["another key"])).attempt(claimed())
+    assert (outcome.status, receivers.sent) == ("pending", [])
+    assert outcome.error == "its secret cannot be read with WAYPOST_SECRET_KEY"
+
+
+async def test_a_fault_of_ours_is_a_failure_too(receivers: Receivers, clock: FakeClock) -> None:
+    receivers.will(HOST, ZeroDivisionError("internals"))
+    with capture_logs() as told:
+        outcome = await new_sender(receivers, clock).attempt(claimed())
+    assert (outcome.status, outcome.error) == ("pending", "internal error: ZeroDivisionError")
+    assert [entry["log_level"] for entry in told] == ["error"]
+    assert SECRET not in str(told)

@@ -1,0 +1,338 @@
+"""R8, R9, R11: claims, leases and what is settled, as the statements of the queue have it."""
+
+import asyncio
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from people import START, FakeClock
+from resources.webhooks.scripted import Subscription, deliveries, delivery, queue_up, subscribe, unsubscribe
+from sqlalchemy import delete, event, text
+
+from waypost.database import Database
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.delivery.pace import FIRST, MOST, Pace
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed, Settled
+from waypost.resources.webhooks.model import webhooks
+
+LEASE = timedelta(seconds=30)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def alice(db: Database) -> Subscription:
+    return await subscribe(db, "alice.example")
+
+
+async def claim(db: Database, clock: FakeClock, *, room: int = 256, pace: Pace | None = None) -> list[Claimed]:
+    async with db.write() as tx:
+        await queue.lock(tx)
+        return await queue.claim(tx, clock=clock, lease=LEASE, room=room, pace=pace or Pace())
+
+
+async def settle(db: Database, *outcomes: Settled) -> None:
+    if not outcomes:
+        return
+    async with db.write() as tx:
+        await queue.lock(tx)
+        await queue.settle(tx, outcomes)
+
+
+async def is_due(db: Database, clock: FakeClock, pace: Pace | None = None) -> bool:
+    async with db.read() as tx:
+        return await queue.is_due(tx, clock(), pace or Pace())
+
+
+def again(claimed: Claimed, at: datetime) -> Settled:
+    return Settled(claimed, "pending", at, 500, "answered 500")
+
+
+async def test_it_works(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    (id_,) = await queue_up(db, alice)
+    assert await is_due(db, clock)
+    (claimed,) = await claim(db, clock)
+    row = await delivery(db)
+    assert (claimed.id, claimed.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
+    assert (claimed.url, claimed.event, claimed.body) == ("https://alice.example/hook", "link.clicked", row.body)
+    assert (row.status, row.attempts, row.leased_until) == ("pending", 1, START + LEASE)  # counted before it is sent
+    assert not await is_due(db, clock)
+    assert await claim(db, clock) == []
+    await settle(db, Settled(claimed, "delivered", response_status=204))
+    row = await delivery(db)
+    assert (row.status, row.attempts, row.response_status, row.error) == ("delivered", 1, 204, None)
+    assert row.next_attempt_at is row.leased_until is None
+
+
+async def test_nothing_is_claimed_before_it_is_due(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice, at=START + timedelta(microseconds=1))
+    assert (await is_due(db, clock), await claim(db, clock)) == (False, [])
+    clock.move(timedelta(microseconds=1))
+    assert await is_due(db, clock)
+    assert len(await claim(db, clock)) == 1
+
+
+async def test_a_lease_that_runs_out_is_claimed_again(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice)
+    (first,) = await claim(db, clock)
+    clock.move(LEASE - timedelta(microseconds=1))
+    assert await claim(db, clock) == []
+    clock.move(timedelta(microseconds=1))
+    (second,) = await claim(db, clock)
+    assert (second.id, second.attempt, second.body) == (first.id, 2, first.body)
+
+
+async def test_who_lost_the_lease_changes_nothing(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice)
+    (late,) = await claim(db, clock)
+    clock.move(LEASE)
+    (current,) = await claim(db, clock)
+    before = await delivery(db)
+    await settle(db, Settled(late, "delivered", response_status=200))
+    assert await delivery(db) == before
+    await settle(db, Settled(current, "failed", error="refused", counts=False))
+    after = await delivery(db)
+    await settle(db, Settled(current, "delivered"), again(late, START))
+    assert await delivery(db) == after
+    assert (after.status, after.attempts) == ("failed", 1)
+
+
+async def test_who_is_late_but_was_not_replaced_still_counts(
+    db: Database, clock: FakeClock, alice: Subscription
+) -> None:
+    await queue_up(db, alice)
+    (late,) = await claim(db, clock)
+    clock.move(LEASE * 2)
+    await settle(db, Settled(late, "delivered", response_status=200))
+    assert await claim(db, clock) == []
+    assert (await delivery(db)).status == "delivered"
+
+
+async def test_five_attempts_and_no_more(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice)
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        (claimed,) = await claim(db, clock)
+        assert claimed.attempt == attempt
+        clock.move(LEASE)
+    assert await is_due(db, clock)
+    assert await claim(db, clock) == []
+    row = await delivery(db)
+    assert (row.status, row.attempts, row.next_attempt_at, row.leased_until) == ("failed", MAX_ATTEMPTS, None, None)
+    assert row.error == "the process ended during the last attempt"
+    assert not await is_due(db, clock)
+
+
+async def test_a_fifth_attempt_under_way_is_left_to_end(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice)
+    for _ in range(MAX_ATTEMPTS - 1):
+        await claim(db, clock)
+        clock.move(LEASE)
+    (fifth,) = await claim(db, clock)
+    assert await claim(db, clock) == []
+    await settle(db, Settled(fifth, "delivered", response_status=200))
+    assert (await delivery(db)).status == "delivered"
+
+
+async def test_what_was_not_sent_was_no_attempt(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice)
+    (claimed,) = await claim(db, clock)
+    await settle(db, Settled(claimed, "failed", error="not a public address: 10.0.0.1", counts=False))
+    row = await delivery(db)
+    assert (row.status, row.attempts, row.error) == ("failed", 0, "not a public address: 10.0.0.1")
+
+
+async def test_a_deleted_subscription(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    """R11: nothing of it begins any more, and what was under way does not come back."""
+    await queue_up(db, alice, 3)
+    (under_way,) = await claim(db, clock, room=1)
+    await unsubscribe(db, alice)
+    assert not await is_due(db, clock)
+    assert await claim(db, clock) == []
+    await settle(db, again(under_way, START))
+    clock.move(LEASE * 100)
+    assert await claim(db, clock) == []
+    rows = await deliveries(db)
+    assert [row.status for row in rows] == ["cancelled"] * 3
+    assert sum(row.attempts for row in rows) == 1
+
+
+async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
+    db: Database, clock: FakeClock, alice: Subscription
+) -> None:
+    bob = await subscribe(db)
+    await queue_up(db, alice, 3)
+    await queue_up(db, bob)
+    async with db.write() as tx:
+        await tx.execute(delete(webhooks).where(webhooks.c.id == alice.id))
+    assert [each.webhook_id for each in await claim(db, clock, room=2)] == [bob.id]
+    assert not await is_due(db, clock)
+
+
+async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    await queue_up(db, alice, 3)
+    async with db.write() as tx:
+        await queue.lock(tx)
+        deleting = asyncio.create_task(unsubscribe(db, alice))
+        await asyncio.wait([deleting], timeout=0.1)  # time enough to overtake, if it could
+        claimed = await queue.claim(tx, clock=clock, lease=LEASE, room=2, pace=Pace())
+    await deleting
+    assert len(claimed) <= 2
+    await settle(db, *(again(each, START) for each in claimed))
+    assert {row.status for row in await deliveries(db)} == {"cancelled"}
+
+
+async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, clock: FakeClock) -> None:
+    pace = Pace()
+    alice = await subscribe(db)
+    await queue_up(db, alice, MOST * 2)
+    first = await claim(db, clock, pace=pace)
+    assert len(first) == FIRST
+    assert not await is_due(db, clock, pace)
+    for _ in range(3):
+        pace.note(alice.id, succeeded=True)
+    assert len(await claim(db, clock, pace=pace)) == 3
+    for _ in range(3):
+        pace.note(alice.id, succeeded=False)
+    await settle(db, *(Settled(each, "delivered") for each in first))
+    assert await claim(db, clock, pace=pace) == []  # three are under way, and one would be allowed
+    clock.move(LEASE)
+    assert len(await claim(db, clock, pace=pace)) == 1  # nobody is behind the three any more
+    for _ in range(MOST * 2):
+        pace.note(alice.id, succeeded=True)
+    assert len(await claim(db, clock, pace=pace)) == MOST - 1
+
+
+async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
+    several = [await subscribe(db, f"{number}.example") for number in range(5)]
+    for each in several:
+        await queue_up(db, each, 4)
+    first = await claim(db, clock, room=6)
+    counts = [sum(each.webhook_id == of.id for each in first) for of in several]
+    assert sorted(counts) == [1, 1, 1, 1, 2]
+    second = await claim(db, clock, room=4)  # those with the fewest under way
+    assert several[counts.index(2)].id not in {each.webhook_id for each in second}
+
+
+async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock, alice: Subscription) -> None:
+    clock.move(timedelta(seconds=3))
+    (late,) = await queue_up(db, alice, at=START + timedelta(seconds=2))
+    (early,) = await queue_up(db, alice, at=START + timedelta(seconds=1))
+    assert [(await claim(db, clock, room=1))[0].id for _ in range(2)] == [early, late]
+
+
+async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: FakeClock) -> None:
+    """More subscriptions than places, and each has more to send: none is passed over again and again."""
+    pace, served = Pace(), []
+    several = [await subscribe(db, f"{number}.example") for number in range(6)]
+    for each in several:
+        await queue_up(db, each, 6)
+    for _ in range(6):
+        claimed = await claim(db, clock, room=2, pace=pace)
+        for each in claimed:
+            pace.begun(each.webhook_id)
+            served.append(each.webhook_id)
+        await settle(db, *(again(each, START + timedelta(days=1)) for each in claimed))
+    assert sorted(served[:6]) == sorted(served[6:]) == sorted(each.id for each in several)
+
+
+async def test_two_claims_at_once_take_different_ones(db: Database, clock: FakeClock) -> None:
+    for number in range(20):
+        await queue_up(db, await subscribe(db, f"{number}.example"), 8)
+    claims = await asyncio.gather(*(claim(db, clock, room=40) for _ in range(4)))
+    ids = [each.id for some in claims for each in some]
+    assert len(ids) == len(set(ids)) == 80  # and of no subscription more than its pace allows, in all
+    assert all(each.attempt == 1 for some in claims for each in some)
+
+
+async def test_claims_settlements_and_deletions_do_not_wait_for_each_other_in_a_circle(
+    db: Database, clock: FakeClock
+) -> None:
+    several = [await subscribe(db, f"{number}.example") for number in range(8)]
+    for each in several:
+        await queue_up(db, each, 30)
+
+    async def work() -> None:
+        for _ in range(10):
+            claimed = await claim(db, clock, room=30)
+            await settle(db, *(again(each, START) for each in reversed(claimed)))
+            clock.move(timedelta(seconds=1))
+
+    await asyncio.gather(work(), work(), work(), *(unsubscribe(db, each) for each in several[:4]))
+    gone = {each.id for each in several[:4]}
+    assert {row.status for row in await deliveries(db) if row.webhook_id in gone} == {"cancelled"}
+
+
+_WALKS = re.compile(r"SCAN (d|webhook_deliveries|webhooks)\b(?! USING INDEX ix_webhook_deliveries_pending)")
+
+
+async def test_a_claim_seeks(db: Database, clock: FakeClock) -> None:
+    """Each step is one look into an index. Told on SQLite, whose plans are plain words."""
+    if db.dialect == "postgresql":
+        return
+    await queue_up(db, await subscribe(db), 2)
+    plans = [await plan(db, *each) for each in await asked(db, lambda: claim(db, clock))]
+    (of_queues,) = [each for each in plans if "queue" in each]
+    assert of_queues.count("ix_webhook_deliveries_pending") == 3
+    assert of_queues.count("ix_webhook_deliveries_leased") == 1
+    assert [each for each in plans if _WALKS.search(each)] == []
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["before statistics", "with statistics"])
+async def test_what_is_pending_costs_a_claim_nothing(
+    db: Database, clock: FakeClock, alice: Subscription, known: bool
+) -> None:
+    """Told on PostgreSQL, which counts the rows that each step of a plan touches."""
+    if db.dialect == "sqlite":
+        return
+    bob = await subscribe(db)
+    await queue_up(db, alice, 3_000)
+    await queue_up(db, bob, 3_000, at=START + timedelta(days=1))
+    await claim(db, clock)
+    if known:
+        async with db.write() as tx:
+            await tx.execute(text("ANALYZE webhook_deliveries"))
+    statements = await asked(db, lambda: claim(db, clock, pace=Pace()))
+    pace = Pace()
+    pace.note(alice.id, succeeded=True)
+    statements += await asked(db, lambda: claim(db, clock, pace=pace))
+    assert len(statements) == 5
+    for statement, parameters in statements:
+        assert max(await touched(db, statement, parameters)) <= MOST, statement
+
+
+async def touched(db: Database, statement: str, parameters: Any) -> list[int]:
+    async with db.write() as tx:
+        (told,) = (await tx.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)).scalars()
+        await tx.rollback()
+    return _rows(told[0]["Plan"])
+
+
+def _rows(node: dict[str, Any]) -> list[int]:
+    own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    return [own, *(count for each in node.get("Plans", ()) for count in _rows(each))]
+
+
+async def asked(db: Database, ask: Any) -> list[tuple[str, Any]]:
+    statements: list[tuple[str, Any]] = []
+
+    def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
+        if "webhook" in statement and "EXPLAIN" not in statement and "advisory" not in statement:
+            statements.append((statement, parameters))
+
+    engines = {db._reader.sync_engine, db._writer.sync_engine}
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    await ask()
+    for engine in engines:
+        event.remove(engine, "before_cursor_execute", note)
+    return statements
+
+
+async def plan(db: Database, statement: str, parameters: Any) -> str:
+    async with db.write() as tx:
+        found = await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        return "\n".join(row.detail for row in found)
