@@ -81,10 +81,20 @@ async def name_server() -> AsyncIterator[NameServer]:
 
 
 class Receiver:
-    """Takes one request per connection and plays `script` to it; remembers heads, bodies and peers."""
+    """Takes one request per connection (with `keeps` one after another) and plays `script` to it.
 
-    def __init__(self, script: Script, host: str = OPEN, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
-        self._script, self._host, self._port, self._tls = script, host, port, tls
+    Remembers heads and bodies.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        host: str = OPEN,
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+        keeps: bool = False,
+    ) -> None:
+        self._script, self._host, self._port, self._tls, self._keeps = script, host, port, tls, keeps
         self._tasks: set[asyncio.Task[None]] = set()
         self.connections = 0
         self.heads: list[bytes] = []
@@ -115,10 +125,13 @@ class Receiver:
 
     async def _play(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.heads.append(head)
-            self.bodies.append(await reader.readexactly(_length(head)))
-            await self._script(reader, writer, head)
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                self.heads.append(head)
+                self.bodies.append(await reader.readexactly(_length(head)))
+                await self._script(reader, writer, head)
+                if not self._keeps:
+                    break
         except (OSError, asyncio.IncompleteReadError):
             pass  # the client left; some scripts wait for just that
         finally:

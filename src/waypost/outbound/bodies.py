@@ -1,8 +1,10 @@
-"""An answer's body, unpacked, up to a limit: nothing beyond it is read or unpacked."""
+"""An answer's body, up to a limit: nothing beyond it is read or unpacked."""
 
 import zlib
 
 import aiohttp
+
+from waypost.outbound.errors import Unreachable
 
 _PLAIN = frozenset({"", "identity"})
 _ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
@@ -15,6 +17,20 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     if encoding in _PLAIN:
         return await _read_plain(response.content, limit)
     return await _read_packed(response.content, limit) if encoding in _ZLIB else b""
+
+
+async def read_to_end(content: aiohttp.StreamReader, limit: int) -> bytes:
+    """As it came, still packed. Raises Unreachable when it goes on beyond the limit."""
+    body = b""
+    while chunk := await content.readany():
+        body += chunk
+        if len(body) > limit:
+            raise endless(limit)
+    return body
+
+
+def endless(limit: int) -> Unreachable:
+    return Unreachable(f"the answer does not end within {limit // 1024} KiB")
 
 
 async def _read_plain(content: aiohttp.StreamReader, limit: int) -> bytes:

@@ -51,11 +51,16 @@ class Outbound:
             log.warning("outbound requests may reach a network that is not public", network=str(network))
         self._reachable = Reachable(tuple(allow))
         self._names = Names(self._reachable, dns_servers)
-        self._tls = _tls(ca_file)
+
+        self.tls = _tls(ca_file)
 
     async def resolve(self, url: Url) -> list[Address]:
         """The addresses a request would go to. Raises NotPublic, Unreachable."""
         return await self._names.resolve(url)
+
+    async def route(self, url: Url) -> Route:
+        """The way for one new connection. Raises NotPublic, Unreachable."""
+        return Route(self._reachable, await self._names.resolve(url))
 
     async def request(
         self,
@@ -76,10 +81,10 @@ class Outbound:
         """
         try:
             async with asyncio.timeout(deadline):
-                route = Route(self._reachable, await self._names.resolve(url))
+                route = await self.route(url)
                 async with self._session(route, connect_timeout) as session:
                     request = session.request(
-                        method, _target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
+                        method, target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
                     )
                     return await _answer(request, route, url, max_body, body_types)
         except TimeoutError:
@@ -90,23 +95,29 @@ class Outbound:
         connector = aiohttp.TCPConnector(
             resolver=route,
             socket_factory=route.open_socket,
-            ssl=self._tls,
+            ssl=self.tls,
             use_dns_cache=False,
             force_close=True,
         )
         peer_check = aiohttp.TraceConfig()
         peer_check.on_connection_create_end.append(route.check_peer)
-        return aiohttp.ClientSession(
-            connector=connector,
-            trace_configs=[peer_check],
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
-            trust_env=False,
-            auto_decompress=False,  # `bodies` does it, within the limit
-            max_line_size=MAX_HEADER,
-            max_field_size=MAX_HEADER,
-            max_headers=MAX_HEADERS,
-        )
+        return open_session(connector, peer_check, connect_timeout=connect_timeout)
+
+
+def open_session(
+    connector: aiohttp.BaseConnector, *traces: aiohttp.TraceConfig, connect_timeout: float | None = None
+) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=connector,
+        trace_configs=list(traces),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
+        trust_env=False,
+        auto_decompress=False,  # `bodies` does it, within the limit
+        max_line_size=MAX_HEADER,
+        max_field_size=MAX_HEADER,
+        max_headers=MAX_HEADERS,
+    )
 
 
 async def _answer(request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]) -> Answer:
@@ -123,7 +134,7 @@ def _type(response: aiohttp.ClientResponse) -> str:
     return response.content_type if "Content-Type" in response.headers else "text/html"  # as browsers guess
 
 
-def _target(url: Url) -> yarl.URL:
+def target(url: Url) -> yarl.URL:
     """Built from the parts that were checked, so that no third parser has a say about the host."""
     parts = urlsplit(url.text)
     host = f"[{url.host}]" if ":" in url.host else url.host

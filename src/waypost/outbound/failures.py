@@ -4,6 +4,8 @@ import errno
 
 import aiohttp
 
+TOO_LARGE = "the answer's head is too large"
+
 _BY_NUMBER = {
     errno.ECONNREFUSED: "connection refused",
     errno.ECONNRESET: "connection reset",
@@ -18,6 +20,7 @@ _BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "timed out"),
     (aiohttp.ServerDisconnectedError, "the connection was closed without an answer"),
     (aiohttp.ClientPayloadError, "the answer broke off"),
+    (ConnectionResetError, "connection reset"),  # the library's own has no number
 )
 
 
@@ -27,9 +30,11 @@ def reason_of(error: Exception) -> str:
     for kind, reason in _BY_TYPE:
         if isinstance(error, kind):
             return reason
+    if isinstance(error, OSError) and "[SSL" in str(error):
+        return "tls: the connection was broken off"
     if isinstance(error, OSError):
         return _BY_NUMBER.get(error.errno or 0, "cannot connect")
-    return "the answer's head is too large" if _is_too_large(error) else "the answer is not valid HTTP"
+    return TOO_LARGE if _is_too_large(error) else "the answer is not valid HTTP"
 
 
 def _is_too_large(error: Exception) -> bool:

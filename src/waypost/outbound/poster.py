@@ -1,22 +1,202 @@
-"""Posts to the same few receivers over and over."""
+"""Posts to the same receivers over and over, on connections that are kept: opening one costs more than all else.
 
+A new connection goes only where `Outbound.request` would go. A kept one serves the same scheme, host and port, soon
+again and not for long, and only when nothing came after its last answer.
+"""
+
+import asyncio
 from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from socket import AddressFamily, socket
+from typing import cast
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ClientRequest
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.tracing import Trace
 
 from waypost.kit.urls import Url
-from waypost.outbound.client import Answer, Outbound
+from waypost.outbound.bodies import endless, read_to_end
+from waypost.outbound.client import Answer, Outbound, open_session, target
+from waypost.outbound.errors import Unreachable
+from waypost.outbound.failures import TOO_LARGE, reason_of
+from waypost.outbound.route import Route
+
+HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "identity"}
+MAX_IDLE = 4.0  # seconds; many receivers close after five, and a POST that meets the closing is lost
+MAX_AGE = 60.0  # seconds until a name is asked for again
+MAX_KEPT = 512  # idle connections in all
+MAX_AROUND = 131_072  # bytes around a body: its head, heads of status 1xx, the sizes of chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    url: Url
+    max_body: int
+
+
+_exchange: ContextVar[_Exchange] = ContextVar("exchange")
+_route: ContextVar[Route] = ContextVar("route")  # the connector has one resolver and one socket factory for all
+_target = lru_cache(4_096)(target)
 
 
 class Poster:
+    """Made inside a running event loop."""
+
     def __init__(self, outbound: Outbound) -> None:
-        self._outbound = outbound
+        self._session = open_session(_Connector(outbound))
 
     async def post(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
     ) -> Answer:
-        """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable."""
-        return await self._outbound.request(
-            "POST", url, headers=headers, body=body, deadline=deadline, max_body=max_body
-        )
+        """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable.
+
+        An answer that does not end within `max_body` bytes is Unreachable. Its body is as it came, never unpacked.
+        """
+        _exchange.set(_Exchange(url, max_body))
+        try:
+            async with asyncio.timeout(deadline):
+                response = await self._session.request(
+                    "POST", _target(url), headers={**HEADERS, **headers}, data=body, allow_redirects=False
+                )
+                try:
+                    return Answer(response.status, response.headers, await read_to_end(response.content, max_body), url)
+                finally:
+                    if not response.closed:
+                        response.close()
+        except TimeoutError:
+            raise Unreachable("timed out") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise Unreachable(reason_of(error)) from error
 
     async def close(self) -> None:
         """Ends what is kept open."""
+        await self._session.close()
+
+
+class _Line(ResponseHandler):
+    """One connection. Hears so many bytes from `begin` to `rest`, and none in between: those would be no answer."""
+
+    def __init__(self, resting: dict["_Line", None], loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._resting = resting
+        self._opened = loop.time()
+        self._max_body = 0
+        self._allowance = MAX_AROUND
+
+    def is_fit(self) -> bool:
+        """Whether it can be used: new, or neither old nor with anything left over from its last answer."""
+        if self not in self._resting:
+            return True
+        return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_leftover()
+
+    def begin(self, max_body: int) -> None:
+        self._resting.pop(self, None)
+        self._max_body, self._allowance = max_body, MAX_AROUND + max_body
+
+    def rest(self) -> None:
+        self._allowance = 0
+        self._resting[self] = None
+        if len(self._resting) > MAX_KEPT:
+            next(iter(self._resting)).close()
+
+    def data_received(self, data: bytes) -> None:
+        self._allowance -= len(data)
+        if self._allowance < 0:
+            self._refuse()
+        else:
+            super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._resting.pop(self, None)
+        super().connection_lost(exc)
+
+    def close(self) -> None:
+        """At once: a receiver that does not take part in the end of TLS would hold it for half a minute."""
+        self._resting.pop(self, None)
+        self.abort()
+
+    def _refuse(self) -> None:
+        if self._payload is not None and not self._payload.is_eof():
+            self._payload.set_exception(endless(self._max_body))
+        self.set_exception(Unreachable(TOO_LARGE))
+        if self.transport:
+            self.transport.abort()
+
+    def _has_leftover(self) -> bool:
+        """A message that was begun: the next answer's parser would know nothing of it and take its rest for a start."""
+        try:
+            return self._parser is not None and self._parser.feed_eof() is not None
+        except HttpProcessingError:
+            return True
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Checks new connections, and gives out kept ones that are fit for use."""
+
+    def __init__(self, outbound: Outbound) -> None:
+        super().__init__(
+            resolver=_Resolver(),
+            socket_factory=_open_socket,
+            ssl=outbound.tls,
+            use_dns_cache=False,
+            keepalive_timeout=MAX_IDLE,
+            limit=0,
+        )
+        self._factory = cast("partial[ResponseHandler]", partial(_Line, {}, loop=self._loop))
+        self._outbound = outbound
+
+    async def connect(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
+    ) -> Connection:
+        connection = await super().connect(req, traces, timeout)
+        while not (line := _line(connection)).is_fit():
+            connection.close()
+            connection = await super().connect(req, traces, timeout)
+        line.begin(_exchange.get().max_body)
+        connection.add_callback(line.rest)
+        return connection
+
+    async def _create_connection(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
+    ) -> ResponseHandler:
+        route = await self._outbound.route(_exchange.get().url)
+        _route.set(route)
+        line = None
+        try:
+            line = await super()._create_connection(req, traces, timeout)
+            route.check_connected()
+        except (aiohttp.ClientError, OSError) as error:
+            if line is not None:  # an empty queue of answers is false
+                line.abort()
+            raise route.refused or Unreachable(reason_of(error)) from error
+        return line
+
+
+class _Resolver(AbstractResolver):
+    async def resolve(
+        self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
+    ) -> list[ResolveResult]:
+        return await _route.get().resolve(host, port, family)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _open_socket(target: aiohttp.AddrInfoType) -> socket:
+    return _route.get().open_socket(target)
+
+
+def _line(connection: Connection) -> _Line:
+    return cast("_Line", connection.protocol)

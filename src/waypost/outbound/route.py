@@ -1,4 +1,4 @@
-"""The guard around one request's connections: every socket is checked when opened, and again once connected.
+"""The guard around one request's new connections: every socket is checked when opened, and again once connected.
 
 Resolving alone would not do: a client that meets an IP literal never asks its resolver.
 """
@@ -51,6 +51,9 @@ class Route(AbstractResolver):
         return opened
 
     async def check_peer(self, _session: aiohttp.ClientSession, _context: SimpleNamespace, _params: object) -> None:
+        self.check_connected()
+
+    def check_connected(self) -> None:
         """Before a byte of the request is sent: what the kernel says we are connected to."""
         for opened in self._sockets:
             if opened.fileno() != -1:
