@@ -164,7 +164,7 @@ async def _claims(database: str, url: str, pending: int) -> Row:
 async def _claim_time(db: Database) -> float:
     """Seconds, the median of many."""
     times = list[float]()
-    for _ in range(50):
+    for _ in range(30):
         async with db.write() as tx:
             began = time.perf_counter()
             claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), room=_CLAIM, pace=Pace())

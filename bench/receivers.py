@@ -12,6 +12,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import uvloop
 
@@ -28,7 +29,7 @@ class Receiver(asyncio.Protocol):
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self._transport = cast(asyncio.WriteTransport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -44,7 +45,6 @@ class Receiver(asyncio.Protocol):
             self._answer()
 
     def _answer(self) -> None:
-        assert isinstance(self._transport, asyncio.WriteTransport)
         if self._kind == "fast":
             self._transport.write(_OK)
         elif self._kind == "endless":
@@ -53,7 +53,6 @@ class Receiver(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """Until the other side has had enough."""
-        assert isinstance(self._transport, asyncio.WriteTransport)
         if not self._transport.is_closing():
             if self._transport.get_write_buffer_size() < 65_536:
                 self._transport.write(bytes(16_384))
@@ -65,12 +64,11 @@ class Control(asyncio.Protocol):
         self._delays = delays
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self._transport = cast(asyncio.WriteTransport, transport)
 
     def data_received(self, _data: bytes) -> None:
         body = json.dumps(self._delays).encode()
         self._delays.clear()
-        assert isinstance(self._transport, asyncio.WriteTransport)
         self._transport.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         self._transport.close()
 

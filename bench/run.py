@@ -68,7 +68,7 @@ class Run:
             clicks=200_000,
             drained=300_000,
             deliveries=2_000,
-            pending=20_000,
+            pending=100_000,
             endless=1_000,
             lasting=lasting,
         )
