@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from waypost import metrics
 from waypost.secret_key import with_secret_key
 from waypost.settings import PREFIX, Settings, SettingsError, load
 from waypost.worker.parent import parent_command
@@ -24,6 +25,7 @@ def start(*, host: str, port: int | None, workers: int, role: str, data_dir: Pat
     settings = with_secret_key(_settings(port, data_dir))
     _check_countries(settings)
     _prepare_schema(settings, role)
+    metrics.begin(settings.data_dir)
     chosen = port or _port_of(settings.base_url)
     command = parent_command(host, chosen, workers=workers, role=role, app=APP, welcome=role == "all")
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; what was imported here is gone with it

@@ -1,0 +1,175 @@
+"""Only the operator's own Prometheus learns that there is anything, and what it is told holds for all processes."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from pathlib import Path
+
+import httpx
+import pytest
+from journeys.service import Service, eventually
+from prometheus_client.parser import text_string_to_metric_families
+from resources.webhooks.scripted import queue_up, subscribe
+
+from waypost import metrics
+from waypost.database import Database, KeyRing
+from waypost.metrics import Gauge
+from waypost.web import new_api
+from waypost.web.metrics import routes
+
+PROXY = "10.0.0.7"
+VISITOR = "203.0.113.9"
+TRUSTED = [ip_network("10.0.0.0/8")]
+VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
+
+
+async def ask(
+    peer: str, path: str = "/metrics", *, verb: str = "GET", data_dir: Path = Path("nowhere"), **headers: str
+) -> httpx.Response:
+    async def gauges() -> Sequence[Gauge]:
+        return [Gauge("waiting", "Those that wait.", 3)]
+
+    app = new_api()
+    app.include_router(routes(data_dir, gauges, trusted=TRUSTED))
+    transport = httpx.ASGITransport(app, client=(peer, 1234))
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
+        return await client.request(verb, path, headers=sent)
+
+
+def read(text: str) -> dict[str, float]:
+    """Samples by name and label values."""
+    families = text_string_to_metric_families(text)
+    return {
+        " ".join([sample.name, *sample.labels.values()]): sample.value for each in families for sample in each.samples
+    }
+
+
+async def test_it_works() -> None:
+    answer = await ask("127.0.0.1")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert read(answer.text) == {"waiting": 3}
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers"),
+    [
+        ("127.0.0.1", {}),
+        ("::1", {}),
+        ("::ffff:127.0.0.1", {}),
+        (PROXY, {}),
+        (PROXY, {"x_forwarded_for": "127.0.0.1", "x_forwarded_proto": "http"}),
+        ("127.0.0.1", {"x_forwarded_for": "10.1.2.3, 10.0.0.8", "via": "1.1 proxy"}),
+        (PROXY, {"forwarded": 'for="[::1]:4711";proto=https'}),
+    ],
+)
+async def test_who_may_ask(peer: str, headers: Mapping[str, str]) -> None:
+    assert (await ask(peer, **headers)).status_code == 200
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("peer", "headers"),
+    [
+        (VISITOR, {}),
+        ("", {}),
+        (VISITOR, {"x_forwarded_for": "127.0.0.1"}),
+        (PROXY, {"x_forwarded_for": VISITOR}),
+        ("127.0.0.1", {"x_forwarded_for": VISITOR}),
+        (PROXY, {"x_forwarded_for": f"127.0.0.1, {VISITOR}"}),
+        (PROXY, {"x_forwarded_for": f"{VISITOR}, 127.0.0.1"}),
+        (PROXY, {"x_forwarded_for": "unknown"}),
+        (PROXY, {"x_forwarded_for": ""}),
+        (PROXY, {"x_real_ip": VISITOR}),
+        (PROXY, {"x_forwarded_for": "127.0.0.1", "forwarded": f"for={VISITOR}"}),
+        (PROXY, {"forwarded": f"for=127.0.0.1, for={VISITOR}"}),
+        (PROXY, {"forwarded": "proto=https"}),
+        ("127.0.0.1", {"x_forwarded_proto": "https"}),
+        ("127.0.0.1", {"via": "1.1 proxy"}),
+    ],
+)
+async def test_to_all_others_it_is_an_unknown_path(peer: str, headers: Mapping[str, str], verb: str) -> None:
+    answer, unknown = await ask(peer, verb=verb, **headers), await ask(peer, "/metrix", verb=verb, **headers)
+    assert (answer.status_code, answer.headers, answer.content) == (404, unknown.headers, unknown.content)
+
+
+async def test_nothing_but_reading() -> None:
+    answer = await ask("127.0.0.1", verb="POST")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+
+
+async def test_who_still_counts_keeps_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # what begins sets it, and this gives it back
+    metrics.begin(tmp_path)
+    directory = tmp_path / "run" / "metrics"
+    for seat in (0, 1):
+        (directory / f"{seat}.lock").touch()
+        (directory / f"counter_{seat}.db").touch()
+    held = metrics._lock(directory / "1.lock")
+    metrics.begin(tmp_path)
+    assert held
+    assert [path.name for path in directory.glob("*.db")] == ["counter_1.db"]
+
+
+class Deliveries:
+    """To a port where nobody listens, put into the service's queue."""
+
+    def __init__(self, service: Service, url: str) -> None:
+        self._keys = KeyRing.from_setting((service.directory / "data" / "secret.key").read_text())
+        self._url = url
+
+    def add(self, count: int) -> None:
+        asyncio.run(self._add(count))
+
+    async def _add(self, count: int) -> None:
+        db = Database(self._url)
+        to = await subscribe(db, url="https://127.0.0.1:1/hook", keys=self._keys)
+        await queue_up(db, to, count, at=datetime.now(UTC))
+        await db.close()
+
+
+def test_what_the_worker_counts_outlives_it(database_url: str, tmp_path: Path) -> None:
+    settings = {"WAYPOST_WEBHOOK_BACKOFF": "3600,3600,3600,3600", "WAYPOST_TRUSTED_PROXIES": "127.0.0.1/32"}
+    seen = [0.0]
+    with Service(tmp_path, WAYPOST_DATABASE_URL=database_url, **settings) as service:
+
+        def scrape() -> dict[str, float]:
+            found = read(service.client.get("/metrics").raise_for_status().text)
+            seen.append(found.get("waypost_webhook_results_total retried", seen[-1]))
+            return found
+
+        def retried(count: int) -> bool:
+            return scrape().get("waypost_webhook_results_total retried") == count
+
+        assert scrape() == {"waypost_webhook_pending": 0, "waypost_webhook_oldest_pending_seconds": 0}
+        deliveries = Deliveries(service, database_url)
+        deliveries.add(3)
+        eventually(lambda: retried(3))
+        service.kill("worker")
+        assert retried(3)
+        deliveries.add(2)
+        eventually(lambda: retried(5))
+        assert seen == sorted(seen)
+
+        eventually(lambda: scrape()["waypost_webhook_pending"] == 5)
+        told = scrape()
+        assert told["waypost_webhook_attempts_total"] == 5
+        assert told["waypost_webhook_results_total delivered"] == 0
+        assert told["waypost_webhook_first_attempt_delay_seconds_count"] == 5
+        assert told["waypost_webhook_first_attempt_delay_seconds_bucket +Inf"] == 5
+        assert told["waypost_webhook_oldest_pending_seconds"] > 0
+        assert sorted(path.name for path in (tmp_path / "data" / "run" / "metrics").glob("*.db")) == [
+            "counter_0.db",
+            "histogram_0.db",
+        ]
+
+        foreign = service.client.get("/metrics", headers={"X-Forwarded-For": VISITOR})
+        assert (foreign.status_code, foreign.json()["error"]["code"]) == (404, "not_found")
+        assert service.client.get("/metrics", headers={"X-Forwarded-For": "127.0.0.1"}).status_code == 200
+
+        service.stop()
+        service.start()
+        assert "waypost_webhook_attempts_total" not in scrape()
