@@ -23,7 +23,7 @@ from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrow
 from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
-from waypost.resources import links
+from waypost.resources import links, webhooks
 from waypost.resources.account import api as account_api
 from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks import api as clicks_api
@@ -37,14 +37,14 @@ from waypost.resources.links import api as links_api
 from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.webhooks import Deliverer, Sender
-from waypost.resources.webhooks.figures import Figures
+from waypost.resources.webhooks import api as webhooks_api
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web import health, home, metrics
+from waypost.web import health, home
 from waypost.web.api import new_api
 from waypost.web.guard import Guard
 from waypost.worker import garbage
-from waypost.worker.loop import Worker
+from waypost.worker.loop import Poller, Worker
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,8 @@ async def open_web(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
         stack.push_async_callback(guard.flush)
-        doors = _link_doors(settings, db, feed, clock)
+        outbound = _outbound(settings)
+        doors = _link_doors(settings, db, outbound, feed, clock)
         stack.callback(doors.images.close)
         tasks = [
             asyncio.create_task(_follow_changes(settings, source, table)),
@@ -95,7 +96,8 @@ async def open_web(
         ]
         stack.push_async_callback(_cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
-        site = Site(plane, _api(settings, doors, guard, clock, is_leaving), preview)
+        hooks = webhooks.Doors(db, webhooks.Receivers(outbound), _keys(settings), settings.base_url, clock)
+        site = Site(plane, _api(settings, doors, hooks, guard, is_leaving), preview)
         yield Web(site, plane, db, tasks)
 
 
@@ -115,22 +117,23 @@ def _plane(settings: Settings, table: RouteTable, spool: Spool, time_ns: Callabl
     )
 
 
-def _api(settings: Settings, doors: links.Doors, guard: Guard, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
+def _api(
+    settings: Settings, doors: links.Doors, hooks: webhooks.Doors, guard: Guard, is_leaving: Callable[[], bool]
+) -> FastAPI:
+    clock = doors.clock
     api = new_api()
     api.include_router(health.routes(doors.db, is_leaving=is_leaving))
     api.include_router(home.routes())
-    figures = Figures(doors.db, clock=clock)
-    api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
     api.include_router(account_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(doors, guard))
     api.include_router(clicks_api.routes(doors.db, guard, base_url=settings.base_url))
     api.include_router(stats_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
+    api.include_router(webhooks_api.routes(hooks, guard))
     api.include_router(media.routes(doors.media))
     return api
 
 
-def _link_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> links.Doors:
-    outbound = _outbound(settings)
+def _link_doors(settings: Settings, db: Database, outbound: Outbound, feed: ChangeFeed, clock: Clock) -> links.Doors:
     safety = Safety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
         SafeBrowsing(outbound, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
@@ -231,8 +234,9 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
         garbage.look_seldom()
         log.info("working")
         retention = Retention(db, settings.click_retention_days, clock=now)
+        pollers: list[Poller] = [drainer, deliverer, retention, webhooks.LogRetention(db, clock=now)]
         handlers = {JOB: Rebuild(db, clock=now)}
-        await Worker(db, handlers, clock=now, pollers=[drainer, deliverer, retention]).run(stop)
+        await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
         await deliverer.close()
         await poster.close()

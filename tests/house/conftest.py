@@ -23,7 +23,9 @@ def website() -> Iterator[Website]:
 @pytest.fixture
 async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> AsyncIterator[House]:
     shutil.copy(sqlite_template, tmp_path / "waypost.db")
-    settings = Settings(data_dir=tmp_path, base_url=BASE_URL, outbound_allow=[ip_network("127.0.0.0/8")])
+    settings = Settings(
+        data_dir=tmp_path, base_url=BASE_URL, outbound_allow=[ip_network("127.0.0.0/8")], secret_key="a key"
+    )
     async with open_web(settings) as web:
         transport = httpx.ASGITransport(web.site)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:

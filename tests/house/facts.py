@@ -34,6 +34,13 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
     Endpoint("GET", "/v1/stats", LINKS_READ, 200),  # beyond the specification
+    Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
+    Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
+    Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
+    Endpoint("GET", "/v1/webhooks/{id}", WEBHOOKS, 200),  # this and what follows: beyond the specification
+    Endpoint("GET", "/v1/webhooks/{id}/deliveries", WEBHOOKS, 200),
+    Endpoint("POST", "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", WEBHOOKS, 202),
+    Endpoint("POST", "/v1/webhooks/{id}/test", WEBHOOKS, 202),
 )
 """Those the application has."""
 
@@ -52,9 +59,6 @@ LATER = (
     Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
     Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
     Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
-    Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
-    Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
-    Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
 )
 """Those still to be built. Building one moves its line up."""
 
@@ -116,6 +120,9 @@ LINK_LIMITS = {
 }
 """Characters, by the name under which a fault is told."""
 
+WEBHOOK_URL = 2048
+"""Characters."""
+
 IMAGE_BYTES = 2 * 1024 * 1024
 IMAGE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 UNTITLED = "Untitled"
@@ -160,6 +167,29 @@ CLICK = {
 }
 """In this order."""
 
+WEBHOOK = {
+    "id": "uuid",
+    "url": "string",
+    "event_types": "strings",
+    "created_at": "timestamp",
+    "updated_at": "timestamp",
+}
+"""In this order; `secret` comes last, and in the answer to the creation only."""
+
+DELIVERY = {
+    "id": "any uuid",
+    "event": "string",
+    "status": "delivery status",
+    "attempts": "integer",
+    "next_attempt_at": "timestamp or null",
+    "response_status": "integer or null",
+    "error": "string or null",
+    "created_at": "timestamp",
+}
+"""In this order; beyond the specification."""
+
+EVENT_TYPES = ("link.created", "link.clicked", "pixel.fired")
+DELIVERY_STATUSES = ("pending", "delivered", "failed", "cancelled")
 LINK_STATUSES = ("active", "inactive")
 PAGE = ("data", "links", "meta")
 PAGE_LINKS = ("first", "last", "prev", "next")

@@ -19,6 +19,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 
 BASE_URL = "http://waypost.test"
+RECEIVER = "https://127.0.0.1/hook"
 
 
 @dataclass
@@ -42,9 +43,11 @@ class House:
             await store.add_key(tx, made, keys.digest(text))
         return text
 
-    async def ask(self, key: str | None, endpoint: Endpoint, link_id: str = "", **rest: Any) -> httpx.Response:
+    async def ask(
+        self, key: str | None, endpoint: Endpoint, id_: str = "", delivery_id: str = "", **rest: Any
+    ) -> httpx.Response:
         headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        path = PREFIX + endpoint.path.replace("{id}", link_id)
+        path = PREFIX + endpoint.path.replace("{id}", id_).replace("{delivery_id}", delivery_id or id_)
         return await self.client.request(endpoint.method, path, headers=headers, **rest)
 
     async def link(self, key: str, **fields: Any) -> dict[str, Any]:
@@ -52,6 +55,17 @@ class House:
         answer = await self.client.post("/api/v1/links", headers={"Authorization": f"Bearer {key}"}, json=body)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
+
+    async def webhook(self, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A subscription with its secret, and a delivery of it."""
+        headers = {"Authorization": f"Bearer {key}"}
+        body = {"url": RECEIVER, "event_types": ["link.created"]}
+        made = await self.client.post("/api/v1/webhooks", headers=headers, json=body)
+        assert made.status_code == 201, made.text
+        webhook = made.json()["data"]
+        asked = await self.client.post(f"/api/v1/webhooks/{webhook['id']}/test", headers=headers)
+        assert asked.status_code == 202, asked.text
+        return webhook, asked.json()["data"]
 
 
 def routes_of(app: FastAPI) -> set[tuple[str, str]]:

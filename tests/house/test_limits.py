@@ -15,9 +15,10 @@ from house.facts import (
     REQUESTS_PER_MINUTE,
     SCOPES,
     SLUG_CHARACTERS,
+    WEBHOOK_URL,
     Endpoint,
 )
-from house.running import House
+from house.running import RECEIVER, House
 from PIL import Image
 
 ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
@@ -109,6 +110,13 @@ async def test_the_size_of_an_image(house: House, key: str) -> None:
     assert (await upload(house, key, picture("PNG", IMAGE_BYTES))).status_code == 201
     answer = await upload(house, key, picture("PNG", IMAGE_BYTES + 1))
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, ["og_image_file"])
+
+
+async def test_the_length_of_a_webhook_s_url(house: House, key: str) -> None:
+    subscribe = next(each for each in ENDPOINTS if (each.method, each.path) == ("POST", "/v1/webhooks"))
+    for length, status in ((WEBHOOK_URL, 201), (WEBHOOK_URL + 1, 422)):
+        sent = {"url": f"{RECEIVER}/".ljust(length, "a"), "event_types": ["link.created"]}
+        assert (await house.ask(key, subscribe, json=sent)).status_code == status
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,32 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from house.facts import CLICK, CODES, ENDPOINTS, LINK, LINK_LIMITS, PREFIX, REQUESTS_PER_MINUTE, SCOPES, Endpoint
+from house.facts import (
+    CLICK,
+    CODES,
+    DELIVERY,
+    DELIVERY_STATUSES,
+    ENDPOINTS,
+    EVENT_TYPES,
+    LINK,
+    LINK_LIMITS,
+    PREFIX,
+    REQUESTS_PER_MINUTE,
+    SCOPES,
+    WEBHOOK,
+    WEBHOOK_URL,
+    Endpoint,
+)
 from house.json_schema import faults, resolved
-from house.running import House
+from house.running import RECEIVER, House
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
 
 from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
 
-ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS = ENDPOINTS
+ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *WEBHOOKS = ENDPOINTS
+HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST = WEBHOOKS
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
 JSON, FORM = "application/json", "multipart/form-data"
@@ -52,8 +68,8 @@ class Document:
     def statuses(self, endpoint: Endpoint) -> set[str]:
         return set(self.operation(endpoint)["responses"])
 
-    async def ask(self, key: str | None, endpoint: Endpoint, link_id: str = "", **rest: Any) -> httpx.Response:
-        answer = await self.house.ask(key, endpoint, link_id, **rest)
+    async def ask(self, key: str | None, endpoint: Endpoint, *ids: str, **rest: Any) -> httpx.Response:
+        answer = await self.house.ask(key, endpoint, *ids, **rest)
         told = self.operation(endpoint)["responses"]
         response = told.get(str(answer.status_code), told["default"])
         assert [name for name in response.get("headers", ()) if name not in answer.headers] == []
@@ -115,6 +131,44 @@ async def test_clicks_and_figures(document: Document, key: str) -> None:
         assert set(answer.json()["error"]["errors"]) == {*told, "colour"}
 
 
+async def test_a_webhook_s_life(document: Document, key: str) -> None:
+    sent = {"url": RECEIVER, "event_types": list(EVENT_TYPES)}
+    assert list(faults(document.content, document.body(SUBSCRIBE), sent)) == []
+    made = (await document.ask(key, SUBSCRIBE, json=sent)).json()["data"]
+    assert list(made) == [*WEBHOOK, "secret"]
+    shown = {name: made[name] for name in WEBHOOK}
+    assert (await document.ask(key, HOOK, made["id"])).json()["data"] == shown
+    assert (await document.ask(key, HOOKS)).json()["data"] == [shown]
+    asked = (await document.ask(key, ASK_FOR_TEST, made["id"])).json()["data"]
+    assert list(asked) == list(DELIVERY)
+    assert (await document.ask(key, DELIVERIES, made["id"])).json()["data"] == [asked]
+    assert (await document.ask(key, REDELIVER, made["id"], asked["id"])).json()["data"] == asked
+    assert (await document.ask(key, UNSUBSCRIBE, made["id"])).status_code == 204
+    for endpoint in (HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, UNSUBSCRIBE):
+        assert (await document.ask(key, endpoint, made["id"], asked["id"])).status_code == 404
+
+
+async def test_what_a_webhook_may_be(document: Document, key: str) -> None:
+    url, types = (document.body(SUBSCRIBE)["properties"][name] for name in ("url", "event_types"))
+    assert (url["maxLength"], types["minItems"], types["items"]["enum"]) == (WEBHOOK_URL, 1, list(EVENT_TYPES))
+    assert set(document.body(SUBSCRIBE, FORM)["properties"]) == {"url", "event_types[]"}
+    for wrong in ({}, {"url": None, "event_types": None}, {"url": "http://127.0.0.1/", "event_types": []}):
+        assert list(faults(document.content, document.body(SUBSCRIBE), wrong)) != []
+        told = (await document.ask(key, SUBSCRIBE, json=wrong)).json()["error"]["errors"]
+        assert set(told) == {"url", "event_types"}
+
+
+async def test_every_parameter_of_the_log_is_read(document: Document, key: str) -> None:
+    webhook, _ = await document.house.webhook(key)
+    parameters = document.operation(DELIVERIES)["parameters"]
+    told = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
+    assert list(told) == ["page", "per_page", "status", "event"]
+    assert told["status"]["enum"] == list(DELIVERY_STATUSES)
+    assert told["event"]["enum"] == [*EVENT_TYPES, "webhook.test"]
+    answer = await document.ask(key, DELIVERIES, webhook["id"], params=dict.fromkeys(told, "x"))
+    assert set(answer.json()["error"]["errors"]) == set(told)
+
+
 async def test_every_refusal(document: Document, key: str) -> None:
     house = document.house
     unpaid = await house.key(await house.account("past_due"), SCOPES)
@@ -143,7 +197,12 @@ def test_which_refusals_are_told(document: Document) -> None:
     assert document.statuses(CHANGE) == always | {"200", "403", "404", "413", "422"}
     assert document.statuses(DELETE) == always | {"204", "403", "404"}
     assert all(document.statuses(each) == always | {"200", "403", "404", "422"} for each in COUNTED[:3])
-    assert document.statuses(STATS) == always | {"200", "403", "422"}
+    assert document.statuses(STATS) == document.statuses(HOOKS) == always | {"200", "403", "422"}
+    assert document.statuses(SUBSCRIBE) == always | {"201", "403", "413", "422"}
+    assert document.statuses(HOOK) == always | {"200", "403", "404"}
+    assert document.statuses(UNSUBSCRIBE) == always | {"204", "403", "404"}
+    assert document.statuses(DELIVERIES) == always | {"200", "403", "404", "422"}
+    assert document.statuses(REDELIVER) == document.statuses(ASK_FOR_TEST) == always | {"202", "403", "404"}
 
 
 def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Document) -> None:
@@ -167,10 +226,13 @@ def test_the_key_and_its_scope(document: Document, endpoint: Endpoint) -> None:
     assert document.operation(endpoint)["security"] == [{"bearer": scopes}]
 
 
-@pytest.mark.parametrize("endpoint", [FIND, CHANGE, DELETE], ids=lambda each: each.method)
-def test_the_id_is_a_uuid(document: Document, endpoint: Endpoint) -> None:
-    (parameter,) = document.operation(endpoint)["parameters"]
-    assert (parameter["name"], parameter["in"], parameter["schema"]["format"]) == ("id", "path", "uuid")
+@pytest.mark.parametrize(
+    "endpoint", [each for each in ENDPOINTS if "{" in each.path], ids=lambda each: f"{each.method} {each.path}"
+)
+def test_the_ids_are_uuids(document: Document, endpoint: Endpoint) -> None:
+    in_path = [each for each in document.operation(endpoint)["parameters"] if each["in"] == "path"]
+    assert [f"{{{each['name']}}}" for each in in_path] == re.findall(r"{\w+}", endpoint.path)
+    assert {each["schema"]["format"] for each in in_path} == {"uuid"}
 
 
 async def test_every_parameter_of_the_list_is_read(document: Document, key: str) -> None:

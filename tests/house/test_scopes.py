@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from house.facts import CODES, ENDPOINTS, SCOPES, Endpoint
-from house.running import House
+from house.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
+from house.running import RECEIVER, House
 
 from waypost.accounts import SCOPES as SCOPES_OF_THE_APPLICATION
 
@@ -22,7 +22,17 @@ def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
     """What makes the endpoint succeed."""
     if (endpoint.method, endpoint.path) == ("POST", "/v1/links"):
         return {"json": {"destination_url": house.website.url}}
+    if (endpoint.method, endpoint.path) == ("POST", "/v1/webhooks"):
+        return {"json": {"url": RECEIVER, "event_types": ["link.created"]}}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
+
+
+async def owned(house: House, key: str, endpoint: Endpoint) -> tuple[str, str]:
+    """What the endpoint is to find: a link, or a webhook and a delivery of it."""
+    if endpoint.path.startswith("/v1/webhooks"):
+        webhook, delivery = await house.webhook(key)
+        return webhook["id"], delivery["id"]
+    return (await house.link(key))["id"], ""
 
 
 def is_allowed(endpoint: Endpoint, scopes: Sequence[str]) -> bool:
@@ -38,8 +48,8 @@ def test_it_works() -> None:
 async def test_a_key_with(house: House, endpoint: Endpoint, scopes: Sequence[str]) -> None:
     account = await house.account()
     key = await house.key(account, scopes)
-    own = await house.link(await house.key(account, SCOPES))
-    answer = await house.ask(key, endpoint, own["id"], **body(house, endpoint))
+    own = await owned(house, await house.key(account, SCOPES), endpoint)
+    answer = await house.ask(key, endpoint, *own, **body(house, endpoint))
     assert answer.status_code == (endpoint.success if is_allowed(endpoint, scopes) else 403)
     if answer.status_code == 403:
         assert answer.json()["error"]["code"] == CODES[403]
@@ -50,15 +60,18 @@ async def test_a_key_with(house: House, endpoint: Endpoint, scopes: Sequence[str
 async def test_a_foreign_id_with(house: House, endpoint: Endpoint, scopes: Sequence[str]) -> None:
     key = await house.key(await house.account(), scopes)
     others = await house.key(await house.account(), SCOPES)
-    foreign = await house.link(others)
+    foreign, delivery = await owned(house, others, endpoint)
+    path = f"{PREFIX}{endpoint.path.partition('{')[0]}{foreign}"
+    before = await house.client.get(path, headers={"Authorization": f"Bearer {others}"})
     expected = 404 if is_allowed(endpoint, scopes) else 403
     answers = [
-        await house.ask(key, endpoint, each, **body(house, endpoint))
-        for each in (foreign["id"], str(uuid4()), foreign["slug"], "1", foreign["id"].replace("-", ""))
+        await house.ask(key, endpoint, each, delivery, **body(house, endpoint))
+        for each in (foreign, str(uuid4()), "spring", "1", foreign.replace("-", ""))
     ]
     assert {answer.status_code for answer in answers} == {expected}
-    assert len({answer.content for answer in answers}) == 1, "another account's link looks unlike a missing one"
-    assert (await house.client.head(f"/{foreign['slug']}")).status_code == 302, "and it is untouched"
+    assert len({answer.content for answer in answers}) == 1, "another account's looks unlike a missing one"
+    after = await house.client.get(path, headers={"Authorization": f"Bearer {others}"})
+    assert (before.status_code, before.content) == (200, after.content), "and it is untouched"
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)

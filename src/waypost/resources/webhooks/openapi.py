@@ -1,0 +1,57 @@
+"""What the OpenAPI document tells of webhooks. Describes; no request comes here."""
+
+from datetime import datetime
+from typing import Any, Final, get_args
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from waypost.resources.webhooks import model
+from waypost.resources.webhooks.schemas import MAX_URL, NewWebhook
+from waypost.web.openapi import PAGING, One, Page, endpoint, parameter
+from waypost.web.openapi_bodies import request_body
+
+
+class Webhook(BaseModel):
+    id: UUID
+    url: str
+    event_types: list[model.EventType]
+    created_at: datetime
+    updated_at: datetime
+
+
+class WebhookWithSecret(Webhook):
+    secret: str
+
+
+class Delivery(BaseModel):
+    id: UUID
+    event: str
+    status: model.Status
+    attempts: int
+    next_attempt_at: datetime | None
+    response_status: int | None
+    error: str | None
+    created_at: datetime
+
+
+_SCOPE: Final = "webhooks:manage"
+_EVENTS = get_args(model.EventType)
+_DETAILS: dict[str, dict[str, Any]] = {
+    "url": {"maxLength": MAX_URL, "pattern": "^[Hh][Tt][Tt][Pp][Ss]://"},
+    "event_types": {"minItems": 1, "maxItems": 100},
+}
+_REQUIRED = {"url", "event_types"}
+_NEW = request_body(NewWebhook, details=_DETAILS, required=_REQUIRED, never_null=_REQUIRED)
+_FILTERS = (
+    parameter("status", {"type": "string", "enum": list(get_args(model.Status))}, "What has become of the delivery"),
+    parameter("event", {"type": "string", "enum": [*_EVENTS, model.TEST]}, "What it tells of"),
+)
+
+BROWSE = endpoint(scope=_SCOPE, shows=Page[Webhook], query=PAGING, refuses=[422])
+CREATE = endpoint(scope=_SCOPE, status=201, shows=One[WebhookWithSecret], takes=_NEW, refuses=[413, 422])
+FIND = endpoint(scope=_SCOPE, shows=One[Webhook], refuses=[404])
+DELETE = endpoint(scope=_SCOPE, status=204, refuses=[404])
+BROWSE_DELIVERIES = endpoint(scope=_SCOPE, shows=Page[Delivery], query=(*PAGING, *_FILTERS), refuses=[404, 422])
+REDELIVER = endpoint(scope=_SCOPE, status=202, shows=One[Delivery], refuses=[404])
+ASK_FOR_TEST = endpoint(scope=_SCOPE, status=202, shows=One[Delivery], refuses=[404])

@@ -1,0 +1,135 @@
+"""The verbs of subscriptions and of their deliveries' log. Each opens its own transaction; nothing slow is inside."""
+
+import secrets
+from typing import TypeVar
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.ids import new_id
+from waypost.kit.pages import Page, PageRequest
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound import NotPublic, Unreachable
+from waypost.resources.webhooks import outbox, store
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.model import TEST, Delivery, Webhook, webhooks
+from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
+from waypost.resources.webhooks.store import Wanted
+
+MOST = 100
+"""Subscriptions of an account."""
+REQUIRED = "This field is required."
+NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
+UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
+TOO_MANY = f"An account may have at most {MOST} webhooks. Delete one that is not needed any more."
+
+T = TypeVar("T")
+
+
+async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
+    """The subscription and its secret, which nothing shows again.
+
+    `problems`: the faults already found in the input; Invalid is raised with these and all others together.
+    """
+    account = caller.account.id
+    for name in ("url", "event_types"):
+        if getattr(new, name) is None and name not in problems:
+            problems.add(name, REQUIRED)
+    url = await _looked_at(doors, account, new.url, problems)
+    await _there_is_room(doors, account, problems)
+    problems.raise_if_any()
+    now, secret = doors.clock(), f"whsec_{secrets.token_urlsafe(32)}"
+    webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
+    sealed = doors.keys.seal(webhooks.c.secret, webhook.id, secret)
+    async with doors.db.write() as tx:
+        await store.hold_account(tx, account)
+        if await store.count(tx, account) >= MOST:
+            raise Invalid({"url": [TOO_MANY]})
+        await store.add(tx, webhook, sealed)
+    return webhook, secret
+
+
+async def find(doors: Doors, caller: Caller, webhook_id: UUID) -> Webhook:
+    async with doors.db.read() as tx:
+        return _there(await store.find(tx, caller.account.id, webhook_id))
+
+
+async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Webhook]:
+    async with doors.db.read() as tx:
+        found, total = await store.page(tx, caller.account.id, request)
+    return Page(found, total, request)
+
+
+async def delete(doors: Doors, caller: Caller, webhook_id: UUID) -> None:
+    """What is pending is cancelled with it; what comes of an attempt under way is not noted."""
+    async with doors.db.write() as tx:
+        if not await store.remove(tx, caller.account.id, webhook_id):
+            raise NotFound
+        await queue.lock(tx)
+        await store.cancel(tx, webhook_id)  # only now: until it was gone, somebody could still record for it
+
+
+async def browse_deliveries(
+    doors: Doors, caller: Caller, webhook_id: UUID, wanted: Wanted, request: PageRequest
+) -> Page[Delivery]:
+    async with doors.db.read() as tx:
+        _there(await store.find(tx, caller.account.id, webhook_id))
+        found, total = await store.page_of_deliveries(tx, webhook_id, wanted, request)
+    return Page(found, total, request)
+
+
+async def redeliver(doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+    """The same id and body once more, and at once; five attempts again if it had ended."""
+    async with doors.db.write() as tx:
+        _there(await store.hold(tx, caller.account.id, webhook_id))
+        await store.make_due(tx, webhook_id, delivery_id, doors.clock())
+        return _there(await store.find_delivery(tx, webhook_id, delivery_id))
+
+
+async def ask_for_test(doors: Doors, caller: Caller, webhook_id: UUID) -> Delivery:
+    """A delivery that tells of nothing but the subscription itself, whatever it listens to."""
+    async with doors.db.write() as tx:
+        webhook = _there(await store.hold(tx, caller.account.id, webhook_id))
+        data = {"webhook_id": str(webhook.id)}
+        event = outbox.Event(TEST, webhook.account_id, new_id(), doors.clock(), data)
+        return _there(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
+
+
+def _there(found: T | None) -> T:
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def _looked_at(doors: Doors, account: UUID, text: str | None, problems: Problems) -> str:
+    """As it is kept; empty when it is not sent or wrong."""
+    if text is None:
+        return ""
+    try:
+        url = _read(text)
+        await doors.receivers.look(url, account=account)
+    except BadUrl as fault:
+        problems.add("url", str(fault))
+    except NotPublic:
+        problems.add("url", NOT_PUBLIC)
+    except Unreachable:
+        problems.add("url", UNREACHABLE)
+    else:
+        return url.text
+    return ""
+
+
+def _read(text: str) -> Url:
+    url = canonical(text, schemes=("https",))
+    if len(url.text) > MAX_URL:
+        raise BadUrl(TOO_LONG)
+    return url
+
+
+async def _there_is_room(doors: Doors, account: UUID, problems: Problems) -> None:
+    """Only for telling it beside other faults; without other faults the write itself decides."""
+    if problems:
+        async with doors.db.read() as tx:
+            if await store.count(tx, account) >= MOST:
+                problems.add("url", TOO_MANY)

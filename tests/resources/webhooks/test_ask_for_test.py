@@ -1,0 +1,45 @@
+"""POST /v1/webhooks/{id}/test"""
+
+import json
+
+from resources.webhooks.room import Room
+
+from waypost.kit.ids import new_id
+
+
+async def test_it_works(room: Room) -> None:
+    made = await room.make(event_types=["pixel.fired"])
+    answer = await room.ask("POST", f"/{made['id']}/test")
+    assert answer.status_code == 202
+    assert [answer.json()["data"]] == await room.deliveries(made)
+    assert (answer.json()["data"]["event"], answer.json()["data"]["status"]) == ("webhook.test", "pending")
+    [claimed] = await room.claim()
+    assert (str(claimed.webhook_id), claimed.event) == (made["id"], "webhook.test")
+    assert json.loads(claimed.body) == {
+        "id": answer.json()["data"]["id"],
+        "api_version": "v1",
+        "event": "webhook.test",
+        "created_at": "2030-01-01T12:00:00+00:00",
+        "data": {"webhook_id": made["id"]},
+    }
+
+
+async def test_each_is_another_delivery(room: Room) -> None:
+    made = await room.make()
+    for _ in range(2):
+        await room.ask("POST", f"/{made['id']}/test")
+    assert len(await room.deliveries(made)) == 2
+
+
+async def test_no_other_subscription_hears_of_it(room: Room) -> None:
+    made, other = await room.make(), await room.make()
+    await room.ask("POST", f"/{made['id']}/test")
+    assert await room.deliveries(other) == []
+
+
+async def test_not_another_accounts(room: Room) -> None:
+    made = await room.make()
+    answers = [await room.ask("POST", f"/{id_}/test", room.bob) for id_ in (made["id"], new_id(), "1")]
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
+    assert await room.deliveries(made) == []
