@@ -38,9 +38,10 @@ from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.resources.webhooks import api as webhooks_api
+from waypost.resources.webhooks.figures import Figures
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web import health, home
+from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.guard import Guard
 from waypost.worker import garbage
@@ -124,6 +125,8 @@ def _api(
     api = new_api()
     api.include_router(health.routes(doors.db, is_leaving=is_leaving))
     api.include_router(home.routes())
+    figures = Figures(doors.db, clock=clock)
+    api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
     api.include_router(account_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(doors, guard))
     api.include_router(clicks_api.routes(doors.db, guard, base_url=settings.base_url))
