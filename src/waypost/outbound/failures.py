@@ -30,6 +30,8 @@ def reason_of(error: Exception) -> str:
     for kind, reason in _BY_TYPE:
         if isinstance(error, kind):
             return reason
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionResetError):
+        return _BY_NUMBER.get(error.os_error.errno or 0, "tls: the handshake failed")  # the event loop's has no number
     if isinstance(error, OSError) and "[SSL" in str(error):
         return "tls: the connection was broken off"
     if isinstance(error, OSError):

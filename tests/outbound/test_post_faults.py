@@ -1,0 +1,277 @@
+"""Receivers of every kind of malice, over TCP and TLS, on both event loops: a plain reason each, at a bounded cost."""
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import servers
+import trustme
+import uvloop
+from servers import ALLOW, OPEN, NameServer, Receiver, Script, response
+
+from waypost.kit.urls import canonical
+from waypost.outbound import Answer, Outbound, Poster, Unreachable
+
+SOON = 0.5  # a deadline that is meant to pass
+LATE = 30.0  # one that is not
+LIMIT = 65_536
+LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)
+OK = response(200, b"ok")
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = "the answer does not end within 64 KiB"
+TOO_LARGE = "the answer's head is too large"
+CLOSED = "the connection was closed without an answer"
+NO_HTTP = "the answer is not valid HTTP"
+BROKE_OFF = "the answer broke off"
+
+# its successor is a hook, and would change the loops of all tests
+pytestmark = pytest.mark.filterwarnings('ignore:Overriding the "event_loop_policy" fixture')
+
+
+@pytest.fixture(params=[asyncio.DefaultEventLoopPolicy, uvloop.EventLoopPolicy], ids=["asyncio", "uvloop"])
+def event_loop_policy(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoopPolicy:
+    return request.param()
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+async def posting(authority: trustme.CA, names: NameServer, tmp_path: Path) -> AsyncIterator[Poster]:
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    names.has("secure.test", [OPEN])
+    posting = Poster(Outbound(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem"))
+    yield posting
+    await posting.close()
+
+
+@pytest.fixture(params=["tcp", "tls"])
+def tls(request: pytest.FixtureRequest, authority: trustme.CA) -> ssl.SSLContext | None:
+    return presenting(authority.issue_cert(OPEN)) if request.param == "tls" else None
+
+
+def presenting(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate.configure_cert(tls)
+    return tls
+
+
+async def post(posting: Poster, url: str, *, deadline: float = LATE, body: bytes = b"{}") -> Answer:
+    return await posting.post(canonical(url), headers={}, body=body, deadline=deadline, max_body=LIMIT)
+
+
+async def reason(posting: Poster, url: str, *, deadline: float = LATE) -> str:
+    with pytest.raises(Unreachable) as caught:
+        await post(posting, url, deadline=deadline)
+    return caught.value.reason
+
+
+class Flood:
+    """Sends `start`, then `more` for as long as it is taken, and counts."""
+
+    def __init__(self, start: bytes, more: bytes) -> None:
+        self._start, self._more = start, more
+        self.sent = 0
+
+    async def __call__(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
+        writer.write(self._start)
+        while not writer.is_closing():
+            writer.write(self._more)
+            await writer.drain()
+            self.sent += len(self._more)
+
+
+def after_one(script: Script) -> Script:
+    """Answers well the first time, so that the fault meets a kept connection."""
+    answered: list[bytes] = []
+
+    async def first_well(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes) -> None:
+        if not answered:
+            answered.append(head)
+            writer.write(OK)
+        else:
+            await script(reader, writer, head)
+            writer.close()
+
+    return first_well
+
+
+async def test_it_works(posting: Poster, tls: ssl.SSLContext | None) -> None:
+    async with Receiver(servers.always(OK), tls=tls, keeps=True) as receiver:
+        for _ in range(3):
+            assert (await post(posting, receiver.url())).body == b"ok"
+        assert receiver.connections == 1
+
+
+class TestBroken:
+    SCRIPTS = pytest.mark.parametrize(
+        ("script", "expected"),
+        [
+            (servers.reset, "connection reset"),
+            (servers.hang_up, BROKE_OFF),
+            (servers.always(b""), CLOSED),
+            (servers.always(b"HTTP/1.1 200 OK\r\nX: "), CLOSED),
+            (servers.always(b"HTTP/1.1 100 Continue\r\n\r\n"), CLOSED),
+            (servers.always(CHUNKED + b"2\r\nok\r\n"), BROKE_OFF),
+            (servers.always(CHUNKED + b"no number\r\n"), NO_HTTP),
+            (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), NO_HTTP),
+            (servers.always(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nok"), NO_HTTP),
+            (servers.always(b"HTTP/1.1 200 OK\r\nNo colon\r\n\r\n"), NO_HTTP),
+            (servers.always(b"\0" * 100), NO_HTTP),
+        ],
+    )
+
+    @SCRIPTS
+    async def test_at_once(self, posting: Poster, tls: ssl.SSLContext | None, script: Script, expected: str) -> None:
+        async with Receiver(script, tls=tls) as receiver:
+            assert await reason(posting, receiver.url()) == expected
+            await receiver.gone.wait()
+
+    @SCRIPTS
+    async def test_on_a_kept_connection(
+        self, posting: Poster, tls: ssl.SSLContext | None, script: Script, expected: str
+    ) -> None:
+        async with Receiver(after_one(script), tls=tls, keeps=True) as receiver:
+            await post(posting, receiver.url())
+            assert await reason(posting, receiver.url()) == expected
+            assert receiver.connections == 1
+
+    async def test_nobody_listens(self, posting: Poster, tls: ssl.SSLContext | None) -> None:
+        async with Receiver(servers.always(OK), tls=tls) as receiver:
+            url = receiver.url()
+        assert await reason(posting, url) == "connection refused"
+
+    async def test_a_change_of_protocol_ends_the_connection(self, posting: Poster, tls: ssl.SSLContext | None) -> None:
+        script = servers.always(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: any\r\nConnection: upgrade\r\n\r\n" + OK)
+        async with Receiver(script, tls=tls, keeps=True) as receiver:
+            assert (await post(posting, receiver.url())).status == 101
+            await receiver.gone.wait()
+
+
+class TestEndless:
+    FLOODS = pytest.mark.parametrize(
+        ("start", "more", "expected"),
+        [
+            (b"HTTP/1.1 200 OK\r\n\r\n", b"x" * LIMIT, ENDLESS),
+            (b"HTTP/1.1 500 No\r\nContent-Length: 99999999999\r\n\r\n", b"x" * LIMIT, ENDLESS),
+            (b"HTTP/1.1 302 No\r\nLocation: /\r\n\r\n", b"x" * LIMIT, ENDLESS),
+            (CHUNKED, b"1\r\nx\r\n" * 1000, ENDLESS),
+            (CHUNKED, b"1;%s\r\nx\r\n" % (b"x" * 10_000), ENDLESS),
+            (CHUNKED + b"1;", b"x" * LIMIT, ENDLESS),
+            (CHUNKED + b"0\r\n", b"X: %s\r\n" % (b"x" * 1000), BROKE_OFF),
+            (b"HTTP/1.1 200 OK\r\nX: ", b"x" * LIMIT, TOO_LARGE),
+            (b"HTTP/1.1 200 ", b"x" * LIMIT, TOO_LARGE),
+            (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000, TOO_LARGE),
+            (b"HTTP/1.1 200 OK\r\n", b"X: %s\r\n" % (b"y" * 10_000), TOO_LARGE),
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, TOO_LARGE),
+            (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n", TOO_LARGE),
+        ],
+    )
+
+    @FLOODS
+    async def test_it_ends_here(
+        self, posting: Poster, tls: ssl.SSLContext | None, start: bytes, more: bytes, expected: str
+    ) -> None:
+        flood = Flood(start, more)
+        async with Receiver(flood, tls=tls) as receiver:
+            assert await reason(posting, receiver.url()) == expected
+            await receiver.gone.wait()
+        assert flood.sent < 12_000_000  # what the buffers of two sockets can hold, and a little more
+
+    @pytest.mark.parametrize(("length", "fits"), [(LIMIT, True), (LIMIT + 1, False)])
+    async def test_to_the_byte(self, posting: Poster, tls: ssl.SSLContext | None, length: int, fits: bool) -> None:
+        async with Receiver(servers.always(response(200, b"x" * length)), tls=tls) as receiver:
+            if fits:
+                assert len((await post(posting, receiver.url())).body) == length
+            else:
+                assert await reason(posting, receiver.url()) == ENDLESS
+
+    async def test_answers_without_a_question(self, posting: Poster, tls: ssl.SSLContext | None) -> None:
+        flood = Flood(b"", OK * 1000)
+        async with Receiver(flood, tls=tls) as receiver:
+            assert (await post(posting, receiver.url())).body == b"ok"
+            await receiver.gone.wait()
+        assert flood.sent < 12_000_000
+
+
+class TestSlow:
+    @pytest.mark.parametrize(
+        "script", [servers.stall, servers.stall_after_head, servers.drip, servers.drip_head], ids=lambda s: s.__name__
+    )
+    async def test_the_deadline_is_a_total(self, posting: Poster, tls: ssl.SSLContext | None, script: Script) -> None:
+        async with Receiver(script, tls=tls) as receiver:
+            assert await reason(posting, receiver.url(), deadline=SOON) == "timed out"
+            await receiver.gone.wait()
+
+    async def test_a_kept_connection_is_closed(self, posting: Poster, tls: ssl.SSLContext | None) -> None:
+        async with Receiver(after_one(servers.stall), tls=tls, keeps=True) as receiver:
+            await post(posting, receiver.url())
+            assert await reason(posting, receiver.url(), deadline=SOON) == "timed out"
+            await receiver.gone.wait()
+
+    async def test_for_names(self, names: NameServer, posting: Poster) -> None:
+        names.silent = True
+        assert await reason(posting, "http://silent.test/", deadline=SOON) == "timed out"
+
+    async def test_for_tls(self, posting: Poster) -> None:
+        async with Receiver(servers.stall) as receiver:  # speaks no TLS and never answers the handshake
+            assert await reason(posting, receiver.url().replace("http:", "https:"), deadline=SOON) == "timed out"
+            await receiver.gone.wait()
+
+    @pytest.mark.filterwarnings("ignore:Sending a large body")  # larger than what sockets take unread
+    async def test_for_sending(self, posting: Poster) -> None:
+        with socket.create_server((OPEN, 0)) as deaf:
+            url = "http://{}:{}/".format(*deaf.getsockname())
+            with pytest.raises(Unreachable, match="timed out"):
+                await post(posting, url, deadline=SOON, body=bytes(32_000_000))
+
+
+class TestTls:
+    async def told(self, posting: Poster, certificate: trustme.LeafCert) -> str:
+        async with Receiver(servers.always(OK), tls=presenting(certificate)) as receiver:
+            told = await reason(posting, receiver.url(host="secure.test"))
+            assert receiver.heads == []
+            return told
+
+    async def test_unknown_issuer(self, posting: Poster) -> None:
+        certificate = trustme.CA().issue_cert("secure.test")
+        assert await self.told(posting, certificate) == "tls: unable to get local issuer certificate"
+
+    async def test_expired(self, posting: Poster, authority: trustme.CA) -> None:
+        expired = authority.issue_cert("secure.test", not_before=LONG_AGO[0], not_after=LONG_AGO[1])
+        assert await self.told(posting, expired) == "tls: certificate has expired"
+
+    async def test_wrong_name(self, posting: Poster, authority: trustme.CA) -> None:
+        told = await self.told(posting, authority.issue_cert("other.test"))
+        assert told == "tls: Hostname mismatch, certificate is not valid for 'secure.test'."
+
+    async def test_no_tls_at_all(self, posting: Poster) -> None:
+        def answer_at_once(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(answer_at_once, OPEN) as server:
+            url = "https://{}:{}/".format(*server.sockets[0].getsockname())
+            assert await reason(posting, url) == "tls: the handshake failed"
+
+    async def test_a_receiver_that_wants_our_certificate(self, posting: Poster, authority: trustme.CA) -> None:
+        tls = presenting(authority.issue_cert("secure.test"))
+        tls.verify_mode = ssl.CERT_REQUIRED
+        tls.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones tell only after the handshake, in a race with a reset
+        async with Receiver(servers.always(OK), tls=tls) as receiver:
+            assert await reason(posting, receiver.url(host="secure.test")) == "tls: the handshake failed"
+
+    async def test_no_tls_any_more(self, posting: Poster, authority: trustme.CA) -> None:
+        async def speak_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
+            os.write(writer.get_extra_info("socket").fileno(), OK)
+            await reader.read()
+
+        async with Receiver(speak_plainly, tls=presenting(authority.issue_cert("secure.test"))) as receiver:
+            assert await reason(posting, receiver.url(host="secure.test")) == "tls: the connection was broken off"
