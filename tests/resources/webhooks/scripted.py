@@ -147,7 +147,7 @@ def new_deliverer(
     db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
 ) -> Deliverer:
     sender = new_sender(receivers, clock, keys)
-    return Deliverer(db, sender, clock=clock, timeout=10, margin=20, at_once=at_once)
+    return Deliverer(db, sender, clock=clock, timeout=10, at_once=at_once)
 
 
 async def deliver(deliverer: Deliverer) -> None:

@@ -19,29 +19,19 @@ from waypost.resources.webhooks.delivery.queue import Claimed, Settled
 
 AT_ONCE = 256
 _WAIT = 0.2  # seconds until it looks again for what has become due, while attempts are under way
-MARGIN = 20.0
-"""Seconds by which a lease outlasts an attempt: to settle it, even in a short outage."""
+_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even in a short outage
 _LAST_WAIT = 12.0  # seconds that attempts under way get at the end, which the parent grants
 
 log = structlog.get_logger(__name__)
 
 
 class Deliverer:
-    def __init__(
-        self,
-        db: Database,
-        sender: Sender,
-        *,
-        clock: Clock,
-        timeout: float,
-        at_once: int = AT_ONCE,
-        margin: float = MARGIN,
-    ) -> None:
+    def __init__(self, db: Database, sender: Sender, *, clock: Clock, timeout: float, at_once: int = AT_ONCE) -> None:
         self._db = db
         self._sender = sender
         self._clock = clock
         self._timeout = timeout
-        self._lease = timedelta(seconds=timeout + margin)
+        self._lease = timedelta(seconds=timeout + _MARGIN)
         self._at_once = at_once
         self._pace = Pace()
         self._under_way: set[asyncio.Task[None]] = set()

@@ -1,0 +1,79 @@
+"""A process that delivers, and kills itself at a named point once so many attempts are begun; else it ends when done.
+
+The real deliverer and the real way out: the traps are put around their functions from here.
+"""
+
+import asyncio
+import functools
+import os
+import signal
+import sys
+from ipaddress import ip_network
+from pathlib import Path
+
+from sqlalchemy import select
+
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import now
+from waypost.outbound import Outbound, Poster
+from waypost.resources.webhooks import Deliverer, Sender
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.model import webhook_deliveries
+
+URL, CA_FILE, KEY, POINT, AFTER = sys.argv[1:]
+begun = []
+
+
+def die_at(point):
+    if point == POINT and len(begun) >= int(AFTER):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying_before(point, function):
+    @functools.wraps(function)
+    async def trapped(*arguments, **options):
+        die_at(point)
+        return await function(*arguments, **options)
+
+    return trapped
+
+
+def dying_after(point, function):
+    @functools.wraps(function)
+    async def trapped(*arguments, **options):
+        result = await function(*arguments, **options)
+        die_at(point)
+        return result
+
+    return trapped
+
+
+class Trapped(Deliverer):
+    def _begin(self, claimed):
+        begun.append(claimed.id)
+        die_at("after claim")
+        super()._begin(claimed)
+
+
+async def is_done(db):
+    async with db.read() as tx:
+        pending = select(webhook_deliveries.c.id).where(webhook_deliveries.c.status == "pending").limit(1)
+        return (await tx.execute(pending)).first() is None
+
+
+async def main():
+    db = Database(URL)
+    poster = Poster(Outbound(allow=[ip_network("127.0.0.0/8")], ca_file=Path(CA_FILE)))
+    post = dying_after("after send", poster.post)
+    queue.claim = dying_before("before claim", queue.claim)
+    queue.settle = dying_before("before mark", queue.settle)
+    sender = Sender(post, KeyRing([KEY]), clock=now, timeout=10, backoff=[0, 0, 0, 0])
+    deliverer = Trapped(db, sender, clock=now, timeout=10, at_once=50)
+    while await deliverer.step() or not await is_done(db):
+        await asyncio.sleep(0)
+    await deliverer.close()
+    await poster.close()
+    await db.close()
+
+
+asyncio.run(main())
