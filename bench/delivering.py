@@ -146,7 +146,7 @@ async def _isolation(database: str, url: str, to: Receivers) -> Row:
     await db.close()
     if len(delays) < RECEIVERS * _EACH:
         raise Failed(f"{len(delays):,} deliveries reached the healthy receivers")
-    detail = f"{RECEIVERS / _EVERY:.0f} a second to {RECEIVERS} healthy receivers, {_QUEUED:,} queued to one that hangs;"
+    detail = f"{RECEIVERS / _EVERY:.0f} a second to {RECEIVERS} healthy ones, {_QUEUED:,} queued to one that hangs;"
     detail += f" p50 {percentile(delays, 50) * 1000:.0f} ms"
     what = f"from event to receiver beside one that hangs, p99 on {database}"
     return at_most(what, percentile(delays, 99), 1, detail, " s")
