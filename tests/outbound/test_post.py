@@ -190,7 +190,9 @@ class TestLeftOver:
             assert receiver.connections == 2
 
     @pytest.mark.parametrize("left_over", [EVIL, b"H", b"\r\n", b"\0"])
-    async def test_later(self, posting: Poster, left_over: bytes) -> None:
+    async def test_later(self, outbound: Outbound, monkeypatch: pytest.MonkeyPatch, left_over: bytes) -> None:
+        monkeypatch.setattr(poster, "MAX_IDLE", LATE * 2)  # else it would be closed for that
+        posting = Poster(outbound)
         answered = asyncio.Event()
 
         async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes) -> None:
@@ -203,9 +205,11 @@ class TestLeftOver:
         async with Receiver(script, keeps=True) as receiver:
             await post(posting, receiver.url())
             answered.set()
-            await receiver.gone.wait()
+            async with asyncio.timeout(LATE):
+                await receiver.gone.wait()
             assert (await post(posting, receiver.url())).body == b"ok"
             assert receiver.connections == 2
+        await posting.close()
 
 
 class TestWhere:
