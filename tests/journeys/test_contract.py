@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from journeys.input import BODIES, FIELDS, GIF, JSON, MISSING
-from journeys.service import Service, Website, eventually
+from journeys.service import Service, Website, eventually, free_port
 
 MANY = 8
 """Connections of their own: enough that both web processes answer some."""
@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def keys(service: Service) -> Iterator[str]:
     """Each for as many tests as its budget surely allows."""
-    return itertools.chain.from_iterable(itertools.repeat(service.new_key(), 10) for _ in itertools.count())
+    return itertools.chain.from_iterable(itertools.repeat(service.new_key(), 8) for _ in itertools.count())
 
 
 @pytest.fixture
@@ -137,6 +137,52 @@ def test_an_image_is_taken_and_shown(api: httpx.Client, service: Service, websit
     assert image.content.startswith(b"GIF8")
 
 
+# ── a webhook's life ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_webhook_is_made_tried_and_deleted(api: httpx.Client, service: Service) -> None:
+    """Nobody listens at its receiver's port, which is found out by delivering."""
+    api.headers["Authorization"] = f"Bearer {service.new_key()}"
+    sent = {"url": f"https://127.0.0.1:{free_port()}/hook", "event_types": ["link.created", "link.created"]}
+    answer = api.post("/webhooks", json=sent)
+    assert answer.status_code == 201, answer.text
+    webhook = answer.json()["data"]
+    assert (webhook.pop("secret")[:6], webhook["event_types"]) == ("whsec_", ["link.created"])
+    path = f"/webhooks/{webhook['id']}"
+    assert webhook in api.get("/webhooks").json()["data"]
+    assert api.post(f"{path}/test").status_code == 202
+
+    def delivery() -> dict[str, Any]:
+        return api.get(f"{path}/deliveries").json()["data"][0]
+
+    eventually(lambda: delivery()["error"], every=1)  # of 60 a minute
+    tried = delivery()
+    assert (tried["event"], tried["status"], tried["attempts"]) == ("webhook.test", "pending", 1)
+    assert tried["error"] == "connection refused"
+    again = api.post(f"{path}/deliveries/{tried['id']}/redeliver")
+    assert (again.status_code, again.json()["data"]["id"]) == (202, tried["id"])
+    assert [api.delete(path).status_code, api.get(path).status_code, api.delete(path).status_code] == [204, 404, 404]
+
+
+def test_a_webhook_s_faults_are_told_at_once(api: httpx.Client) -> None:
+    before = api.get("/webhooks").json()
+    for url in (
+        "http://127.0.0.1/",
+        "https://10.0.0.1/",
+        "https://[::1]/",
+        "https://localhost/",
+        "",
+        5,
+        None,
+        "\ud800",
+    ):
+        body = json.dumps({"url": url, "event_types": ["link.created", "link.deleted", 5]})
+        answer = api.post("/webhooks", content=body, headers={"Content-Type": JSON})
+        assert answer.status_code == 422, answer.text
+        assert set(error(answer)["errors"]) == {"url", "event_types.1", "event_types.2"}, url
+    assert api.get("/webhooks").json() == before
+
+
 # ── bodies that are none ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -144,7 +190,7 @@ def test_an_image_is_taken_and_shown(api: httpx.Client, service: Service, websit
 def test_a_body_of(api: httpx.Client, website: Website, kind: str, body: bytes, status: int) -> None:
     link = made(api, website)
     before = everything(api)
-    for method, path in (("POST", "/links"), ("PATCH", f"/links/{link['id']}")):
+    for method, path in (("POST", "/links"), ("PATCH", f"/links/{link['id']}"), ("POST", "/webhooks")):
         answer = api.request(method, path, content=body, headers={"Content-Type": kind})
         assert answer.status_code == status, answer.text
         told = error(answer)
