@@ -1,0 +1,31 @@
+"""The commands on what is encrypted at rest. Imports late, so that --help answers at once."""
+
+from typing import TYPE_CHECKING
+
+from cyclopts import App
+
+from waypost.commands.running import DONE, FAILED, say, with_settings
+
+if TYPE_CHECKING:
+    from waypost.settings import Settings
+
+secrets = App(name="secrets", help="What is encrypted at rest.")
+
+
+@secrets.command(name="rotate")
+def rotate_secrets() -> int:
+    """Encrypt every secret under the first key of WAYPOST_SECRET_KEY, while the service runs."""
+
+    async def run(settings: "Settings") -> int:
+        from waypost.commands import opening, rotating  # noqa: PLC0415  # see above
+        from waypost.database import KeyRing  # noqa: PLC0415
+        from waypost.secret_key import with_secret_key  # noqa: PLC0415
+
+        async with opening.database(settings) as db:
+            key = with_secret_key(settings).secret_key
+            done = await rotating.rotated(db, KeyRing.from_setting(key.get_secret_value() if key else ""))
+        for line in rotating.told(done):
+            say(line)
+        return FAILED if done.unreadable else DONE
+
+    return with_settings(run)

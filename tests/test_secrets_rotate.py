@@ -1,0 +1,221 @@
+"""R12: `waypost secrets rotate` brings every secret under the first key, loses none, and names what it cannot read."""
+
+import asyncio
+import itertools
+import os
+import pty
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, update
+from test_cli import WAYPOST, Waypost
+
+from waypost.commands.rotating import Rotated, encrypted_columns, rotate
+from waypost.database import Database, Id, KeyRing, Sealed, metadata
+from waypost.database.secrets import Encrypted
+from waypost.kit.clock import now
+from waypost.resources.webhooks.model import webhooks
+
+OLD, BOTH, NEW = KeyRing(["old"]), KeyRing(["new", "old"]), KeyRing(["new"])
+MANY = 120  # more than two transactions
+
+vault = Table("vault", MetaData(), Column("id", Id, primary_key=True), Column("a", Encrypted), Column("b", Encrypted))
+
+
+def row(number: int) -> UUID:
+    return UUID(int=number)
+
+
+@pytest.fixture
+async def filled(db: Database) -> Database:
+    """A table of two columns under the old key; every third row has no second secret."""
+    rows = [
+        {
+            "id": row(n),
+            "a": OLD.seal(vault.c.a, row(n), f"a{n}"),
+            "b": OLD.seal(vault.c.b, row(n), f"b{n}") if n % 3 else None,
+        }
+        for n in range(MANY)
+    ]
+    async with db.write() as tx:
+        await tx.run_sync(vault.create)
+        await tx.execute(insert(vault), rows)
+    return db
+
+
+async def rotate_all(db: Database, keys: KeyRing = BOTH) -> Rotated:
+    return await rotate(db, keys, [vault.c.a, vault.c.b])
+
+
+async def sealed(db: Database, column: Column) -> dict[UUID, Sealed]:
+    async with db.read() as tx:
+        return {each.id: each.it for each in await tx.execute(select(vault.c.id, column.label("it")))}
+
+
+async def put(db: Database, number: int, value: Sealed) -> None:
+    async with db.write() as tx:
+        await tx.execute(update(vault).where(vault.c.id == row(number)).values(a=value))
+
+
+async def test_it_works(filled: Database) -> None:
+    done = await rotate_all(filled)
+    assert (done.seen, done.moved, done.unreadable) == (MANY + 80, MANY + 80, [])
+    for column in (vault.c.a, vault.c.b):
+        for id_, value in (await sealed(filled, column)).items():
+            if value is not None:
+                assert NEW.open(column, id_, value) == f"{column.name}{id_.int}"
+    assert sum(value is None for value in (await sealed(filled, vault.c.b)).values()) == MANY - 80
+
+
+async def test_again_it_changes_nothing(filled: Database) -> None:
+    await rotate_all(filled)
+    before = await sealed(filled, vault.c.a)
+    done = await rotate_all(filled)
+    assert (done.seen, done.moved) == (MANY + 80, 0)
+    assert await sealed(filled, vault.c.a) == before
+
+
+async def test_what_no_key_opens_stays_and_is_named(filled: Database) -> None:
+    lost = KeyRing(["lost"]).seal(vault.c.a, row(7), "a7")
+    await put(filled, 7, lost)
+    done = await rotate_all(filled)
+    assert done.unreadable == [(vault.c.a, row(7))]
+    assert done.moved == MANY + 79
+    assert (await sealed(filled, vault.c.a))[row(7)] == lost
+
+
+@pytest.mark.parametrize("keys", [OLD, BOTH], ids=["under the old key", "under the new key"])
+async def test_swapped_rows_are_named_and_never_made_good(filled: Database, keys: KeyRing) -> None:
+    one, other = (keys.seal(vault.c.a, row(n), f"a{n}") for n in (7, 8))
+    await put(filled, 7, other)
+    await put(filled, 8, one)
+    done = await rotate_all(filled)
+    assert done.unreadable == [(vault.c.a, row(7)), (vault.c.a, row(8))]
+    after = await sealed(filled, vault.c.a)
+    assert (after[row(7)], after[row(8)]) == (other, one)
+
+
+class Interrupted(KeyRing):
+    """Once, between the reading of a value and the writing of its successor, something else happens."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        super().__init__(["new", "old"])
+        self._meanwhile = [meanwhile]
+
+    def seal(self, column: Column, row: UUID, text: str) -> Sealed:
+        if self._meanwhile:
+            self._meanwhile.pop()()
+        return super().seal(column, row, text)
+
+
+def elsewhere(url: str, statement) -> None:
+    engine = create_engine(url.replace("postgresql", "postgresql+psycopg", 1))
+    with engine.begin() as connection:
+        connection.execute(statement)
+    engine.dispose()
+
+
+@pytest.mark.parametrize("keys", [OLD, BOTH], ids=["by a process with the old key", "by one with the new key"])
+async def test_a_value_written_meanwhile_stays(filled: Database, keys: KeyRing) -> None:
+    newer = keys.seal(vault.c.a, row(7), "newer")
+    change = update(vault).where(vault.c.id == row(7)).values(a=newer)
+    done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, change)))
+    assert (done.seen, done.unreadable) == (MANY + 80, [])
+    assert NEW.open(vault.c.a, row(7), (await sealed(filled, vault.c.a))[row(7)]) == "newer"
+
+
+async def test_a_row_deleted_meanwhile_stays_away(filled: Database) -> None:
+    gone = vault.delete().where(vault.c.id == row(7))
+    done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, gone)))
+    assert (done.seen, done.unreadable) == (MANY + 78, [])
+    assert row(7) not in await sealed(filled, vault.c.a)
+
+
+async def test_beside_writers_nothing_is_lost(filled: Database) -> None:
+    """Processes that have the new key and some that still have not; what each wrote last is what is there."""
+    last: dict[UUID, str] = {}
+    over = asyncio.Event()
+
+    async def keep_writing(numbers: range, keys: KeyRing) -> None:
+        for turn, number in enumerate(itertools.cycle(numbers)):
+            last[row(number)] = f"turn {turn}"
+            await put(filled, number, keys.seal(vault.c.a, row(number), last[row(number)]))
+            if over.is_set() and turn >= len(numbers):
+                return
+
+    writers = [asyncio.create_task(keep_writing(*each)) for each in ((range(40), OLD), (range(40, 80), BOTH))]
+    done = await rotate_all(filled)
+    over.set()
+    await asyncio.gather(*writers)
+    assert done.unreadable == []
+    await rotate_all(filled)
+    found = {id_: NEW.open(vault.c.a, id_, value) for id_, value in (await sealed(filled, vault.c.a)).items()}
+    assert found == {row(n): f"a{n}" for n in range(MANY)} | last
+
+
+def test_every_encrypted_column_is_found() -> None:
+    assert webhooks.c.secret in encrypted_columns(metadata)
+    assert encrypted_columns(vault.metadata) == [vault.c.a, vault.c.b]
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def waypost(tmp_path: Path, database_url: str) -> Waypost:
+    made = Waypost(tmp_path)
+    made.environment["WAYPOST_DATABASE_URL"] = database_url
+    return made
+
+
+async def subscribe(db: Database, number: int, keys: KeyRing) -> None:
+    known = {"id": row(number), "account_id": row(0), "url": "https://example.com/", "event_types": ["link.created"]}
+    secret = keys.seal(webhooks.c.secret, row(number), f"whsec_{number}")
+    async with db.write() as tx:
+        await tx.execute(insert(webhooks), {**known, "secret": secret, "created_at": now(), "updated_at": now()})
+
+
+async def test_the_command(waypost: Waypost, db: Database) -> None:
+    for number in (1, 2, 3):
+        await subscribe(db, number, OLD)
+    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new, old")
+    assert done.stderr == "3 secrets looked at; 3 encrypted anew, 0 left as they are.\n"
+    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new")
+    assert done.stderr == "3 secrets looked at; 0 encrypted anew, 0 left as they are.\n"
+    async with db.read() as tx:
+        for each in await tx.execute(select(webhooks.c.id, webhooks.c.secret)):
+            assert NEW.open(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
+
+
+async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> None:
+    await subscribe(db, 1, KeyRing(["lost"]))
+    await subscribe(db, 2, OLD)
+    done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY="new,old")
+    assert done.stderr == (
+        f"webhooks {row(1)}: no key of WAYPOST_SECRET_KEY opens its secret.\n"
+        "2 secrets looked at; 1 encrypted anew, 1 left as they are.\n"
+    )
+    assert done.stdout == ""
+
+
+async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> None:
+    """Without the setting, `secret.key` holds the keys, the first one first."""
+    await subscribe(db, 1, OLD)
+    (waypost.directory / "data").mkdir()
+    (waypost.directory / "data" / "secret.key").write_text("new,old\n")
+    assert "1 encrypted anew" in waypost("secrets", "rotate").stderr
+
+
+async def test_progress_is_shown_to_who_sits_there(waypost: Waypost, db: Database) -> None:
+    await subscribe(db, 1, OLD)
+    screen, terminal = pty.openpty()
+    environment = waypost.environment | {"TERM": "xterm", "WAYPOST_SECRET_KEY": "new,old"}
+    subprocess.run([WAYPOST, "secrets", "rotate"], stderr=terminal, cwd=waypost.directory, env=environment, check=True)
+    os.close(terminal)
+    seen = os.read(screen, 1 << 16)
+    os.close(screen)
+    assert b"Encrypting anew" in seen
+    assert b"1/1" in seen
