@@ -52,9 +52,10 @@ clean:
 	@$(SYNC)
 	@touch $@ .venv/.installed-run
 
-.venv/.tools-test: | .venv/bin/uv
+.venv/.tools-test: Makefile | .venv/bin/uv
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
 	@scripts/ensure 'command -v chromium' chromium
+	@scripts/ensure 'command -v node' nodejs
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv
