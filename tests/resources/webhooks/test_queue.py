@@ -276,32 +276,41 @@ async def test_a_claim_seeks(db: Database, clock: FakeClock) -> None:
     await queue_up(db, await subscribe(db), 2)
     plans = [await plan(db, *each) for each in await asked(db, lambda: claim(db, clock))]
     (of_queues,) = [each for each in plans if "queue" in each]
-    assert of_queues.count("ix_webhook_deliveries_pending") == 3
+    assert of_queues.count("ix_webhook_deliveries_pending") == 4
     assert of_queues.count("ix_webhook_deliveries_leased") == 1
     assert [each for each in plans if _WALKS.search(each)] == []
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["before statistics", "with statistics"])
+@pytest.mark.parametrize("statistics", ["none", "old", "new"])
 async def test_what_is_pending_costs_a_claim_nothing(
-    db: Database, clock: FakeClock, alice: Subscription, known: bool
+    db: Database, clock: FakeClock, alice: Subscription, statistics: str
 ) -> None:
     """Told on PostgreSQL, which counts the rows that each step of a plan touches."""
     if db.dialect == "sqlite":
         return
     bob = await subscribe(db)
+    if statistics == "old":
+        await queue_up(db, bob, 3_000)
+        await run(db, "UPDATE webhook_deliveries SET status = 'delivered'")
+        await run(db, "ANALYZE webhook_deliveries")
     await queue_up(db, alice, 3_000)
     await queue_up(db, bob, 3_000, at=START + timedelta(days=1))
     await claim(db, clock)
-    if known:
-        async with db.write() as tx:
-            await tx.execute(text("ANALYZE webhook_deliveries"))
+    if statistics == "new":
+        await run(db, "ANALYZE webhook_deliveries")
     statements = await asked(db, lambda: claim(db, clock, pace=Pace()))
     pace = Pace()
-    pace.note(alice.id, succeeded=True)
+    for _ in range(MOST):
+        pace.note(alice.id, succeeded=True)
     statements += await asked(db, lambda: claim(db, clock, pace=pace))
     assert len(statements) == 5
     for statement, parameters in statements:
-        assert max(await touched(db, statement, parameters)) <= MOST, statement
+        assert max(await touched(db, statement, parameters)) < 4 * MOST, statement  # old versions of rows included
+
+
+async def run(db: Database, statement: str) -> None:
+    async with db.write() as tx:
+        await tx.execute(text(statement))
 
 
 async def touched(db: Database, statement: str, parameters: Any) -> list[int]:

@@ -1,6 +1,5 @@
 """One attempt: sign, send, and what has come of it, as a value. Raises nothing."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
@@ -50,8 +49,6 @@ class Sender:
             return self._failed(claimed, error.reason)
         except Undecipherable:
             return self._failed(claimed, "its secret cannot be read with WAYPOST_SECRET_KEY")
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
             log.exception("delivery attempt failed unexpectedly", delivery=str(claimed.id))
             return self._failed(claimed, f"internal error: {type(error).__name__}")

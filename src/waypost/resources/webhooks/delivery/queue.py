@@ -34,10 +34,11 @@ _SUBSCRIPTIONS = (
     " SELECT (SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.status = 'pending'"
     " AND d.webhook_id > queue.webhook_id ORDER BY d.webhook_id LIMIT 1) FROM queue WHERE webhook_id IS NOT NULL)"
 )
-_DUE = (
-    "SELECT d.id FROM webhook_deliveries AS d WHERE d.status = 'pending' AND d.webhook_id = queue.webhook_id"
-    " AND d.next_attempt_at <= :now ORDER BY d.next_attempt_at LIMIT :at_most"
+_DUE_OF_QUEUE = (
+    "FROM webhook_deliveries AS d WHERE d.status = 'pending' AND d.webhook_id = queue.webhook_id"
+    " AND d.next_attempt_at <= :now"
 )
+_DUE = f"SELECT d.id {_DUE_OF_QUEUE} ORDER BY d.next_attempt_at LIMIT :at_most"
 _UNDER_WAY = (
     "SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = queue.webhook_id AND d.leased_until > :now"
 )
@@ -48,7 +49,9 @@ _AS_LIST = {
 _QUEUES = {
     dialect: text(
         f"{_SUBSCRIPTIONS} SELECT webhook_id, ({_UNDER_WAY}) AS under_way, ({due}) AS due"
-        " FROM queue WHERE (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
+        # not EXISTS, and in order: otherwise PostgreSQL may walk through the table
+        f" FROM queue WHERE (SELECT TRUE {_DUE_OF_QUEUE} ORDER BY d.next_attempt_at LIMIT 1)"
+        " AND (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
     )
     .bindparams(bindparam("now", type_=Instant), bindparam("at_most", type_=Integer))
     .columns(webhook_id=Id)
@@ -159,7 +162,7 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
 
 
 async def _queues(tx: Tx, now: datetime, at_most: int) -> list[_Queue]:
-    """Those with anything pending, and the first deliveries that are due of each."""
+    """Those with anything due, and the first deliveries of each."""
     rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
     return [_Queue(row.webhook_id, row.under_way, (row.due or "").split()) for row in rows]
 
