@@ -19,7 +19,7 @@ test: lint .venv/.tools-test
 	.venv/bin/pytest -q -n 2 $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
-	KILL_ROUNDS=20 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
+	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 lint: .venv/.installed-test

@@ -237,7 +237,13 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
         garbage.look_seldom()
         log.info("working")
         retention = Retention(db, settings.click_retention_days, clock=now)
-        pollers: list[Poller] = [drainer, deliverer, retention, webhooks.LogRetention(db, clock=now)]
+        pollers: list[Poller] = [
+            drainer,
+            deliverer,
+            retention,
+            webhooks.LogRetention(db, clock=now),
+            webhooks.Leftovers(db),
+        ]
         handlers = {JOB: Rebuild(db, clock=now)}
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:

@@ -15,7 +15,7 @@ FILE = "secret.key"
 def with_secret_key(settings: Settings) -> Settings:
     """The same settings with `secret_key` set; makes the data directory and the key where they are missing."""
     make_data_dir(settings.data_dir)
-    if settings.secret_key and settings.secret_key.get_secret_value().strip(", "):
+    if settings.secret_key and settings.secret_key.get_secret_value():
         return settings
     return settings.model_copy(update={"secret_key": SecretStr(_kept_or_made(settings.data_dir / FILE))})
 
@@ -36,9 +36,12 @@ def make_data_dir(path: Path) -> None:
 
 def _kept_or_made(path: Path) -> str:
     try:
-        return _read(path) or _make(path)
+        key = _read(path) or _make(path)
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from None
+    if not all(part.strip() for part in key.split(",")):
+        raise SettingsError(f"{path} has an empty key: remove the comma that is too much")
+    return key
 
 
 def _read(path: Path) -> str:

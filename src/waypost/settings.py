@@ -93,6 +93,14 @@ class Settings(BaseSettings):
             raise ValueError("must start with postgresql:// or sqlite://")
         return value
 
+    @field_validator("secret_key")
+    @classmethod
+    def _has_no_empty_key(cls, value: SecretStr | None) -> SecretStr | None:
+        text = value.get_secret_value() if value else ""
+        if text and not all(part.strip() for part in text.split(",")):
+            raise ValueError("has an empty key: remove the comma that is too much")
+        return value
+
     @field_validator("webhook_backoff")
     @classmethod
     def _is_a_wait_for_each(cls, value: list[float]) -> list[float]:

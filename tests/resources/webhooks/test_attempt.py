@@ -32,7 +32,8 @@ def clock() -> FakeClock:
 def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | None = None) -> Claimed:
     id_, webhook_id = new_id(), new_id()
     secret = KEYS.seal(webhooks.c.secret, webhook_id, SECRET)
-    return Claimed(id_, webhook_id, url, secret, "link.created", body or f'{{"id":"{id_}"}}', attempt, START)
+    text = body or f'{{"id":"{id_}"}}'
+    return Claimed(id_, webhook_id, url, secret, "link.created", text, attempt, START, START + timedelta(seconds=30))
 
 
 async def test_it_works(receivers: Receivers, clock: FakeClock) -> None:
@@ -105,7 +106,7 @@ async def test_a_private_address_fails_at_once_and_counts_no_attempt(receivers: 
     receivers.will(HOST, NotPublic("10.0.0.1 may not be connected to"))
     outcome = await new_sender(receivers, clock).attempt(claimed())
     assert (outcome.status, outcome.counts, outcome.next_attempt_at) == ("failed", False, None)
-    assert outcome.error == "not a public address: 10.0.0.1 may not be connected to"
+    assert outcome.error == "the host has an address that is not public"
 
 
 async def test_what_the_receiver_says_is_kept_short_and_printable(receivers: Receivers, clock: FakeClock) -> None:

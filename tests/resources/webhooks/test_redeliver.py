@@ -101,3 +101,19 @@ async def test_not_after_the_subscription_is_deleted(room: Room) -> None:
     await room.delete(made)
     assert (await room.ask("POST", path)).status_code == 404
     assert await room.claim() == []
+
+
+async def test_who_was_late_with_the_first_attempt_does_not_settle_the_new_first(room: Room) -> None:
+    made = await room.make()
+    await room.happen()
+    (late,) = await room.claim()
+    room.clock.move(LEASE)
+    (current,) = await room.claim()
+    await room.settle([current], "failed", error="refused", counts=False)
+    (delivery,) = await room.deliveries(made)
+    await room.ask("POST", path_of(made, delivery))
+    (anew,) = await room.claim()
+    await room.settle([late], "delivered", response_status=200)
+    assert [each["status"] for each in await room.deliveries(made)] == ["pending"]
+    await room.settle([anew], "delivered", response_status=204)
+    assert [each["response_status"] for each in await room.deliveries(made)] == [204]

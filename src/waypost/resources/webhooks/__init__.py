@@ -6,8 +6,20 @@ Rooms above record what happened in their own transactions; the worker's `Delive
 from waypost.resources.webhooks.delivery.attempt import Sender
 from waypost.resources.webhooks.delivery.deliverer import Deliverer
 from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.leftovers import Leftovers
 from waypost.resources.webhooks.log import LogRetention
 from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
 from waypost.resources.webhooks.receivers import Receivers
 
-__all__ = ["Deliverer", "Doors", "Event", "LogRetention", "Receivers", "Sender", "listeners", "record", "record_all"]
+__all__ = [
+    "Deliverer",
+    "Doors",
+    "Event",
+    "Leftovers",
+    "LogRetention",
+    "Receivers",
+    "Sender",
+    "listeners",
+    "record",
+    "record_all",
+]

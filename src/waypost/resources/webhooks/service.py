@@ -62,7 +62,10 @@ async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Web
 
 
 async def delete(doors: Doors, caller: Caller, webhook_id: UUID) -> None:
-    """What is pending is cancelled with it; what comes of an attempt under way is not noted."""
+    """What is pending is cancelled with it; what comes of an attempt under way is not noted.
+
+    Of a subscription that is gone nothing is claimed; where very many are pending, `leftovers` cancels the rest.
+    """
     async with doors.db.write() as tx:
         if not await store.remove(tx, caller.account.id, webhook_id):
             raise NotFound

@@ -16,6 +16,7 @@ from waypost.database import Sealed, Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources.webhooks.model import Delivery, Status, Webhook, webhook_deliveries, webhooks
 
+CANCELLED_AT_ONCE = 1_000
 _D = webhook_deliveries.c
 _WEBHOOK = select(*(webhooks.c[name] for name in Webhook.__dataclass_fields__))
 _NEXT = case((_D.leased_until.is_(None), _D.next_attempt_at)).label("next_attempt_at")
@@ -70,9 +71,15 @@ async def remove(tx: Tx, account_id: UUID, webhook_id: UUID) -> bool:
 
 
 async def cancel(tx: Tx, webhook_id: UUID) -> None:
-    """All that is pending, attempts under way included: what comes of them is not noted any more."""
-    pending = update(webhook_deliveries).where(_D.webhook_id == webhook_id, _D.status == "pending")
-    await tx.execute(pending.values(status="cancelled", next_attempt_at=None, leased_until=None))
+    """Attempts under way, so that what comes of them is not noted any more, and what waits.
+
+    Of these at most CANCELLED_AT_ONCE: a million would keep all others from writing for a minute.
+    """
+    pending = (_D.webhook_id == webhook_id) & (_D.status == "pending")
+    some = select(_D.id).where(pending).limit(CANCELLED_AT_ONCE)
+    cancelled = update(webhook_deliveries).values(status="cancelled", next_attempt_at=None, leased_until=None)
+    await tx.execute(cancelled.where(pending, _D.leased_until.is_not(None)))
+    await tx.execute(cancelled.where(_D.id.in_(some)))
 
 
 async def page_of_deliveries(

@@ -39,7 +39,7 @@ def upgrade() -> None:
     )
     _index("pending", ["webhook_id", "next_attempt_at", "id"], "status = 'pending'")
     _index("leased", ["webhook_id"], "leased_until IS NOT NULL")
-    op.create_index("ix_webhook_deliveries_log", "webhook_deliveries", ["webhook_id", "id"])
+    op.create_index("ix_webhook_deliveries_log", "webhook_deliveries", ["webhook_id", "id", "status", "event"])
 
 
 def _index(name: str, columns: list[str], condition: str) -> None:

@@ -43,8 +43,8 @@ class Sender:
     async def attempt(self, claimed: Claimed) -> Settled:
         try:
             answer = await self._send(claimed)
-        except NotPublic as error:
-            return Settled(claimed, "failed", error=f"not a public address: {error}", counts=False)
+        except NotPublic:  # which address it is, is nobody's business: names of our own network would tell theirs
+            return Settled(claimed, "failed", error="the host has an address that is not public", counts=False)
         except Unreachable as error:
             return self._failed(claimed, error.reason)
         except Undecipherable:

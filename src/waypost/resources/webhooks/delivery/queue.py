@@ -28,11 +28,13 @@ _IS_OPEN = text("status NOT IN ('delivered', 'failed', 'cancelled')")
 _LOCK = 0x776562686F6F6B  # "webhook"
 
 # ruff: noqa: S608  # put together from the texts below alone
+# in the order of the index of what is pending: SQLite would else take that of the log, which has the column, too
 _SUBSCRIPTIONS = (
     "WITH RECURSIVE queue (webhook_id) AS (SELECT (SELECT webhook_id FROM webhook_deliveries"
-    " WHERE status = 'pending' ORDER BY webhook_id LIMIT 1) UNION ALL"
+    " WHERE status = 'pending' ORDER BY webhook_id, next_attempt_at LIMIT 1) UNION ALL"
     " SELECT (SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.status = 'pending'"
-    " AND d.webhook_id > queue.webhook_id ORDER BY d.webhook_id LIMIT 1) FROM queue WHERE webhook_id IS NOT NULL)"
+    " AND d.webhook_id > queue.webhook_id ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1)"
+    " FROM queue WHERE webhook_id IS NOT NULL)"
 )
 _DUE_OF_QUEUE = (
     "FROM webhook_deliveries AS d WHERE d.status = 'pending' AND d.webhook_id = queue.webhook_id"
@@ -57,6 +59,10 @@ _QUEUES = {
     .columns(webhook_id=Id)
     for dialect, due in _AS_LIST.items()
 }
+_ORPHANED = text(
+    f"{_SUBSCRIPTIONS} SELECT webhook_id FROM queue WHERE webhook_id IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = queue.webhook_id) LIMIT 1"
+).columns(webhook_id=Id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ class Claimed:
     attempt: int
     """1 for the first."""
     created_at: datetime
+    leased_until: datetime
+    """Whoever settles must still have this lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,11 @@ class _Queue:
 async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
     """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
     return bool(_shared(await _queues(tx, now, 1), 1, pace))
+
+
+async def orphaned(tx: Tx) -> UUID | None:
+    """A subscription that is gone and has deliveries pending."""
+    return (await tx.execute(_ORPHANED)).scalar_one_or_none()
 
 
 async def lock(tx: Tx) -> None:
@@ -127,14 +140,14 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace
         .returning(_D.id, _D.webhook_id, _D.event, _D.body, _D.attempts, _D.created_at)
     )
     rows = (await tx.execute(leased)).all()
-    return await _with_receivers(tx, rows)
+    return await _with_receivers(tx, rows, until)
 
 
 async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
     """Whoever lost the lease, or was cancelled meanwhile, changes nothing."""
     statement = (
         update(webhook_deliveries)
-        .where(_D.id == bindparam("of"), _D.attempts == bindparam("attempt"), _IS_OPEN)
+        .where(_D.id == bindparam("of"), _D.leased_until == bindparam("lease"), _IS_OPEN)
         .values(
             status=bindparam("new_status"),
             attempts=bindparam("counted"),
@@ -149,7 +162,7 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
         [
             {
                 "of": each.claimed.id,
-                "attempt": each.claimed.attempt,
+                "lease": each.claimed.leased_until,
                 "new_status": each.status,
                 "counted": each.claimed.attempt - (not each.counts),
                 "next": each.next_attempt_at,
@@ -185,12 +198,12 @@ def _given_up(ids: Sequence[UUID]) -> Any:
     )
 
 
-async def _with_receivers(tx: Tx, rows: Sequence[Any]) -> list[Claimed]:
+async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[Claimed]:
     ids = {row.webhook_id for row in rows}
     found = await tx.execute(select(webhooks.c.id, webhooks.c.url, webhooks.c.secret).where(webhooks.c.id.in_(ids)))
     receivers = {row.id: row for row in found}
     return [
-        Claimed(row.id, row.webhook_id, to.url, to.secret, row.event, row.body, row.attempts, row.created_at)
+        Claimed(row.id, row.webhook_id, to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until)
         for row in rows
         if (to := receivers.get(row.webhook_id))
     ]
