@@ -5,7 +5,7 @@ import contextlib
 import gc
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
@@ -17,7 +17,6 @@ from fastapi import FastAPI
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
-from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
 from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
@@ -43,7 +42,9 @@ from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
+from waypost.web.background import cancel, every
 from waypost.web.guard import Guard
+from waypost.web.server import Server
 from waypost.worker import garbage
 from waypost.worker.loop import Poller, Worker
 
@@ -93,9 +94,9 @@ async def open_web(
         stack.callback(doors.images.close)
         tasks = [
             asyncio.create_task(_follow_changes(settings, source, table)),
-            asyncio.create_task(_every(5, guard.flush)),
+            asyncio.create_task(every(5, guard.flush)),
         ]
-        stack.push_async_callback(_cancel, tasks)
+        stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         hooks = webhooks.Doors(db, webhooks.Receivers(outbound), _keys(settings), settings.base_url, clock)
         site = Site(plane, _api(settings, doors, hooks, guard, is_leaving), preview)
@@ -183,7 +184,7 @@ async def _follow_changes(settings: Settings, source: SqliteRoutes | PostgresRou
         for slug in source.news():
             table.drop(slug.encode())
 
-    await _every(1, poll)
+    await every(1, poll)
 
 
 async def run_web(
@@ -209,7 +210,7 @@ async def run_web(
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=_DRAIN,
         )
-        server = _Server(config)
+        server = Server(config)
         order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
@@ -224,7 +225,7 @@ async def run_web(
                 if task.done():
                     await task  # raises what ended it: the process ends too, and the parent starts another
         finally:
-            await _cancel([leaving, lasting[-1]])
+            await cancel([leaving, lasting[-1]])
 
 
 async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
@@ -270,34 +271,3 @@ def _rules(settings: Settings) -> Rules:
         countries.opened(settings.geoip_database).of,
         derived_key(settings, "visitors"),
     )
-
-
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield  # the process listens to them, and to its parent's death, itself
-
-    async def leave_on(self, stop: asyncio.Event) -> None:
-        await stop.wait()
-        self.should_exit = True
-
-
-async def _every(seconds: float, do: Callable[[], Awaitable[None]]) -> None:
-    """An outage is told once, and waited out."""
-    is_out = False
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await do()
-        except Unavailable as error:
-            if not is_out:
-                log.warning("waiting for the database", error=error.message)
-            is_out = True
-        else:
-            is_out = False
-
-
-async def _cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
