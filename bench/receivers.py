@@ -1,7 +1,8 @@
-"""Webhook receivers over TLS, as fast as a Python process can be: `python -m bench.receivers DIRECTORY PLAN CONTROL`.
+"""Webhook receivers over TLS, as fast as a Python process can be: `python -m bench.receivers DIRECTORY FAST CONTROL`.
 
-`PLAN` is `fast:PORT,…,hang:PORT,endless:PORT`; the certificate lies in `DIRECTORY`. A GET at the plain port `CONTROL`
-tells how many deliveries came since the last GET, and how long after `data.at` (microseconds since 1970) each did.
+`FAST` of them answer at once, one hangs, one answers without end; the certificate lies in `DIRECTORY`. At the plain
+port `CONTROL`, `/ports` tells where they listen, in this order, and `/delays` how long after `data.at` (microseconds since
+1970) each delivery came since it was last asked.
 """
 
 import asyncio
@@ -60,29 +61,31 @@ class Receiver(asyncio.Protocol):
 
 
 class Control(asyncio.Protocol):
-    def __init__(self, delays: list[float]) -> None:
+    def __init__(self, ports: list[int], delays: list[float]) -> None:
+        self._ports = ports
         self._delays = delays
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.WriteTransport, transport)
 
-    def data_received(self, _data: bytes) -> None:
-        body = json.dumps(self._delays).encode()
-        self._delays.clear()
+    def data_received(self, data: bytes) -> None:
+        body = json.dumps(self._ports if b" /ports " in data else self._delays).encode()
+        if b" /delays " in data:
+            self._delays.clear()
         self._transport.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
         self._transport.close()
 
 
-async def _serve(directory: Path, plan: str, control: int) -> None:
+async def _serve(directory: Path, fast: int, control: int) -> None:
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(directory / "receiver.pem")
-    loop, delays = asyncio.get_running_loop(), list[float]()
-    for each in plan.split(","):
-        kind, _, port = each.partition(":")
-        await loop.create_server(partial(Receiver, kind, delays), "127.0.0.1", int(port), ssl=tls, backlog=1024)
-    await loop.create_server(partial(Control, delays), "127.0.0.1", control)
+    loop, ports, delays = asyncio.get_running_loop(), list[int](), list[float]()
+    for kind in ["fast"] * fast + ["hang", "endless"]:
+        server = await loop.create_server(partial(Receiver, kind, delays), "127.0.0.1", 0, ssl=tls, backlog=1024)
+        ports.append(server.sockets[0].getsockname()[1])
+    await loop.create_server(partial(Control, ports, delays), "127.0.0.1", control)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
+    uvloop.run(_serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -46,9 +46,7 @@ class Receivers:
 
     def delays(self) -> list[float]:
         """How long after its event each delivery came, in seconds, of those since the last call."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.control}/") as answer:
-            found: list[float] = json.load(answer)
-            return found
+        return _told(self.control, "delays")
 
 
 @contextmanager
@@ -56,11 +54,17 @@ def receivers(directory: Path) -> Iterator[Receivers]:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(directory / "ca.pem")
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(directory / "receiver.pem")
-    *fast, hanging, endless, control = (free_port() for _ in range(RECEIVERS + 3))
-    plan = ",".join([*(f"fast:{port}" for port in fast), f"hang:{hanging}", f"endless:{endless}"])
-    command = module("receivers", str(directory), plan, str(control))
+    control = free_port()
+    command = module("receivers", str(directory), str(RECEIVERS), str(control))
     with started("receivers", command, port=control, ready="/", cores=ALL_CORES, directory=directory):
+        *fast, hanging, endless = map(int, _told(control, "ports"))
         yield Receivers(directory, fast, hanging, endless, control)
+
+
+def _told(control: int, what: str) -> list[float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{control}/{what}") as answer:
+        found: list[float] = json.load(answer)
+        return found
 
 
 def new_poster(to: Receivers) -> Poster:
