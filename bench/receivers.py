@@ -1,8 +1,8 @@
 """Webhook receivers over TLS, as fast as a Python process can be: `python -m bench.receivers DIRECTORY FAST CONTROL`.
 
 `FAST` of them answer at once, one hangs, one answers without end; the certificate lies in `DIRECTORY`. At the plain
-port `CONTROL`, `/ports` tells where they listen, in this order, and `/delays` how long after `data.at` (microseconds since
-1970) each delivery came since it was last asked.
+port `CONTROL`, `/ports` tells where they listen, in this order, and `/delays` how long after `data.at` (microseconds
+since 1970) each delivery came since it was last asked.
 """
 
 import asyncio
