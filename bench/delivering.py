@@ -25,6 +25,7 @@ from bench.webhooks import (
     RECEIVERS,
     Receivers,
     count_of,
+    end_all,
     fill,
     new_deliverer,
     new_poster,
@@ -186,7 +187,10 @@ async def _claim_time(db: Database) -> float:
 
 
 def _memory(run: Run, to: Receivers) -> Row:
-    """Of this process's own, after the first tenth and at the end. The receiver never stops sending."""
+    """Of this process's own, after the first tenth and at the end. The receiver never stops sending.
+
+    There is a log already, as large as what is sent: SQLite's caches, which grow to a bound with it, are full.
+    """
     url = _new_file(run)
     uvloop.run(_migrated(url))
     sizes = uvloop.run(_sizes(url, to, run.endless))
@@ -199,6 +203,8 @@ async def _sizes(url: str, to: Receivers, count: int) -> list[float]:
     db, poster = Database(url), new_poster(to)
     ids, sizes = await subscribe(db, [to.endless] * RECEIVERS), list[float]()
     deliverer = new_deliverer(db, poster)
+    await fill(db, ids, count)
+    await end_all(db)
     for _ in range(10):
         await fill(db, ids, count // 10)
         while await deliverer.step():

@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 import trustme
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 
 from bench.servers import ALL_CORES, free_port, module, started
 from waypost.database import Database
@@ -125,6 +125,11 @@ def _click() -> Event:
         "created_at": "2026-11-20T02:56:16.123456Z",
     }
     return Event("link.clicked", _ACCOUNT, new_id(), datetime.now(UTC), data)
+
+
+async def end_all(db: Database) -> None:
+    async with db.write() as tx:
+        await tx.execute(update(webhook_deliveries).values(status="delivered", next_attempt_at=None))
 
 
 async def count_of(db: Database, status: str) -> int:
