@@ -163,12 +163,21 @@ def test_every_encrypted_column_is_found() -> None:
 
 # ── the command ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+RING = "2 keys of WAYPOST_SECRET_KEY"
+
 
 @pytest.fixture
 def waypost(tmp_path: Path, database_url: str) -> Waypost:
     made = Waypost(tmp_path)
     made.environment["WAYPOST_DATABASE_URL"] = database_url
     return made
+
+
+def key_file(waypost: Waypost, text: str) -> Path:
+    file = waypost.directory / "data" / "secret.key"
+    file.parent.mkdir()
+    file.write_text(text)
+    return file
 
 
 async def subscribe(db: Database, number: int, keys: KeyRing) -> None:
@@ -182,9 +191,9 @@ async def test_the_command(waypost: Waypost, db: Database) -> None:
     for number in (1, 2, 3):
         await subscribe(db, number, OLD)
     done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new, old")
-    assert done.stderr == "3 secrets looked at; 3 encrypted anew, 0 left as they are.\n"
-    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new")
-    assert done.stderr == "3 secrets looked at; 0 encrypted anew, 0 left as they are.\n"
+    assert done.stderr == f"3 secrets looked at with the {RING}; 3 encrypted anew, 0 left as they are.\n"
+    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new,old")
+    assert done.stderr == f"3 secrets looked at with the {RING}; 0 encrypted anew, 0 left as they are.\n"
     async with db.read() as tx:
         for each in await tx.execute(select(webhooks.c.id, webhooks.c.secret)):
             assert NEW.open(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
@@ -195,8 +204,8 @@ async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> N
     await subscribe(db, 2, OLD)
     done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY="new,old")
     assert done.stderr == (
-        f"webhooks {row(1)}: no key of WAYPOST_SECRET_KEY opens its secret.\n"
-        "2 secrets looked at; 1 encrypted anew, 1 left as they are.\n"
+        f"webhooks {row(1)}: none of the {RING} opens its secret.\n"
+        f"2 secrets looked at with the {RING}; 1 encrypted anew, 1 left as they are.\n"
     )
     assert done.stdout == ""
 
@@ -204,9 +213,33 @@ async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> N
 async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> None:
     """Without the setting, `secret.key` holds the keys, the first one first."""
     await subscribe(db, 1, OLD)
-    (waypost.directory / "data").mkdir()
-    (waypost.directory / "data" / "secret.key").write_text("new,old\n")
-    assert "1 encrypted anew" in waypost("secrets", "rotate").stderr
+    file = key_file(waypost, "new,old\n")
+    told = f"1 secrets looked at with the 2 keys of {file}; 1 encrypted anew, 0 left as they are.\n"
+    assert waypost("secrets", "rotate").stderr == told
+
+
+async def test_without_the_service_s_settings_it_does_not_say_that_all_is_done(waypost: Waypost, db: Database) -> None:
+    """They have the new key; this shell finds only the old one, under which nothing is left to do."""
+    await subscribe(db, 1, OLD)
+    file = key_file(waypost, "old\n")
+    told = waypost("secrets", "rotate", code=1).stderr
+    assert f"no key to rotate away from: {file} has only one" in told
+    assert "looked at" not in told
+
+
+@pytest.mark.parametrize("keys", ["new", "new, new"])
+async def test_a_single_key(waypost: Waypost, db: Database, keys: str) -> None:
+    await subscribe(db, 1, NEW)
+    told = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=keys).stderr
+    assert "no key to rotate away from: WAYPOST_SECRET_KEY has only one" in told
+    assert "looked at" not in told
+
+
+async def test_no_key_is_made(waypost: Waypost, db: Database) -> None:
+    await subscribe(db, 1, OLD)
+    told = waypost("secrets", "rotate", code=1).stderr
+    assert f"{waypost.directory / 'data' / 'secret.key'} cannot be read: No such file" in told
+    assert not (waypost.directory / "data").exists()
 
 
 async def test_progress_is_shown_to_who_sits_there(waypost: Waypost, db: Database) -> None:

@@ -1,6 +1,7 @@
 """`waypost secrets rotate`: what is encrypted comes under the first key of the ring, while the service runs.
 
-Refuses to write what it could not read: such a value stays as it is, and is named.
+Refuses to write what it could not read: such a value stays as it is, and is named. Refuses to make a key: under one
+that the service does not have, all would seem to be done.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,26 @@ import waypost.app  # noqa: F401  # then every room's tables are in the metadata
 from waypost.commands.progress import Told, progress
 from waypost.database import Database, KeyRing, Sealed, metadata
 from waypost.database.secrets import Encrypted, Undecipherable
+from waypost.kit.errors import WaypostError
+from waypost.secret_key import FILE, with_secret_key
+from waypost.settings import Settings
 
 _AT_ONCE = 50  # rows of one transaction, for which writers on SQLite wait
+_ADVICE = "Run this with the settings of the service, in which the new key stands before the old one."
 
 _Move = tuple[UUID, Sealed, Sealed]
 """A row, and its value before and after."""
+
+
+class NotRotated(WaypostError):
+    """The secrets could not be rotated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    keys: KeyRing
+    name: str
+    """How many keys, and of which setting or file."""
 
 
 @dataclass(slots=True)
@@ -27,6 +43,15 @@ class Rotated:
     moved: int = 0
     unreadable: list[tuple[Column[Any], UUID]] = field(default_factory=list)
     """Those that no key of the ring opens in this place."""
+
+
+def key_ring(settings: Settings) -> Ring:
+    """Raises NotRotated where the keys are not to be found, or there is only one."""
+    text, source = _setting(settings)
+    count = len({part.strip() for part in text.split(",")})
+    if count == 1:
+        raise NotRotated(f"There is no key to rotate away from: {source} has only one. {_ADVICE}")
+    return Ring(KeyRing.from_setting(text), f"{count} keys of {source}")
 
 
 async def rotated(db: Database, keys: KeyRing) -> Rotated:
@@ -51,10 +76,28 @@ async def rotate(db: Database, keys: KeyRing, columns: Sequence[Column[Any]], *,
     return done
 
 
-def told(done: Rotated) -> Iterator[str]:
+def told(done: Rotated, ring: str) -> Iterator[str]:
     for column, row in done.unreadable:
-        yield f"{column.table.name} {row}: no key of WAYPOST_SECRET_KEY opens its {column.name}."
-    yield f"{done.seen} secrets looked at; {done.moved} encrypted anew, {len(done.unreadable)} left as they are."
+        yield f"{column.table.name} {row}: none of the {ring} opens its {column.name}."
+    counts = f"{done.moved} encrypted anew, {len(done.unreadable)} left as they are"
+    yield f"{done.seen} secrets looked at with the {ring}; {counts}."
+
+
+def _setting(settings: Settings) -> tuple[str, str]:
+    """The keys, and where they stand."""
+    if text := _keys(settings):
+        return text, "WAYPOST_SECRET_KEY"
+    file = (settings.data_dir / FILE).absolute()
+    try:
+        file.open().close()
+    except OSError as error:
+        reason = f"WAYPOST_SECRET_KEY is not set here, and {file} cannot be read: {error.strerror}"
+        raise NotRotated(f"{reason}. {_ADVICE}") from error
+    return _keys(with_secret_key(settings)), str(file)
+
+
+def _keys(settings: Settings) -> str:
+    return settings.secret_key.get_secret_value() if settings.secret_key else ""
 
 
 async def _count(db: Database, columns: Sequence[Column[Any]]) -> int:

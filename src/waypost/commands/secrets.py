@@ -14,17 +14,18 @@ secrets = App(name="secrets", help="What is encrypted at rest.")
 
 @secrets.command(name="rotate")
 def rotate_secrets() -> int:
-    """Encrypt every secret under the first key of WAYPOST_SECRET_KEY, while the service runs."""
+    """Encrypt every secret under the first key of WAYPOST_SECRET_KEY, while the service runs.
+
+    It needs the settings of the service.
+    """
 
     async def run(settings: "Settings") -> int:
         from waypost.commands import opening, rotating  # noqa: PLC0415  # see above
-        from waypost.database import KeyRing  # noqa: PLC0415
-        from waypost.secret_key import with_secret_key  # noqa: PLC0415
 
+        ring = rotating.key_ring(settings)
         async with opening.database(settings) as db:
-            key = with_secret_key(settings).secret_key
-            done = await rotating.rotated(db, KeyRing.from_setting(key.get_secret_value() if key else ""))
-        for line in rotating.told(done):
+            done = await rotating.rotated(db, ring.keys)
+        for line in rotating.told(done, ring.name):
             say(line)
         return FAILED if done.unreadable else DONE
 
