@@ -242,16 +242,15 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             drainer,
             deliverer,
             retention,
-            webhooks.LogRetention(db, clock=now),
+            webhooks.LogRetention(db, clicks_kept=settings.click_retention_days, clock=now),
             webhooks.Leftovers(db),
         ]
         handlers = {JOB: Rebuild(db, clock=now)}
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
-        await deliverer.close()
-        await poster.close()
-        await drainer.close()
-        await db.close()
+        async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
+            for last in (db, drainer, poster, deliverer):
+                stack.push_async_callback(last.close)
 
 
 def _deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:

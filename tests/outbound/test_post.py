@@ -10,7 +10,7 @@ from time import monotonic
 import aiohttp
 import pytest
 import servers
-from servers import ALLOW, ALLOW_SIX, OPEN, PRIVATE, NameServer, Receiver, canary, response
+from servers import ALLOW, ALLOW_SIX, OPEN, PRIVATE, NameServer, Receiver, always, canary, response
 
 from waypost.kit.urls import Url, canonical
 from waypost.outbound import Answer, NotPublic, Outbound, Poster, Unreachable, poster
@@ -47,6 +47,13 @@ async def test_it_works(names: NameServer, posting: Poster) -> None:
         b"Accept-Encoding: identity\r\nContent-Type: application/json\r\nX-Signature: t=1,v1=ab\r\n"
         b"Content-Length: 7\r\n\r\n" % receiver.port
     }
+
+
+async def test_a_body_that_says_it_is_too_long_is_not_read(posting: Poster) -> None:
+    async with Receiver(always(response(201, b"x" * 70_000)), keeps=True) as receiver:
+        first, second = [await post(posting, receiver.url()) for _ in range(2)]
+        assert len(receiver.heads) == 2
+    assert (first.status, first.body, second.status) == (201, b"", 201)
 
 
 async def test_ipv6(names: NameServer) -> None:

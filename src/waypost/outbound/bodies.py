@@ -21,12 +21,12 @@ async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
 
 async def read_to_end(content: aiohttp.StreamReader, limit: int) -> bytes:
     """As it came, still packed. Raises Unreachable when it goes on beyond the limit."""
-    body = b""
+    body = bytearray()
     while chunk := await content.readany():
         body += chunk
         if len(body) > limit:
             raise endless(limit)
-    return body
+    return bytes(body)
 
 
 def endless(limit: int) -> Unreachable:

@@ -1,6 +1,7 @@
-"""The one HTTP client. It connects to checked addresses only, and no answer can cost more than it was given.
+"""The HTTP client. It connects to checked addresses only, and no answer can cost more than it was given.
 
-Follows no redirects, keeps no connections or cookies, takes no proxy from the environment, always verifies TLS.
+Follows no redirects, keeps no cookies, takes no proxy from the environment, always verifies TLS. Connections are kept
+by `poster` alone.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ class Answer:
     headers: Mapping[str, str]
     """Found under any case of the name."""
     body: bytes
-    """Decompressed, and cut off at the limit asked for."""
+    """Of `Outbound.request`: decompressed, and cut off at the limit asked for."""
     url: Url
 
 

@@ -21,13 +21,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.tracing import Trace
 
 from waypost.kit.urls import Url
+from waypost.outbound import client
 from waypost.outbound.bodies import endless, read_to_end
 from waypost.outbound.client import Answer, Outbound, open_session, target
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.failures import TOO_LARGE, reason_of
 from waypost.outbound.route import Route
 
-HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "identity"}
+HEADERS = {**client.HEADERS, "Accept-Encoding": "identity"}
 MAX_IDLE = 4.0  # seconds; many receivers close after five, and a POST that meets the closing is lost
 MAX_AGE = 60.0  # seconds until a name is asked for again
 MAX_KEPT = 512  # idle connections in all
@@ -56,7 +57,8 @@ class Poster:
     ) -> Answer:
         """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable.
 
-        An answer that does not end within `max_body` bytes is Unreachable. Its body is as it came, never unpacked.
+        Of a body that says it is longer than `max_body` bytes none is read; one that does not say so, and does not end
+        within them, is Unreachable. It is as it came, never unpacked.
         """
         _exchange.set(_Exchange(url, max_body))
         try:
@@ -65,7 +67,7 @@ class Poster:
                     "POST", _target(url), headers={**HEADERS, **headers}, data=body, allow_redirects=False
                 )
                 try:
-                    return Answer(response.status, response.headers, await read_to_end(response.content, max_body), url)
+                    return Answer(response.status, response.headers, await _body(response, max_body), url)
                 finally:
                     if not response.closed:
                         response.close()
@@ -77,6 +79,12 @@ class Poster:
     async def close(self) -> None:
         """Ends what is kept open."""
         await self._session.close()
+
+
+async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    if (response.content_length or 0) > limit:
+        return b""
+    return await read_to_end(response.content, limit)
 
 
 class _Line(ResponseHandler):

@@ -60,4 +60,4 @@ async def _reach(slots: asyncio.Semaphore, patience: Allowance) -> None:
         async with patience.spend():
             await slots.acquire()
     except TimeoutError:
-        raise Unavailable("Too many destinations are waiting to be looked at. Try again in a moment.") from None
+        raise Unavailable("Too many addresses are waiting to be looked at. Try again in a moment.") from None

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from people import START, FakeClock
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select
 
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import Answer
-from waypost.resources.webhooks import Deliverer, Event, Sender
+from waypost.resources.webhooks import Deliverer, Event, Sender, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
@@ -61,13 +61,9 @@ async def subscribe(
 
 async def unsubscribe(db: Database, subscription: Subscription) -> None:
     async with db.write() as tx:
-        await tx.execute(delete(webhooks).where(webhooks.c.id == subscription.id))
+        assert await store.remove(tx, subscription.account_id, subscription.id)
         await queue.lock(tx)
-        table = webhook_deliveries
-        pending = table.c.webhook_id == subscription.id, table.c.status == "pending"
-        await tx.execute(
-            update(table).where(*pending).values(status="cancelled", next_attempt_at=None, leased_until=None)
-        )
+        await store.cancel(tx, subscription.id)
 
 
 async def queue_up(db: Database, to: Subscription, count: int = 1, *, at: datetime = START) -> list[UUID]:

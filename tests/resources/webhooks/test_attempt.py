@@ -125,10 +125,15 @@ async def test_a_url_that_is_no_good_any_more(receivers: Receivers, clock: FakeC
     assert outcome.error
 
 
-async def test_a_secret_that_cannot_be_read_is_not_told(receivers: Receivers, clock: FakeClock) -> None:
-    outcome = await new_sender(receivers, clock, KeyRing(["another key"])).attempt(claimed())
-    assert (outcome.status, receivers.sent) == ("pending", [])
-    assert outcome.error == "its secret cannot be read with WAYPOST_SECRET_KEY"
+async def test_a_secret_that_cannot_be_read_costs_no_attempt(receivers: Receivers, clock: FakeClock) -> None:
+    sender = new_sender(receivers, clock, KeyRing(["another key"]))
+    with capture_logs() as told:
+        outcomes = [await sender.attempt(claimed(MAX_ATTEMPTS)) for _ in range(2)]
+    for outcome in outcomes:
+        assert (outcome.status, outcome.counts, receivers.sent) == ("pending", False, [])
+        assert outcome.next_attempt_at == START + timedelta(minutes=1)
+        assert outcome.error == "not sent: a fault on our side"
+    assert ["WAYPOST_SECRET_KEY" in entry["event"] for entry in told] == [True]
 
 
 async def test_a_fault_of_ours_is_a_failure_too(receivers: Receivers, clock: FakeClock) -> None:

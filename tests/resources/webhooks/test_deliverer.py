@@ -23,6 +23,7 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import Deliverer
+from waypost.resources.webhooks.delivery import metrics
 from waypost.resources.webhooks.delivery.pace import FIRST
 
 HOST = "receiver.example"
@@ -234,3 +235,19 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
     await deliver(deliverer)
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 1)}
     assert len(receivers.sent) == FIRST
+
+
+async def test_what_cannot_be_counted_is_delivered(
+    db: Database, receivers: Receivers, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(metrics, "claimed", broken)
+    deliverer = new_deliverer(db, receivers, clock)
+    await queue_up(db, await subscribe(db, HOST))
+    with pytest.raises(ZeroDivisionError):
+        await deliverer.step()
+    await deliverer.close()
+    assert receivers.hosts() == [HOST]
+    assert [row.status for row in await deliveries(db)] == ["delivered"]

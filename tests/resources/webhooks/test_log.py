@@ -93,3 +93,11 @@ async def test_it_looks_once_an_hour(db: Database) -> None:
     ticks.now = 3600.0
     assert await poller.step()
     assert await ages(db) == []
+
+
+async def test_no_longer_than_clicks(db: Database) -> None:
+    await add(db, 6 * DAY, 8 * DAY, 40 * DAY)
+    await groups(retention(db, clicks_kept=7))
+    assert await ages(db) == [6 * DAY]
+    await groups(retention(db, clicks_kept=300))
+    assert await ages(db) == [6 * DAY]

@@ -20,9 +20,20 @@ def test_it_stays_between_one_and_the_most() -> None:
     for succeeded in [False] * 5 + [True] * 40 + [False] * 7:
         known.note(receiver, succeeded=succeeded)
         allowed.append(known.allows(receiver))
-    assert allowed[:5] == [2, 1, 1, 1, 1]
+    assert allowed[:5] == [1] * 5
     assert allowed[5:45] == [*range(2, MOST), *[MOST] * 10]
     assert allowed[45:] == [16, 8, 4, 2, 1, 1, 1]
+
+
+def test_proved_is_whose_last_attempt_succeeded() -> None:
+    known, receiver = Pace(), uuid4()
+    found = [known.is_proved(receiver)]
+    known.begun(receiver)
+    found.append(known.is_proved(receiver))
+    for succeeded in (True, False, True):
+        known.note(receiver, succeeded=succeeded)
+        found.append(known.is_proved(receiver))
+    assert found == [False, False, True, False, True]
 
 
 def test_who_had_a_turn_last() -> None:

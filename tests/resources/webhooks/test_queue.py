@@ -206,6 +206,23 @@ async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, cloc
     assert len(await claim(db, clock, pace=pace)) == MOST - 1
 
 
+async def test_those_that_do_not_succeed_share_half_of_the_places(
+    db: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "UNPROVED_AT_MOST", 3)
+    pace, several = Pace(), [await subscribe(db, f"{number}.example") for number in range(5)]
+    for each in several:
+        await queue_up(db, each, 2)
+    assert len(await claim(db, clock, pace=pace)) == 3
+    assert not await is_due(db, clock, pace)
+    pace.note(several[4].id, succeeded=True)
+    assert {each.webhook_id for each in await claim(db, clock, pace=pace)} <= {several[4].id}
+    clock.move(LEASE)
+    again = await claim(db, clock, pace=pace)
+    assert sum(each.webhook_id != several[4].id for each in again) == 3
+    assert sum(each.webhook_id == several[4].id for each in again) == 2
+
+
 async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
     several = [await subscribe(db, f"{number}.example") for number in range(5)]
     for each in several:
@@ -242,9 +259,9 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
 async def test_two_claims_at_once_take_different_ones(db: Database, clock: FakeClock) -> None:
     for number in range(20):
         await queue_up(db, await subscribe(db, f"{number}.example"), 8)
-    claims = await asyncio.gather(*(claim(db, clock, room=40) for _ in range(4)))
+    claims = await asyncio.gather(*(claim(db, clock, room=5 * FIRST) for _ in range(4)))
     ids = [each.id for some in claims for each in some]
-    assert len(ids) == len(set(ids)) == 80  # and of no subscription more than its pace allows, in all
+    assert len(ids) == len(set(ids)) == 20 * FIRST  # and of no subscription more than its pace allows, in all
     assert all(each.attempt == 1 for some in claims for each in some)
 
 

@@ -35,8 +35,16 @@ class LogRetention:
     """A poller."""
 
     def __init__(
-        self, db: Database, *, clock: Clock, monotonic: Callable[[], float] = time.monotonic, at_once: int = _AT_ONCE
+        self,
+        db: Database,
+        *,
+        clicks_kept: int | None = None,
+        clock: Clock,
+        monotonic: Callable[[], float] = time.monotonic,
+        at_once: int = _AT_ONCE,
     ) -> None:
+        """`clicks_kept`: days, where clicks are not kept for ever; what tells of them is kept no longer."""
+        self._kept = KEPT if clicks_kept is None else min(KEPT, timedelta(days=clicks_kept))
         self._db = db
         self._clock = clock
         self._monotonic = monotonic
@@ -47,7 +55,7 @@ class LogRetention:
         """Deletes one group of rows. False when there was none, or it is not time yet."""
         if self._monotonic() < self._next:
             return False
-        if await self._delete(_first_id(self._clock() - KEPT)):
+        if await self._delete(_first_id(self._clock() - self._kept)):
             return True
         self._next = self._monotonic() + _EVERY
         return False

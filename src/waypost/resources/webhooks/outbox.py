@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from waypost.kit.clock import microseconds
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
 API_VERSION = "v1"
+_AT_ONCE = 500  # rows
 
 Listeners = Mapping[UUID, Sequence[UUID]]
 """Accounts, and which of their subscriptions want to hear of an event. Accounts with none are missing."""
@@ -38,21 +40,22 @@ async def record(tx: Tx, event: Event) -> None:
     await record_all(tx, [event], await listeners(tx, event.type, {event.account_id}))
 
 
-async def listeners(tx: Tx, event_type: str, accounts: Collection[UUID]) -> Listeners:
-    """Until the caller's transaction ends, none of them can be deleted: a deletion then finds what was recorded."""
+async def listeners(tx: Tx, event_type: str, accounts: Collection[UUID], *, hold: bool = True) -> Listeners:
+    """`hold`: until the caller's transaction ends none of them can be deleted: a deletion finds what was recorded."""
     wanted = select(webhooks.c.id, webhooks.c.account_id, webhooks.c.event_types)
+    wanted = wanted.where(webhooks.c.account_id.in_(accounts))
     found: dict[UUID, list[UUID]] = {}
-    for row in await tx.execute(
-        wanted.where(webhooks.c.account_id.in_(accounts)).with_for_update(read=True, key_share=True)
-    ):
+    for row in await tx.execute(wanted.with_for_update(read=True, key_share=True) if hold else wanted):
         if event_type in row.event_types:
             found.setdefault(row.account_id, []).append(row.id)
     return found
 
 
 async def record_all(tx: Tx, events: Iterable[Event], to: Listeners) -> None:
-    rows = [_row(event, webhook) for event in events for webhook in to.get(event.account_id, ())]
-    await bulk.insert(tx, webhook_deliveries, rows, on_conflict="ON CONFLICT (id) DO NOTHING")
+    """In pieces: what it takes of memory, and of the event loop at once, does not grow with the number of events."""
+    rows = (_row(event, webhook) for event in events for webhook in to.get(event.account_id, ()))
+    while piece := list(islice(rows, _AT_ONCE)):
+        await bulk.insert(tx, webhook_deliveries, piece, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
 async def record_for(tx: Tx, event: Event, webhook: UUID) -> UUID:
@@ -81,7 +84,7 @@ def envelope(id_: UUID, event: Event) -> str:
 
 
 def delivery_id(event_type: str, source: UUID, webhook: UUID) -> UUID:
-    """The source's first 48 bits, which are its time, and then a hash: UUIDs of version 8."""
+    """A UUIDv7: the source's first 48 bits, which are its time, and then a hash in place of what would be random."""
     digest = hashlib.sha256(event_type.encode() + source.bytes + webhook.bytes).digest()
     number = int.from_bytes(source.bytes[:6] + digest[:10])
-    return UUID(int=number & ~(0xF << 76) & ~(0x3 << 62) | 0x8 << 76 | 0x2 << 62)
+    return UUID(int=number & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)

@@ -3,29 +3,22 @@
 Sends nothing to it. Every delivery looks again, at the address it connects to.
 """
 
-import asyncio
 from uuid import UUID
 
 from waypost.kit.urls import Url
-from waypost.outbound import Outbound, Unreachable
+from waypost.outbound import Outbound
 from waypost.outbound.turns import Allowance, Turns
 
-DEADLINE = 8.0  # seconds
 PATIENCE = 10.0  # seconds of waiting for one's turn
 PER_ACCOUNT = 4
 
 
 class Receivers:
-    def __init__(self, outbound: Outbound, *, deadline: float = DEADLINE) -> None:
+    def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
-        self._deadline = deadline
         self._accounts = Turns(PER_ACCOUNT)
 
     async def look(self, url: Url, *, account: UUID) -> None:
         """Raises NotPublic, Unreachable; Unavailable when too many of the account's wait before it."""
         async with self._accounts.take(account, Allowance(PATIENCE)):
-            try:
-                async with asyncio.timeout(self._deadline):
-                    await self._outbound.resolve(url)
-            except TimeoutError:
-                raise Unreachable("dns: timed out") from None
+            await self._outbound.resolve(url)

@@ -17,7 +17,7 @@ from waypost.resources.webhooks.model import TEST, Delivery, Webhook, webhooks
 from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
 from waypost.resources.webhooks.store import Wanted
 
-MOST = 100
+MOST = 20
 """Subscriptions of an account."""
 REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."

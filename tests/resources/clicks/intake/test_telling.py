@@ -16,6 +16,7 @@ from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import links
 from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks.intake import drain as drain_of_clicks
 from waypost.resources.clicks.model import clicks
 
 FIELDS = ["id", "link_id", "ip", "country", "visitor_id", "referrer", "device", "browser", "platform", "created_at"]
@@ -125,3 +126,24 @@ async def test_a_batch_that_fails_tells_nobody(db: Database, room: Room, spool: 
         assert (await tx.execute(select(clicks))).all() == []  # no click without its deliveries either
     await drain(drainer)
     assert (await delivery(db)).event == "link.clicked"
+
+
+async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
+    db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drain_of_clicks, "_DELIVERIES_AT_MOST", 4)
+    for _ in range(2):
+        await subscribe(db, account_id=room.alice.account_id)
+    link = await room.link()
+    spool.append(visit(link) + b"torn\n" + visit(link) + visit(link, user_agent=GOOGLEBOT))
+    spool.close()
+    another = Spool(tmp_path / "spool", limit=1 << 30)
+    another.append(b"".join(visit(link) for _ in range(3)))
+    another.close()
+    told = []
+    while await drainer.step():
+        told.append(len(await deliveries(db)))
+    await drainer.close()
+    assert told == [4, 6, 10]  # a robot's visit counts among what a batch may make, too
+    assert len({json.loads(row.body)["data"]["id"] for row in await deliveries(db)}) == 5
+    assert (await room.shown("/clicks"))["meta"]["total"] == 5

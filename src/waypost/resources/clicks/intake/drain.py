@@ -7,8 +7,8 @@ import asyncio
 import math
 import time
 from binascii import unhexlify
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -18,9 +18,9 @@ from waypost.database import Database, Tx
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links
 from waypost.resources.clicks import store
+from waypost.resources.clicks.intake import telling
 from waypost.resources.clicks.intake.finished import remove_drained
 from waypost.resources.clicks.intake.steps import Rules, click_of
-from waypost.resources.clicks.intake.telling import tell
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import rollups
 from waypost.resources.clicks.stats.tally import Tally, tally
@@ -32,6 +32,7 @@ log = structlog.get_logger(__name__)
 # second. Half of it would be drained a fifth slower: each batch writes the pages of the day's figures anew. On
 # PostgreSQL nobody waits.
 _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
+_DELIVERIES_AT_MOST = 10_000  # of a batch: each is a row, too, and an account can have every click told to many
 _REMOVAL = 1.0  # seconds between two looks for drained segments
 _ACCOUNTS_AT_MOST = 100_000
 
@@ -41,10 +42,22 @@ Positions = dict[str, int]
 @dataclass(slots=True)
 class _Batch:
     spans: list[Span] = field(default_factory=list)
-    visits: list[Visit] = field(default_factory=list)
+    lines: list[list[bytes]] = field(default_factory=list)
+    """Of each span."""
+    visits: list[Visit | None] = field(default_factory=list)
+    """Of each line; None of one that cannot be read."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
     figures: Tally = field(default_factory=Tally)
+
+    def cut(self, count: int) -> None:
+        """Keeps that many lines; the others are left for the next batch."""
+        spans, self.spans = self.spans, []
+        for span, lines in zip(spans, self.lines, strict=True):
+            if count > 0:
+                left = sum(len(line) + 1 for line in lines[count:])
+                self.spans.append(replace(span, end=span.end - left))
+            count -= len(lines)
 
 
 class Drainer:
@@ -111,8 +124,11 @@ class Drainer:
 
     async def _prepare(self, positions: Positions) -> _Batch:
         batch = await asyncio.to_thread(self._read, positions)
-        await self._learn_accounts({visit.link for visit in batch.visits})
-        await asyncio.to_thread(self._enrich, batch)
+        links_of_lines = {visit.link for visit in batch.visits if visit}
+        await self._learn_accounts(links_of_lines)
+        accounts = {self._accounts[link] for link in links_of_lines if link in self._accounts}
+        audience = await telling.audience(self._db, accounts) if accounts else {}
+        await asyncio.to_thread(self._enrich, batch, audience)
         return batch
 
     def _read(self, positions: Positions) -> _Batch:
@@ -123,11 +139,11 @@ class Drainer:
             if end == start or not lines:
                 continue
             batch.spans.append(Span(path.name, start, end))
+            batch.lines.append(lines)
             for line in lines:
                 visit = decode(line)
-                if visit:
-                    batch.visits.append(visit)
-                elif line:
+                batch.visits.append(visit)
+                if line and not visit:
                     batch.damaged += 1
             room -= end - start
             if room <= 0:
@@ -157,14 +173,18 @@ class Drainer:
             accounts = await links.accounts_of(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
-    def _enrich(self, batch: _Batch) -> None:
+    def _enrich(self, batch: _Batch, audience: Mapping[bytes, int]) -> None:
         """Nothing is left of links there never were, nor of lines torn by a full disk or a crash of the machine."""
-        orphaned, faults = 0, set[str]()
-        for visit in batch.visits:
-            account = self._accounts.get(visit.link)
-            if account is None:
-                orphaned += 1
+        orphaned, deliveries, faults = 0, 0, set[str]()
+        for number, visit in enumerate(batch.visits):
+            account = self._accounts.get(visit.link) if visit else None
+            if visit is None or account is None:
+                orphaned += visit is not None
                 continue
+            deliveries += audience.get(account, 0)
+            if deliveries > _DELIVERIES_AT_MOST:
+                batch.cut(number)
+                break
             try:
                 batch.clicks.append(click_of(visit, account, self._rules))
             except (ValueError, OverflowError):
@@ -172,7 +192,7 @@ class Drainer:
             except Exception as error:  # noqa: BLE001  # one line must not keep all that come after from being drained
                 batch.damaged += 1
                 faults.add(type(error).__name__)
-        batch.visits = []
+        batch.visits, batch.lines = [], []
         batch.figures = tally(batch.clicks)
         if faults:  # a fault of ours; not with what the visitor sent
             log.error("visits that could not be read", errors=sorted(faults))
@@ -187,7 +207,7 @@ class Drainer:
             added = await store.add(tx, batch.clicks)
             figures = batch.figures if len(added) == len(batch.clicks) else tally(added)
             await self._count(tx, figures)
-            await tell(tx, added)
+            await telling.tell(tx, added)
         if len(added) < len(batch.clicks):
             log.warning("visits told before", repeated=len(batch.clicks) - len(added))
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Column, Table, text
+from sqlalchemy import Column, Table
 
-from waypost.database import Tx, bulk
+from waypost.database import Tx, bulk, take
 from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
 from waypost.resources.clicks.stats.tally import Row, Tally, Visitor
 
@@ -23,8 +23,7 @@ async def lock(tx: Tx) -> None:
 
     On SQLite every write is.
     """
-    if tx.dialect.name == "postgresql":
-        await tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    await take(tx, _LOCK)
 
 
 async def add(tx: Tx, tally: Tally) -> None:

@@ -18,6 +18,7 @@ from waypost.resources.webhooks.model import webhooks
 MAX_ANSWER = 65_536
 """Bytes; an answer must end within them."""
 _KEPT = 1_024
+_POSTPONED = timedelta(minutes=1)
 
 _read = lru_cache(4_096)(canonical)
 """A tenth of an attempt's time went into reading the same few URLs."""
@@ -43,6 +44,7 @@ class Sender:
         self._clock = clock
         self._timeout = timeout
         self._backoff = backoff
+        self._told_of_keys = False
 
     async def attempt(self, claimed: Claimed) -> Settled:
         try:
@@ -52,7 +54,7 @@ class Sender:
         except Unreachable as error:
             return self._failed(claimed, error.reason)
         except Undecipherable:
-            return self._failed(claimed, "its secret cannot be read with WAYPOST_SECRET_KEY")
+            return self._postponed(claimed)
         except Exception as error:
             log.exception("delivery attempt failed unexpectedly", delivery=str(claimed.id))
             return self._failed(claimed, f"internal error: {type(error).__name__}")
@@ -76,6 +78,14 @@ class Sender:
             "X-Webhook-Timestamp": str(now),
         }
         return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_ANSWER)
+
+    def _postponed(self, claimed: Claimed) -> Settled:
+        """No receiver is to blame for our keys, and no event is lost for them."""
+        if not self._told_of_keys:
+            log.error("secrets of webhooks cannot be read: is a key missing in WAYPOST_SECRET_KEY?")
+        self._told_of_keys = True
+        next_at = self._clock() + _POSTPONED
+        return Settled(claimed, "pending", next_at, error="not sent: a fault on our side", counts=False)
 
     def _failed(self, claimed: Claimed, error: str, response_status: int | None = None) -> Settled:
         if claimed.attempt >= MAX_ATTEMPTS:

@@ -45,8 +45,7 @@ class Deliverer:
                 return False
             await self._wait_for_news()
             return True
-        for claimed in await self._settle_and_claim():
-            self._begin(claimed)
+        await self._settle_and_begin()
         await self._wait_for_news()
         return True
 
@@ -68,7 +67,7 @@ class Deliverer:
         async with self._db.read() as tx:
             return await queue.is_due(tx, self._clock(), self._pace)
 
-    async def _settle_and_claim(self) -> list[Claimed]:
+    async def _settle_and_begin(self) -> None:
         room = self._at_once - len(self._under_way)
         outcomes, self._outcomes = self._outcomes, []
         self._news.clear()
@@ -81,17 +80,18 @@ class Deliverer:
         except BaseException:
             self._outcomes = outcomes + self._outcomes
             raise
+        for each in claimed:
+            self._begin(each)
         metrics.settled(outcomes)
         metrics.claimed(claimed, self._clock())
-        return claimed
 
     async def _settle(self) -> None:
         if self._outcomes:
             async with self._db.write() as tx:
                 await queue.lock(tx)
                 await queue.settle(tx, self._outcomes)
-            metrics.settled(self._outcomes)
-            self._outcomes = []
+            settled, self._outcomes = self._outcomes, []
+            metrics.settled(settled)
 
     def _begin(self, claimed: Claimed) -> None:
         self._pace.begun(claimed.webhook_id)

@@ -46,7 +46,7 @@ def settled(outcomes: Sequence[Settled]) -> None:
 
 def result_of(outcome: Settled) -> str:
     """One of RESULTS."""
-    if not outcome.counts:
+    if not outcome.counts and outcome.status == "failed":
         return "refused"
     return "retried" if outcome.status == "pending" else outcome.status
 

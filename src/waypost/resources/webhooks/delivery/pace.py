@@ -1,6 +1,7 @@
 """How many attempts a subscription may have under way: more while they succeed, half as many after each that does not.
 
-A receiver that hangs soon holds a single place, however many deliveries wait for it. And whose turn it is: with more
+A receiver that hangs soon holds a single place, however many deliveries wait for it; those that have not succeeded
+lately share half of all places, so that however many hang the other half is free. And whose turn it is: with more
 subscriptions waiting than there are places, those that hang would otherwise take every one that becomes free.
 """
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from uuid import UUID
 
-FIRST = 4
+FIRST = 2
 MOST = 32
 _REMEMBERED = 10_000  # subscriptions; one that is forgotten begins anew
 
@@ -18,6 +19,8 @@ _REMEMBERED = 10_000  # subscriptions; one that is forgotten begins anew
 class _Known:
     allowed: int = FIRST
     last_turn: int = 0
+    succeeded: bool = False
+    """In its last attempt."""
 
 
 class Pace:
@@ -29,6 +32,10 @@ class Pace:
         known = self._known.get(webhook_id)
         return known.allowed if known else FIRST
 
+    def is_proved(self, webhook_id: UUID) -> bool:
+        known = self._known.get(webhook_id)
+        return known is not None and known.succeeded
+
     def last_turn(self, webhook_id: UUID) -> int:
         """The larger, the later it was; 0 for none."""
         known = self._known.get(webhook_id)
@@ -39,6 +46,7 @@ class Pace:
 
     def note(self, webhook_id: UUID, *, succeeded: bool) -> None:
         known = self._remembered(webhook_id)
+        known.succeeded = succeeded
         known.allowed = min(MOST, known.allowed + 1) if succeeded else max(1, known.allowed // 2)
 
     def _remembered(self, webhook_id: UUID) -> _Known:

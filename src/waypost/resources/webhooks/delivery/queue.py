@@ -5,22 +5,24 @@ subscription is a queue of its own: a claim steps from one to the next by index,
 one of them nor a receiver that hangs costs the others anything.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice, zip_longest
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Integer, bindparam, func, select, text, update
+from sqlalchemy import Integer, bindparam, select, text, update
 
-from waypost.database import Id, Instant, Tx
+from waypost.database import Id, Instant, Tx, take
 from waypost.database.secrets import Sealed
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery.pace import MOST, Pace
 from waypost.resources.webhooks.model import Status, webhook_deliveries, webhooks
 
 MAX_ATTEMPTS = 5
+UNPROVED_AT_MOST = 128
+"""Half of the places there are: see `pace`."""
 _D = webhook_deliveries.c
 # Not `status = 'pending'`: for rows that are known by their ids PostgreSQL might then rather walk the index of all that
 # is pending, as long as it does not know how much that is.
@@ -118,8 +120,7 @@ async def lock(tx: Tx) -> None:
 
     Otherwise two claims could fill the same place, and two that change the same rows could wait for each other.
     """
-    if tx.dialect.name == "postgresql":  # SQLite admits one writer anyway
-        await tx.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    await take(tx, _LOCK)
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace) -> list[Claimed]:
@@ -181,11 +182,20 @@ async def _queues(tx: Tx, now: datetime, at_most: int) -> list[_Queue]:
 
 
 def _shared(queues: Iterable[_Queue], room: int, pace: Pace) -> list[UUID]:
+    """First those that succeed, then the others in what is left of their half."""
+    proved, unproved = list[_Queue](), list[_Queue]()
+    for queue in queues:
+        (proved if pace.is_proved(queue.webhook_id) else unproved).append(queue)
+    half = UNPROVED_AT_MOST - sum(queue.under_way for queue in unproved)
+    ids = list(islice(_turns(proved, pace), room))
+    return ids + list(islice(_turns(unproved, pace), max(0, min(half, room - len(ids)))))
+
+
+def _turns(queues: Sequence[_Queue], pace: Pace) -> Iterator[UUID]:
     """One of each in turn, beginning with those that have the fewest under way; of these, with who waits longest."""
     ordered = sorted(queues, key=lambda queue: (queue.under_way, pace.last_turn(queue.webhook_id)))
     wanted = [queue.due[: max(0, pace.allows(queue.webhook_id) - queue.under_way)] for queue in ordered]
-    turns = (each for turn in zip_longest(*wanted) for each in turn if each)
-    return [UUID(each) for each in islice(turns, room)]
+    return (UUID(each) for turn in zip_longest(*wanted) for each in turn if each)
 
 
 def _given_up(ids: Sequence[UUID]) -> Any:
