@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 import trustme
@@ -25,6 +26,7 @@ from waypost.resources.webhooks.delivery.attempt import Sender
 from waypost.resources.webhooks.delivery.queue import Claimed
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import Event, envelope
+from waypost.resources.webhooks.service import MOST
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
 NOW = 1_795_143_376
@@ -173,6 +175,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             body=envelope(delivery, Event("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})),
             attempt=1,
             created_at=at,
+            leased_until=at,
         )
         settled = await sender.attempt(claimed)
         await poster.close()
@@ -197,3 +200,8 @@ def test_the_example_is_of_one_moment() -> None:
     shown = json.loads(body.replace("{…}", "{}"))
     assert (shown["id"], shown["event"]) == (headers["X-Delivery-Id"], headers["X-Event-Type"])
     assert datetime.fromisoformat(shown["created_at"]).timestamp() == NOW
+    assert UUID(shown["id"]).version == 7
+
+
+def test_the_limit_of_subscriptions_is_told() -> None:
+    assert f"at most {MOST} subscriptions for an account" in PAGE
