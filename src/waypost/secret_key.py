@@ -1,4 +1,4 @@
-"""The key that encrypts, and of which other keys are derived: the operator's, or one made at the first start and kept in the data directory."""
+"""The key that encrypts, and of which others are derived: the operator's, or one made at the first start and kept."""
 
 import hmac
 import os
