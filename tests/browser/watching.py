@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,10 +17,16 @@ addEventListener("securitypolicyviolation", event => violations.push(`${event.vi
 
 @pytest.fixture
 async def chromium() -> AsyncIterator[Browser]:
+    async with launched("--no-sandbox") as browser:
+        yield browser
+
+
+@asynccontextmanager
+async def launched(*arguments: str) -> AsyncIterator[Browser]:
     path = shutil.which("chromium")
     assert path, "Chromium is missing: apt-get install chromium (make test does it as root)"
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         await browser.close()
 

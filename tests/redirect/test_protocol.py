@@ -51,6 +51,7 @@ async def test_what_the_spool_keeps_of_a_visit(fast, visits) -> None:
         b"de",
         b"prefetch",
         b"1",
+        b"",
     )
 
 

@@ -260,9 +260,38 @@ def test_a_segment_of_the_first_version_is_read(tmp_path: Path) -> None:
     ]
 
 
+VERSION_2 = (
+    b"waypost-spool 2\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5b\t1763690000123456\t0193a1b2c3d47e5f8a9b0c1d2e3f4a00\t\t192.0.2.1\t\t\tMozilla/5.0\t"
+    b"\t\t\t\tf0193a1b2c3d47e5f8a9b0c1d2e3f4aaa,g0193a1b2c3d47e5f8a9b0c1d2e3f4aab\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5c\t1763690000123456\t0193a1b2c3d47e5f8a9b0c1d2e3f4a00\t\t::1\t\t\t\t\t\t\t1\t\n"
+    b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5d\t17636900"
+)
+"""The same of the second version."""
+
+
+def test_a_segment_of_the_second_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "0193a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b.visits"
+    path.write_bytes(VERSION_2)
+    lines, end = read_lines(path, 0, 1 << 20)
+    assert VERSION_2[end:] == b"0193a1b2c3d47e5f8a9b0c1d2e3f4a5d\t17636900"
+    with_tags, without = [decode(line) for line in lines]
+    assert with_tags.pixels == b"f0193a1b2c3d47e5f8a9b0c1d2e3f4aaa,g0193a1b2c3d47e5f8a9b0c1d2e3f4aab"
+    assert (with_tags.peer, with_tags.user_agent, with_tags.privacy) == (b"192.0.2.1", b"Mozilla/5.0", b"")
+    assert (without.peer, without.privacy, without.pixels) == (b"::1", b"1", b"")
+    assert encode(with_tags) + encode(without) == VERSION_2[len(HEADER) : end]
+
+
+def test_pixels_are_kept_whole_however_many() -> None:
+    pixels = b",".join([b"f" + b"ab" * 16] * 200)
+    visit = decode(encode(VISIT._replace(pixels=pixels, user_agent=b"a" * 5000))[:-1])
+    assert visit
+    assert (visit.pixels, len(visit.user_agent)) == (pixels, 1024)
+
+
 def test_of_an_unknown_version_nothing_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.visits"
-    path.write_bytes(VERSION_1.replace(b"spool 1", b"spool 2"))
+    path.write_bytes(VERSION_1.replace(b"spool 1", b"spool 9"))
     with pytest.raises(UnknownFormat):
         read_lines(path, 0, 1 << 20)
 
@@ -271,7 +300,7 @@ def test_of_an_unknown_version_nothing_is_read(tmp_path: Path) -> None:
 def test_whatever_headers_hold_a_line_is_a_visit(fields: tuple[bytes, ...]) -> None:
     """The parser lets no line end into a header, and nothing but that is relied on."""
     fields = tuple(field.replace(b"\n", b"").replace(b"\r", b"") for field in fields)
-    line = encode((*VISIT[:3], *fields))
+    line = encode((*VISIT[:3], *fields, b""))
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     visit = decode(line[:-1])
@@ -282,4 +311,4 @@ def test_whatever_headers_hold_a_line_is_a_visit(fields: tuple[bytes, ...]) -> N
 
 @given(st.binary(max_size=200))
 def test_no_line_is_too_broken_to_read(line: bytes) -> None:
-    assert decode(line) is None or line.count(b"\t") == 11
+    assert decode(line) is None or line.count(b"\t") == 12

@@ -8,6 +8,17 @@ from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, new_route
 from waypost.redirect.spool import Spool
-from waypost.redirect.table import RouteTable, Source
+from waypost.redirect.table import EVERYTHING, RouteTable, Source
 
-__all__ = ["NEVER", "ChangeFeed", "Plane", "Route", "RouteTable", "Source", "Spool", "new_route", "protocol_for"]
+__all__ = [
+    "EVERYTHING",
+    "NEVER",
+    "ChangeFeed",
+    "Plane",
+    "Route",
+    "RouteTable",
+    "Source",
+    "Spool",
+    "new_route",
+    "protocol_for",
+]

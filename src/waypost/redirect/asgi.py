@@ -10,10 +10,11 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import pages
+from waypost.redirect import firing, pages
+from waypost.redirect.firing import FIRED, Tags
 from waypost.redirect.head import USER_AGENT, Head, head_of
 from waypost.redirect.plane import REDIRECT_HEADERS, Plane
-from waypost.redirect.route import LINK, LOCATION, Route
+from waypost.redirect.route import LINK, LOCATION, TAGS, Route
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,6 +29,8 @@ _PREVIEWS_AT_ONCE = 4
 """Each asks the database: a crowd of robots must leave it to those who write links and read figures."""
 _ROBOTS_AT_MOST = 64
 """Who comes when so many wait is redirected."""
+_NO_VISIT = b"0" * 32
+"""Takes the place of an id where the head of a page is asked for."""
 _PREVIEW_HEADERS = [
     *pages.HEADERS,
     (b"referrer-policy", b"no-referrer-when-downgrade"),
@@ -75,12 +78,18 @@ class Site:
         if page is None:
             await self._answer_missing(send, host, with_body=is_get)
             return
-        if is_get:
-            self._record(scope, route, head)
+        tags = route[TAGS] if self._is_fired(head) else None
+        visit = self._record(scope, route, head, tags[FIRED] if tags else b"") if is_get else _NO_VISIT
         if page:
             await _answer(send, 200, _PREVIEW_HEADERS, page, with_body=is_get)
+        elif tags:
+            await self._answer_with_tags(send, tags, visit, with_body=is_get)
         else:
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
+
+    def _is_fired(self, head: Head) -> bool:
+        """Not for a robot either that is redirected because nothing can be shown just now."""
+        return firing.is_wanted(head) and not self.plane.robots[head[USER_AGENT]]
 
     def _begin_round(self) -> None:
         if not self.plane.senders:
@@ -107,11 +116,16 @@ class Site:
         finally:
             self._waiting -= 1
 
-    def _record(self, scope: Scope, route: Route, head: Head) -> None:
+    async def _answer_with_tags(self, send: Send, tags: Tags, visit: bytes, *, with_body: bool) -> None:
+        nonce = next(self.plane.nonces)
+        await _answer(send, 200, firing.headers(tags, nonce), firing.page(tags, nonce, visit), with_body=with_body)
+
+    def _record(self, scope: Scope, route: Route, head: Head, fired: bytes) -> bytes:
         self._begin_round()  # the last one may have ended while a page was waited for
         peer = (scope.get("client") or ("",))[0].encode()
-        self.plane.record(route, scope["query_string"], peer, head)
+        visit = self.plane.record(route, scope["query_string"], peer, head, fired)
         self.plane.send()
+        return visit
 
 
 def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

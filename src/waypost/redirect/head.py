@@ -36,10 +36,10 @@ Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
 Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 """(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy), raw, b"" where nothing was sent.
 
-The last seven are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
+All but the first are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
 """
-USER_AGENT = 3
-"""Its place in a Head."""
+USER_AGENT, PURPOSE, PRIVACY = 3, 6, 7
+"""Their places in a Head."""
 
 
 class HeadReader:

@@ -1,14 +1,15 @@
 """What the fast protocol and its slow brother share: routes, spool, the hosts served, and the answers' bytes."""
 
 import asyncio
+import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
-from waypost.redirect import pages
+from waypost.redirect import firing, pages
 from waypost.redirect.agents import Agents
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
@@ -60,6 +61,9 @@ class Plane:
         """Who waits for `send`; nobody: the next visit begins a round."""
         self.redirect_head = b""
         """A redirect's bytes up to its location."""
+        self.firing_head = b""
+        """Those of a page with tags up to its nonce."""
+        self.nonces = _nonces()
         self.not_found = b""
         self._default_headers: list[tuple[bytes, bytes]] | None = None
         self.tell_date([])
@@ -72,6 +76,7 @@ class Plane:
         redirect = [*default_headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")]
         missing = [*default_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
         self.redirect_head = b"HTTP/1.1 302 Found\r\n" + _lines(redirect)[:-2]
+        self.firing_head = firing.OPENING % _lines([*default_headers, *firing.HEADERS])
         self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
@@ -87,10 +92,12 @@ class Plane:
         self._at = str(now_ns // 1000).encode()
         self._id = uuid7().int
 
-    def record(self, route: Route, query: bytes, peer: bytes, head: Head) -> None:
-        """Keeps the visit's line until `send`."""
+    def record(self, route: Route, query: bytes, peer: bytes, head: Head, fired: bytes = b"") -> bytes:
+        """Keeps the visit's line until `send`. Returns its id."""
         self._id += 1
-        self._visits.append(encode((b"%032x" % self._id, self._at, route[1][LINK], query, peer, *head[1:])))
+        visit = b"%032x" % self._id
+        self._visits.append(encode((visit, self._at, route[1][LINK], query, peer, *head[1:], fired)))
+        return visit
 
     def will_send(self, sender: "Sender") -> None:
         """Sends when the loop has read what is ready: one write to the spool for all connections heard in this round.
@@ -112,6 +119,13 @@ class Plane:
 
     def leads_nowhere(self, route: Route, host: bytes) -> bool:
         return route is MISSING or route[0] != host or self.now >= route[2]
+
+
+def _nonces() -> Iterator[bytes]:
+    """128 bits each, in hex. The kernel is asked for many at once: a call for each costs as much as a page."""
+    while True:
+        pool = os.urandom(16 * 256).hex().encode()
+        yield from (pool[start : start + 32] for start in range(0, len(pool), 32))
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

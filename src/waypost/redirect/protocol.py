@@ -10,9 +10,11 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.redirect.head import USER_AGENT
+from waypost.redirect import firing
+from waypost.redirect.firing import FIRED, Tags
+from waypost.redirect.head import USER_AGENT, Head
 from waypost.redirect.plane import Plane
-from waypost.redirect.route import LOCATION, SLUG
+from waypost.redirect.route import LOCATION, SLUG, TAGS, Route
 
 _HEAD_LIMIT = 64 << 10
 _PIPELINED_AT_MOST = 1_000
@@ -134,9 +136,18 @@ class _VisitProtocol(HttpToolsProtocol):
             return self._answer_missing(slug, head[0])
         if plane.robots[head[USER_AGENT]]:
             return False
+        tags = route[TAGS]
+        if tags and firing.is_wanted(head):
+            self._answer_with_tags(route, tags, query, head)
+            return True
         plane.record(route, query, self.peer, head)
         self._will_send(plane.redirect_head + route[1][LOCATION] + b"\r\n\r\n")
         return True
+
+    def _answer_with_tags(self, route: Route, tags: Tags, query: bytes, head: Head) -> None:
+        plane = self.plane
+        visit = plane.record(route, query, self.peer, head, tags[FIRED])
+        self._will_send(firing.answer(plane.firing_head, tags, next(plane.nonces), visit))
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""

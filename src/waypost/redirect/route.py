@@ -2,12 +2,17 @@
 
 import math
 import re
+from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
-Route = tuple[bytes, bytes, float]
-"""(host, the link's id and its location, expiry in seconds since 1970).
+from waypost.redirect import firing
+from waypost.redirect.firing import Tags
 
-A plain tuple of bytes and a float, because the garbage collector stops tracking those: with a million routes in
+Route = tuple[bytes, bytes, float, Tags | None]
+"""(host, the link's id and its location, expiry in seconds since 1970, what its page fires).
+
+Plain tuples of bytes and a float, because the garbage collector stops tracking those: with a million routes in
 memory, a class of our own would cost a pause at every full collection. Id and location share an object, because each
 one more is a cache line more to wait for.
 """
@@ -15,9 +20,10 @@ one more is a cache line more to wait for.
 LINK = slice(32)
 LOCATION = slice(32, None)
 """Where in a route's second part: the id is 32 hex digits."""
+TAGS: Final = 3
 
 NEVER = math.inf
-MISSING: Route = (b"", b"", NEVER)
+MISSING: Route = (b"", b"", NEVER, None)
 """Known to lead nowhere: no link, a deleted one, or one that is switched off."""
 
 SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
@@ -26,12 +32,21 @@ SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
 _LOCATION = re.compile(rb"https?://[\x21-\x7e]+")
 
 
-def new_route(host: bytes, destination: str, link: UUID, expires_at: float = NEVER) -> Route:
-    """Raises ValueError for a destination that must never be sent as a `Location` (R17).
+def new_route(
+    host: bytes,
+    destination: str,
+    link: UUID,
+    expires_at: float = NEVER,
+    pixels: Sequence[tuple[UUID, str, str]] = (),
+) -> Route:
+    """`pixels`: (our id, platform, the platform's id), in the link's order.
+
+    Raises ValueError for a destination that must never be sent as a `Location` (R17).
 
     A route's bytes are never changed once made, so what passed here is what is sent.
     """
     location = destination.encode("ascii")
     if not _LOCATION.fullmatch(location):
         raise ValueError(f"not a destination that may be sent: {destination!r}")
-    return host, link.hex.encode() + location, expires_at
+    tags = firing.prepare(destination, pixels) if pixels else None
+    return host, link.hex.encode() + location, expires_at, tags

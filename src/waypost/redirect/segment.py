@@ -13,7 +13,8 @@ from typing import Self
 
 from uuid_utils import uuid7
 
-HEADER = b"waypost-spool 1\n"
+HEADER = b"waypost-spool 2\n"
+HEADER_1 = b"waypost-spool 1\n"  # of equal length; its lines have no pixels
 SUFFIX = ".visits"
 _UNNAMED = ".new"
 _STALE = 60.0  # seconds; between making a file and locking it lie microseconds

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import structlog
 
-from waypost.redirect.segment import HEADER, SUFFIX, Segment, sweep
+from waypost.redirect.segment import HEADER, HEADER_1, SUFFIX, Segment, sweep
 
 log = structlog.get_logger(__name__)
 
 _SEGMENT_BYTES = 64 << 20
-_TAB_COUNT = 11
+_TAB_COUNT = 12
 _FIELD_LIMIT = 1024
 _LINE_LIMIT = 4096
 
@@ -40,6 +40,7 @@ class Visit(NamedTuple):
     language: bytes = b""
     purpose: bytes = b""  # Sec-Purpose, Purpose or X-Moz: prefetching is not visiting
     privacy: bytes = b""  # "1" when Sec-GPC or DNT asks for it
+    pixels: bytes = b""  # fired, separated by commas: a letter of `firing.LETTERS` and our pixel's 32 hex digits
 
 
 def encode(visit: tuple[bytes, ...]) -> bytes:
@@ -51,7 +52,12 @@ def encode(visit: tuple[bytes, ...]) -> bytes:
 
 
 def _tamed(name: str, field: bytes) -> bytes:
-    """Of the forwarding headers the end is kept: there stands what our own proxies say, before it the visitor's own."""
+    """Of the forwarding headers the end is kept: there stands what our own proxies say, before it the visitor's own.
+
+    The pixels are ours and needed whole.
+    """
+    if name == "pixels":
+        return field
     kept = field[-_FIELD_LIMIT:] if name in _GROW_AT_THE_END else field[:_FIELD_LIMIT]
     return kept.translate(_BLANKS)
 
@@ -164,16 +170,22 @@ class UnknownFormat(Exception):
 def read_lines(path: Path, position: int, limit: int) -> tuple[list[bytes], int]:
     """Whole lines from `position`, at most `limit` bytes of them, and the position behind them.
 
+    Lines of version 1 get the field that they lack.
+
     Raises UnknownFormat, and FileNotFoundError.
     """
     with path.open("rb") as file:
-        if file.read(len(HEADER)) != HEADER:
+        header = file.read(len(HEADER))
+        if header not in {HEADER, HEADER_1}:
             raise UnknownFormat(path.name)
         start = max(position, len(HEADER))
         file.seek(start)
         chunk = file.read(limit)
     end = chunk.rfind(b"\n") + 1
-    return chunk[:end].split(b"\n")[:-1], start + end
+    lines = chunk[:end].split(b"\n")[:-1]
+    if header == HEADER_1:
+        lines = [line and line + b"\t" for line in lines]
+    return lines, start + end
 
 
 def is_finished(path: Path) -> bool:

@@ -16,6 +16,9 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.route import MISSING, SLUG, Route
 
+EVERYTHING = b"*"
+"""What is told in a slug's place, and is none: every route may have changed."""
+
 _SHARDS = 256
 _MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
 _MISSING_AT_MOST = 20_000
@@ -79,6 +82,9 @@ class RouteTable:
 
     def drop(self, slug: bytes) -> None:
         """The slug changed: whatever was known of it is forgotten, also what is being read right now."""
+        if slug == EVERYTHING:
+            self.clear()
+            return
         shard = hash(slug) & 255
         self._young[shard].pop(slug, None)
         self._old[shard].pop(slug, None)

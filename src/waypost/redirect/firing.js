@@ -1,0 +1,115 @@
+// Fires the tags that the page's data names, each as its platform's own snippet does, and leaves.
+// Comments and indentation are taken out before it is sent.
+(() => {
+  const { to, pixels, visit } = JSON.parse(document.getElementById("visit").textContent);
+  const LIMIT = 1500; // milliseconds: nobody waits for longer, whatever hangs
+  const GRACE = 400; // after a script has come, for a request that is never seen
+  let hasLeft = false;
+  const leave = () => {
+    if (hasLeft) return;
+    hasLeft = true;
+    location.replace(to);
+  };
+  setTimeout(leave, LIMIT);
+
+  // As the server tells it to the platforms.
+  const event = visit.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const idsOf = (platform) => pixels.filter((pixel) => pixel[0] === platform).map((pixel) => pixel[1]);
+
+  const waiting = new Set();
+  const done = (tag) => {
+    waiting.delete(tag);
+    if (!waiting.size) leave();
+  };
+  const load = (src, beacon, requests) => {
+    const tag = { beacon, requests };
+    waiting.add(tag);
+    const script = document.createElement("script");
+    script.async = true;
+    script.src = src;
+    script.onerror = () => done(tag);
+    script.onload = () => setTimeout(done, GRACE, tag);
+    document.head.append(script);
+  };
+
+  const facebook = (ids) => {
+    const fbq = (window.fbq = window._fbq = function () {
+      fbq.callMethod ? fbq.callMethod.apply(fbq, arguments) : fbq.queue.push(arguments);
+    });
+    fbq.push = fbq;
+    fbq.loaded = true;
+    fbq.version = "2.0";
+    fbq.queue = [];
+    ids.forEach((id) => fbq("init", id));
+    fbq("track", "PageView", {}, { eventID: event });
+    load("https://connect.facebook.net/en_US/fbevents.js", /^https:\/\/www\.facebook\.com\/tr\b/, ids.length);
+  };
+
+  const tiktok = (ids) => {
+    const url = "https://analytics.tiktok.com/i18n/pixel/events.js";
+    window.TiktokAnalyticsObject = "ttq";
+    const ttq = (window.ttq = []);
+    ttq.methods = ("page track identify instances debug on off once ready alias group enableCookie disableCookie " +
+      "holdConsent revokeConsent grantConsent").split(" ");
+    ttq.setAndDefer = (queue, method) => {
+      queue[method] = (...given) => queue.push([method, ...given]);
+    };
+    ttq.methods.forEach((method) => ttq.setAndDefer(ttq, method));
+    ttq.instance = (id) => {
+      const queue = ttq._i[id] || [];
+      ttq.methods.forEach((method) => ttq.setAndDefer(queue, method));
+      return queue;
+    };
+    ttq._i = {};
+    ttq._t = {};
+    ttq._o = {};
+    ids.forEach((id) => {
+      ttq._i[id] = [];
+      ttq._i[id]._u = url;
+      ttq._t[id] = Date.now();
+      ttq._o[id] = {};
+    });
+    // Its own code has the event's id in the first place, its documentation of events in the second.
+    ttq.page({ event_id: event }, { event_id: event });
+    // The script is made for one pixel, so each has its own.
+    ids.forEach((id) =>
+      load(`${url}?sdkid=${encodeURIComponent(id)}&lib=ttq`, /^https:\/\/analytics\.tiktok\.com\/api\//, 1),
+    );
+  };
+
+  const pinterest = (ids) => {
+    const pintrk = (window.pintrk = (...given) => pintrk.queue.push(given));
+    pintrk.queue = [];
+    pintrk.version = "3.0";
+    ids.forEach((id) => pintrk("load", id));
+    pintrk("page", { event_id: event });
+    load("https://s.pinimg.com/ct/core.js", /^https:\/\/ct\.pinterest\.com\/v3\b/, ids.length);
+  };
+
+  const googleAds = (ids) => {
+    const layer = (window.dataLayer = []);
+    const gtag = (window.gtag = function () {
+      layer.push(arguments);
+    });
+    gtag("js", new Date());
+    ids.forEach((id) => gtag("config", id));
+    load(
+      `https://www.googletagmanager.com/gtag/js?id=${encodeURIComponent(ids[0])}`,
+      /^https:\/\/(googleads\.g\.doubleclick\.net|www\.googleadservices\.com|www\.google\.com)\//,
+      ids.length,
+    );
+  };
+
+  const platforms = { facebook, tiktok, pinterest, google_ads: googleAds };
+  // Told when a request has been answered: then it has surely gone out.
+  new PerformanceObserver((list) => {
+    for (const { name } of list.getEntries()) {
+      const tag = [...waiting].find((one) => one.beacon.test(name));
+      if (tag && !--tag.requests) done(tag);
+    }
+  }).observe({ type: "resource" });
+  for (const name in platforms) {
+    const ids = idsOf(name);
+    if (ids.length) platforms[name](ids);
+  }
+})();

@@ -1,0 +1,124 @@
+"""The page that fires a link's tags and goes on to its destination, prepared once for each link.
+
+A visit puts in a nonce and its own id, nothing else. What an owner wrote is on it as JSON only, never as script.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from waypost.redirect.head import PRIVACY, PURPOSE, Head
+
+Tags = tuple[bytes, bytes, bytes, bytes]
+"""(the spool's pixels, the policy behind its nonce, the rest of the head, the page up to the visit's id)."""
+
+FIRED: Final = 0
+_POLICY: Final = 1
+_START: Final = 3
+
+LETTERS = {"facebook": "f", "tiktok": "t", "pinterest": "p", "google_ads": "g"}
+"""What the spool calls each platform."""
+
+_HOSTS = {
+    "facebook": ("www.facebook.com", "connect.facebook.net"),
+    "tiktok": ("analytics.tiktok.com", "analytics-ipv6.tiktokw.us"),
+    "pinterest": ("ct.pinterest.com",),
+    "google_ads": (
+        "www.googletagmanager.com",
+        "www.googleadservices.com",
+        "pagead2.googlesyndication.com",
+        "googleads.g.doubleclick.net",
+        "td.doubleclick.net",
+        "www.google.com",
+        "google.com",
+    ),
+}
+"""Whom each platform's script talks to, by its documentation. Where scripts come from is strict-dynamic's business."""
+
+HEADERS = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"private, no-store"),
+    (b"referrer-policy", b"no-referrer-when-downgrade"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-robots-tag", b"noindex"),
+)
+_POLICY_START = b"default-src 'none'; script-src 'nonce-"
+OPENING = b"HTTP/1.1 200 OK\r\n%scontent-security-policy: " + _POLICY_START
+"""An answer's bytes up to its nonce; lines of headers go in."""
+
+# The empty icon: browsers ask for one otherwise, which the policy would refuse.
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<noscript><meta http-equiv="refresh" content="0;url={to}"></noscript>
+<script type="application/json" id="visit">{data}"""
+_BEFORE_NONCE = b'"}</script>\n<script nonce="'
+_AFTER_NONCE = b'">\n%s</script>\n</html>\n' % b"".join(
+    line.strip() + b"\n"
+    for line in (Path(__file__).parent / "firing.js").read_bytes().splitlines()
+    if line and not line.lstrip().startswith(b"//")
+)
+_FILLED_IN = 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
+
+
+def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> Tags:
+    """`pixels`: (our id, platform, the platform's id)."""
+    fired = ",".join(LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
+    told = [[platform, _browser_id(platform, theirs)] for _, platform, theirs in pixels]
+    data = _json({"to": destination, "pixels": told, "visit": ""}).removesuffix('"}')
+    start = _PAGE.format(to=escape(destination), data=data).encode()
+    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + _FILLED_IN)
+    return fired.encode(), _policy(frozenset(platform for platform, _ in told)), end_of_head, start
+
+
+def is_wanted(head: Head) -> bool:
+    """Not by who asks for privacy, nor by a browser that only prefetches."""
+    return not (head[PRIVACY] or head[PURPOSE])
+
+
+def answer(opening: bytes, tags: Tags, nonce: bytes, visit: bytes) -> bytes:
+    """The same as `headers` and `page`, as bytes for the wire."""
+    _, policy, end_of_head, start = tags
+    return b"".join((opening, nonce, policy, end_of_head, start, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE))
+
+
+def headers(tags: Tags, nonce: bytes) -> list[tuple[bytes, bytes]]:
+    return [*HEADERS, (b"content-security-policy", _POLICY_START + nonce + tags[_POLICY])]
+
+
+def page(tags: Tags, nonce: bytes, visit: bytes) -> bytes:
+    """`visit`: its id in 32 hex digits."""
+    return tags[_START] + visit + _BEFORE_NONCE + nonce + _AFTER_NONCE
+
+
+def _browser_id(platform: str, theirs: str) -> str:
+    """Pinterest's may name the ad account as well, which only its server-side endpoint needs."""
+    return theirs.rpartition("/")[2] if platform == "pinterest" else theirs
+
+
+def _json(data: dict[str, object]) -> str:
+    """JSON that ends no script element; what is not ASCII is escaped by `json` itself."""
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@lru_cache
+def _policy(platforms: frozenset[str]) -> bytes:
+    """One object for all routes with the same platforms."""
+    hosts = " ".join(f"https://{host}" for host in _hosts(platforms))
+    return (
+        f"' 'strict-dynamic'; img-src data: {hosts}; connect-src {hosts}; frame-src {hosts}; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ).encode()
+
+
+def _hosts(platforms: Iterable[str]) -> Iterable[str]:
+    return (host for platform in sorted(platforms) for host in _HOSTS[platform])
