@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -21,6 +23,8 @@ from waypost.worker.model import Job
 IDLE = 0.2  # seconds between two looks at an empty backlog
 OUTAGE = 1.0  # seconds between two tries while a step fails
 DRAIN = 12.0  # seconds that running jobs get after the stop
+
+_Settle = Callable[[], Awaitable[None]]
 
 _log = structlog.get_logger()
 
@@ -105,30 +109,31 @@ class JobRunner:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _work(self, job: Job) -> None:
-        reason = await self._try(job)
+        settle = await self._try(job)
         # Whatever could not be noted down because the database is gone is claimed again when the lease has run out.
         try:
-            if reason is None:
-                await jobs.finish(self._db, job)
-            else:
-                await jobs.fail(self._db, job, reason, now=self._clock())
+            await settle()
         except Unavailable as error:
             _log.warning("job not settled", job=job.name, id=str(job.id), error=_reason(error))
 
-    async def _try(self, job: Job) -> str | None:
-        """None when the handler has done it, else why not."""
+    async def _try(self, job: Job) -> _Settle:
         handler = self._handlers.get(job.name)
         if handler is None:
-            return f"no handler is named {job.name}"
+            return self._failed(job, f"no handler is named {job.name}")
         try:
             async with asyncio.timeout(jobs.RUN_LIMIT.total_seconds()):
                 await handler(job)
         except asyncio.CancelledError:
-            return "the process was stopped while it ran"
+            return self._failed(job, "the process was stopped while it ran")
+        except jobs.NotYet as error:
+            return partial(jobs.put_off, self._db, job, error.wait, now=self._clock())
         except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is kept and the job tried again
             _log.warning("job failed", job=job.name, id=str(job.id), attempt=job.attempt, error=_reason(error))
-            return _reason(error)
-        return None
+            return self._failed(job, _reason(error), error.wait if isinstance(error, jobs.TryAgain) else timedelta())
+        return partial(jobs.finish, self._db, job)
+
+    def _failed(self, job: Job, reason: str, wait: timedelta = timedelta()) -> _Settle:
+        return partial(jobs.fail, self._db, job, reason, now=self._clock(), wait=wait)
 
 
 async def _pause(seconds: float, stop: asyncio.Event) -> None:
