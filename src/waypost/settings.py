@@ -16,7 +16,7 @@ from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError,
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.urls import BadUrl, origin
+from waypost.kit.urls import BadUrl, canonical, origin
 
 __all__ = ["CONFIG_FILE", "PREFIX", "Network", "Settings", "SettingsError", "load"]
 
@@ -62,6 +62,9 @@ class Settings(BaseSettings):
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
     safe_browsing_key: SecretStr | None = None
     safe_browsing_url: AnyUrl = AnyUrl("https://safebrowsing.googleapis.com")
+    meta_url: AnyUrl = AnyUrl("https://graph.facebook.com")
+    tiktok_url: AnyUrl = AnyUrl("https://business-api.tiktok.com")
+    pinterest_url: AnyUrl = AnyUrl("https://api.pinterest.com")
     blocklist: Path | None = None
     geoip_database: Path | None = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
@@ -85,6 +88,12 @@ class Settings(BaseSettings):
             return origin(f"http://{value}").removeprefix("http://").removesuffix(":443") if value else ""
         except BadUrl as fault:
             raise ValueError(f"{fault} Write a host with an optional port, such as go.example.com.") from None
+
+    @field_validator("meta_url", "tiktok_url", "pinterest_url")
+    @classmethod
+    def _can_be_asked(cls, value: AnyUrl) -> AnyUrl:
+        canonical(str(value))  # tells at the start what would otherwise fail at each event
+        return value
 
     @field_validator("database_url")
     @classmethod

@@ -4,8 +4,10 @@ All keys begin with the day: what is written today lies together, however much w
 or an account; both have UUIDs, so the figures of both stand in the same tables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, SmallInteger, Table, Text
 
@@ -146,3 +148,7 @@ class Click:
     device: str = ""
     browser: str = ""
     platform: str = ""
+    pixels: Sequence[tuple[str, UUID]] = ()
+    """(platform, our id) of those that fired on the link's page. Neither this nor what follows is stored."""
+    user_agent: str = ""
+    """Known only where pixels fired: their platforms ask for it."""

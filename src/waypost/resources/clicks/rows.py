@@ -7,7 +7,7 @@ from sqlalchemy import Column, Row
 from waypost.kit.clock import QUARTER, microseconds
 from waypost.resources.clicks.model import Click, clicks
 
-_NOT_STORED = {"at", "quarter"}
+_NOT_STORED = {"at", "quarter", "pixels", "user_agent"}
 
 COLUMNS: tuple[Column[Any], ...] = (
     clicks.c.created_at,

@@ -2,6 +2,7 @@
 
 from ipaddress import ip_network
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -237,3 +238,22 @@ def test_nothing_binary_reaches_the_database(fields: dict[str, bytes]) -> None:
 def test_the_mix(mix: list[Agent]) -> None:
     told = [(agent, made_of(user_agent=agent.raw)) for agent in mix]
     assert [(agent.kind, agent.bot) for agent, _ in told] == [(click.kind, click.bot) for _, click in told]
+
+
+def test_the_pixels_that_fired() -> None:
+    one, other = UUID(int=1), UUID(int=2)
+    click = made_of(pixels=f"f{one.hex},g{other.hex}".encode(), user_agent=b"curl/8\0\xff")
+    assert click.pixels == (("facebook", one), ("google_ads", other))
+    assert click.user_agent == "curl/8\ufffd"
+    assert (made_of(user_agent=b"curl/8").pixels, made_of(user_agent=b"curl/8").user_agent) == ((), "")
+
+
+def test_a_robot_fires_none() -> None:
+    assert made_of(pixels=b"f" + b"0" * 32, user_agent=b"Googlebot/2.1").pixels == ()
+    assert made_of(pixels=b"f" + b"0" * 32, purpose=b"prefetch").pixels == ()
+
+
+@pytest.mark.parametrize("torn", [b"f", b",", b"f" + b"0" * 31, b"x" + b"0" * 32, b"f" + b"G" * 32, b"f" + b"0" * 33])
+def test_a_torn_pixel_is_left_out(torn: bytes) -> None:
+    assert made_of(pixels=b"t" + b"0" * 32 + b"," + torn).pixels == (("tiktok", UUID(int=0)),)
+    assert made_of(pixels=torn).pixels == ()

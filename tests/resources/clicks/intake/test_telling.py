@@ -3,9 +3,13 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
+from people import FakeClock
 from resources.clicks.visited import Room, open_room
+from resources.pixels.events.sent import new_pixel
 from resources.webhooks.scripted import deliveries, delivery, subscribe
 from sqlalchemy import select, text
 
@@ -18,6 +22,8 @@ from waypost.resources import links
 from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks.intake import drain as drain_of_clicks
 from waypost.resources.clicks.model import clicks
+from waypost.resources.pixels import events
+from waypost.worker.model import jobs
 
 FIELDS = ["id", "link_id", "ip", "country", "visitor_id", "referrer", "device", "browser", "platform", "created_at"]
 AT = 1_763_690_000_123_456
@@ -37,7 +43,12 @@ def spool(tmp_path: Path) -> Spool:
 
 @pytest.fixture
 def drainer(db: Database, tmp_path: Path) -> Drainer:
-    return Drainer(db, tmp_path / "spool", Rules((), "full", lambda _address: "DE", b"key"))
+    return new_drainer(db, tmp_path)
+
+
+def new_drainer(db: Database, directory: Path, privacy: str = "full") -> Drainer:
+    rules = Rules((), privacy, lambda _address: "DE", b"key", "go.test", "https")
+    return Drainer(db, directory / "spool", rules, clock=FakeClock())
 
 
 def visit(link: links.Link, **fields: bytes) -> bytes:
@@ -65,6 +76,106 @@ async def test_it_works(db: Database, room: Room, spool: Spool, drainer: Drainer
     assert told["data"] == {field: shown[field] for field in FIELDS}
     assert told["created_at"] == "2025-11-21T01:53:20+00:00"
     assert told["data"]["created_at"] == timestamp(row.created_at) == "2025-11-21T01:53:20.123456Z"
+
+
+def fired(*pixels: tuple[str, UUID]) -> bytes:
+    return ",".join(f"{letter}{pixel.hex}" for letter, pixel in pixels).encode()
+
+
+async def queued(db: Database) -> dict[UUID, list[events.Event]]:
+    async with db.read() as tx:
+        found = (await tx.execute(select(jobs).order_by(jobs.c.id))).all()
+    assert {job.name for job in found} <= {events.JOB}
+    return {UUID(job.payload["pixel"]): [events.Event(*each) for each in job.payload["events"]] for job in found}
+
+
+async def test_of_each_pixel_that_fired(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=room.alice.account_id, events=["link.clicked", "pixel.fired"])
+    link, one, other = await room.link(), new_id(), new_id()
+    spool.append(visit(link, pixels=fired(("f", one), ("g", other))) + visit(link))
+    spool.close()
+    await drain(drainer)
+    told = [json.loads(row.body) for row in await deliveries(db)]
+    clicked = {each["data"]["id"] for each in told if each["event"] == "link.clicked"}
+    of_pixels = [each for each in told if each["event"] == "pixel.fired"]
+    assert (len(clicked), len(of_pixels)) == (2, 2)
+    (visit_id,) = {each["data"]["visit_id"] for each in of_pixels}
+    assert visit_id in clicked
+    assert {tuple(each["data"]) for each in of_pixels} == {("pixel_id", "platform", "link_id", "visit_id")}
+    told_pixels = {(each["data"]["pixel_id"], each["data"]["platform"]) for each in of_pixels}
+    assert told_pixels == {(str(one), "facebook"), (str(other), "google_ads")}
+    assert {each["data"]["link_id"] for each in of_pixels} == {str(link.id)}
+    assert all(each["id"][:13] == visit_id[:13] for each in of_pixels)  # its time
+    assert await queued(db) == {}  # none of them has a token
+
+
+async def test_a_firing_is_told_once(db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path) -> None:
+    await subscribe(db, account_id=room.alice.account_id, events=["pixel.fired"])
+    pixel = await new_pixel(db, "facebook", account_id=room.alice.account_id)
+    line = visit(await room.link(), pixels=fired(("f", pixel), ("t", new_id())))
+    spool.append(line + line)
+    spool.close()
+    await drain(drainer)
+    again = Spool(tmp_path / "spool", limit=1 << 30)
+    again.append(line)
+    again.close()
+    await drain(drainer)
+    assert len({row.id for row in await deliveries(db)}) == 2
+    assert [len(its) for its in (await queued(db)).values()] == [1]
+
+
+async def test_robots_and_prefetches_fire_nothing(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=room.alice.account_id, events=["pixel.fired"])
+    pixel = await new_pixel(db, "facebook", account_id=room.alice.account_id)
+    link, those = await room.link(), fired(("f", pixel))
+    spool.append(visit(link, user_agent=GOOGLEBOT, pixels=those) + visit(link, purpose=b"prefetch", pixels=those))
+    spool.close()
+    await drain(drainer)
+    assert (await deliveries(db), await queued(db)) == ([], {})
+
+
+async def test_platforms_are_told_where_there_is_a_token(
+    db: Database, room: Room, spool: Spool, drainer: Drainer
+) -> None:
+    server_side = {letter: await new_pixel(db, name) for letter, name in (("f", "facebook"), ("p", "pinterest"))}
+    without = {"t": await new_pixel(db, "tiktok", token=None), "g": await new_pixel(db, "google_ads", token="x")}
+    link = await room.link()
+    lines = [
+        visit(link, pixels=fired(*server_side.items(), *without.items()), referrer=b"https://a.example/b?c=d"),
+        visit(link, pixels=fired(("f", server_side["f"]))),
+        visit(link),
+    ]
+    spool.append(b"".join(lines))
+    spool.close()
+    await drain(drainer)
+    found = await queued(db)
+    assert {pixel: len(its) for pixel, its in found.items()} == {server_side["f"]: 2, server_side["p"]: 1}
+    (event,) = found[server_side["p"]]
+    id_ = str(UUID(lines[0][:32].decode()))
+    url = f"https://go.test/{link.slug}"
+    assert event == (id_, AT // 1_000_000, url, "192.0.2.7", "curl/8.14.1", "https://a.example/b")
+
+
+@pytest.mark.parametrize(("privacy", "kept"), [("truncated", "192.0.2.0"), ("none", "")])
+async def test_platforms_get_no_more_of_an_address_than_is_kept(
+    db: Database, room: Room, spool: Spool, tmp_path: Path, privacy: str, kept: str
+) -> None:
+    pixel = await new_pixel(db, "facebook")
+    spool.append(visit(await room.link(), pixels=fired(("f", pixel))))
+    spool.close()
+    await drain(new_drainer(db, tmp_path, privacy))
+    assert [event.ip for event in (await queued(db))[pixel]] == [kept]
+
+
+async def test_a_batch_without_pixels_asks_about_none(
+    db: Database, room: Room, spool: Spool, drainer: Drainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(events, "wanted", lambda *given: asked.append(given))
+    spool.append(visit(await room.link()))
+    spool.close()
+    await drain(drainer)
+    assert asked == []
 
 
 async def test_of_people_only(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:

@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 
 from waypost.database import Database, Tx
+from waypost.kit.clock import Clock, now
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links
 from waypost.resources.clicks import store
@@ -64,11 +65,18 @@ class Drainer:
     """The one drainer of a spool directory. A second would do no harm: positions move by compare-and-set."""
 
     def __init__(
-        self, db: Database, directory: Path, rules: Rules, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        db: Database,
+        directory: Path,
+        rules: Rules,
+        *,
+        clock: Clock = now,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._db = db
         self._directory = directory
         self._rules = rules
+        self._clock = clock
         self._monotonic = monotonic
         self._removed_at = -math.inf
         self._positions: Positions | None = None
@@ -127,8 +135,8 @@ class Drainer:
         links_of_lines = {visit.link for visit in batch.visits if visit}
         await self._learn_accounts(links_of_lines)
         accounts = {self._accounts[link] for link in links_of_lines if link in self._accounts}
-        audience = await telling.audience(self._db, accounts) if accounts else {}
-        await asyncio.to_thread(self._enrich, batch, audience)
+        audiences = await telling.audiences(self._db, accounts) if accounts else {}
+        await asyncio.to_thread(self._enrich, batch, audiences)
         return batch
 
     def _read(self, positions: Positions) -> _Batch:
@@ -173,7 +181,7 @@ class Drainer:
             accounts = await links.accounts_of(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
-    def _enrich(self, batch: _Batch, audience: Mapping[bytes, int]) -> None:
+    def _enrich(self, batch: _Batch, audiences: Mapping[bytes, telling.Audience]) -> None:
         """Nothing is left of links there never were, nor of lines torn by a full disk or a crash of the machine."""
         orphaned, deliveries, faults = 0, 0, set[str]()
         for number, visit in enumerate(batch.visits):
@@ -181,7 +189,8 @@ class Drainer:
             if visit is None or account is None:
                 orphaned += visit is not None
                 continue
-            deliveries += audience.get(account, 0)
+            audience = audiences.get(account)
+            deliveries += audience.deliveries(visit) if audience else 0
             if deliveries > _DELIVERIES_AT_MOST:
                 batch.cut(number)
                 break
@@ -207,7 +216,7 @@ class Drainer:
             added = await store.add(tx, batch.clicks)
             figures = batch.figures if len(added) == len(batch.clicks) else tally(added)
             await self._count(tx, figures)
-            await telling.tell(tx, added)
+            await telling.tell(tx, added, self._rules, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("visits told before", repeated=len(batch.clicks) - len(added))
 

@@ -9,9 +9,11 @@ from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
 from waypost.kit.proxies import read_forwarded, visitor_address
+from waypost.redirect.firing import LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
 from waypost.resources.clicks.intake.robots import robot_of
@@ -23,6 +25,8 @@ _REFERRER_READ = 1_024  # bytes
 _REFERRER_KEPT = 500  # characters
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PREFETCHING = (b"prefetch", b"prerender", b"preview")
+_PLATFORMS = {letter: platform for platform, letter in LETTERS.items()}
+_PIXEL = re.compile(rb"([%b])([0-9a-f]{32})" % "".join(_PLATFORMS).encode())
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and what turns text around
 
 
@@ -37,6 +41,9 @@ class Rules:
     """An address's country, "" for none."""
     visitor_key: bytes
     """Up to 64 bytes. Without it nobody can tell which address a `visitor_id` was made of."""
+    shared_domain: str = ""
+    scheme: str = "https"
+    """Of the short links, as platforms are told of them."""
 
 
 def address(click: Click, visit: Visit, rules: Rules) -> None:
@@ -94,6 +101,12 @@ def scan(click: Click, visit: Visit, _rules: Rules) -> None:
     click.is_scan = b"r=qr" in visit.query and b"r=qr" in visit.query.split(b"&")
 
 
+def pixels(click: Click, visit: Visit, _rules: Rules) -> None:
+    if visit.pixels and click.kind == HUMAN:
+        click.pixels = _fired(visit.pixels)
+        click.user_agent = _text(visit.user_agent)
+
+
 STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (
     address,
     country,
@@ -103,6 +116,7 @@ STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (
     visitor,
     kind,
     scan,
+    pixels,
 )
 
 
@@ -139,6 +153,13 @@ def _origin_and_path(raw: bytes) -> str:
         return ""
     host = parts.netloc.rpartition("@")[2].lower().removesuffix(_DEFAULT_PORTS[parts.scheme])
     return f"{parts.scheme}://{host}{parts.path or '/'}"[:_REFERRER_KEPT] if host else ""
+
+
+@lru_cache(_CACHED)
+def _fired(raw: bytes) -> tuple[tuple[str, UUID], ...]:
+    """What a torn line leaves of its last one is left out."""
+    found = (_PIXEL.fullmatch(each) for each in raw.split(b","))
+    return tuple((_PLATFORMS[each[1].decode()], UUID(each[2].decode())) for each in found if each)
 
 
 def _text(raw: bytes) -> str:

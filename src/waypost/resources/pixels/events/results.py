@@ -1,0 +1,52 @@
+"""What became of a pixel's events, for its owner. What a process sent that was killed then may be counted twice."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Text, func, literal, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from waypost.database import Instant, Tx
+from waypost.resources.pixels.events.model import pixel_results
+from waypost.resources.pixels.model import pixels
+
+_R = pixel_results.c
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    sent: int = 0
+    rejected: int = 0
+    """By the platform, for good."""
+    dropped: int = 0
+    """By us: too old, of no use to the platform, or tried too often."""
+    sent_at: datetime | None = None
+    reason: str | None = None
+    """Why events were not taken the last time that happened; it may have passed since."""
+    reason_at: datetime | None = None
+
+
+async def results_of(tx: Tx, pixel_id: UUID) -> Results:
+    columns = (_R[name] for name in Results.__dataclass_fields__)
+    row = (await tx.execute(select(*columns).where(_R.pixel_id == pixel_id))).one_or_none()
+    return Results(*row) if row else Results()
+
+
+async def note(tx: Tx, pixel_id: UUID, new: Results) -> None:
+    """Adds `new` to what is known. Of a pixel that is gone nothing is kept."""
+    values = (
+        literal(new.sent, BigInteger),
+        literal(new.rejected, BigInteger),
+        literal(new.dropped, BigInteger),
+        literal(new.sent_at, Instant),
+        literal(new.reason, Text),
+        literal(new.reason_at, Instant),
+    )
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    statement = insert(pixel_results).from_select(
+        list(_R.keys()), select(pixels.c.id, *values).where(pixels.c.id == pixel_id)
+    )
+    added = {name: _R[name] + statement.excluded[name] for name in ("sent", "rejected", "dropped")}
+    newest = {name: func.coalesce(statement.excluded[name], _R[name]) for name in ("sent_at", "reason", "reason_at")}
+    await tx.execute(statement.on_conflict_do_update(index_elements=["pixel_id"], set_=added | newest))

@@ -1,0 +1,318 @@
+"""Server-side events: what each platform is sent, what its answers lead to, and who gets to know of what."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from people import START
+from resources.pixels.events.platforms import HANGS, IDS, TOKENS, Platforms
+from resources.pixels.events.sent import BROWSER, Room, new_event, new_pixel, open_room
+from structlog.testing import capture_logs
+
+from waypost.database import Database, KeyRing
+from waypost.kit.ids import new_id
+from waypost.resources.pixels import events
+from waypost.resources.pixels.events import sending
+from waypost.worker import jobs
+
+SERVER_SIDE = ("facebook", "tiktok", "pinterest")
+AT = int(START.timestamp()) - 60
+
+
+async def test_it_works(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "facebook")
+    (event,) = await room.queue(pixel)
+    await room.run()
+    (got,) = platforms.received()
+    assert (got.answer, got.path.split("/")[2:]) == (200, [IDS["facebook"], "events"])
+    assert got.events == [
+        {
+            "event_name": "PageView",
+            "event_time": AT,
+            "event_id": event.id,
+            "event_source_url": "https://go.test/a",
+            "action_source": "website",
+            "user_data": {"client_ip_address": "192.0.2.7", "client_user_agent": BROWSER},
+            "referrer_url": "https://from.example/x",
+        }
+    ]
+    assert await room.results(pixel) == events.Results(sent=1, sent_at=START)
+    assert await room.jobs() == []
+
+
+async def test_tiktok(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "tiktok")
+    (event,) = await room.queue(pixel)
+    await room.run()
+    (got,) = platforms.received("tiktok")
+    user, page = {"ip": "192.0.2.7", "user_agent": BROWSER}, {"url": event.url, "referrer": event.referrer}
+    told = {"event": "Pageview", "event_time": AT, "event_id": event.id, "user": user, "page": page}
+    assert got.content == {"event_source": "web", "event_source_id": IDS["tiktok"], "data": [told]}
+    assert (await room.results(pixel)).sent == 1
+
+
+async def test_pinterest(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "pinterest")
+    (event,) = await room.queue(pixel)
+    await room.run()
+    (got,) = platforms.received("pinterest")
+    assert got.path == "/v5/ad_accounts/549755885175/events"
+    told = {"event_name": "page_visit", "action_source": "web", "event_time": AT, "event_id": event.id}
+    user = {"client_ip_address": "192.0.2.7", "client_user_agent": BROWSER}
+    assert got.events == [{**told, "event_source_url": event.url, "user_data": user}]
+    assert (await room.results(pixel)).sent == 1
+
+
+async def test_many_events_in_few_requests(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "facebook")
+    given = await room.queue(pixel, *(new_event() for _ in range(1_001)))
+    await room.run()
+    assert len(platforms.received()) == 2  # at once; the third waits its turn
+    room.pass_by(seconds=1)
+    await room.run()
+    got = platforms.received()
+    assert sorted(len(each.events) for each in got) == [1, 500, 500]
+    assert sorted(event["event_id"] for each in got for event in each.events) == sorted(each.id for each in given)
+    assert (await room.results(pixel)).sent == 1_001
+
+
+async def test_a_pinterest_tag_alone_has_no_endpoint(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "pinterest", pixel_id="2613174167631")
+    await room.queue(pixel)
+    await room.run()
+    found = await room.results(pixel)
+    assert (found.sent, found.rejected, found.dropped) == (0, 0, 0)
+    assert "ad_account/tag" in (found.reason or "")
+    assert (platforms.received(), await room.jobs()) == ([], [])
+
+
+@pytest.mark.parametrize("hostile", ["..", "1/../2", "1?a=b", "²", "<script>", "1 2"])
+async def test_an_id_that_is_none_goes_nowhere(db: Database, room: Room, platforms: Platforms, hostile: str) -> None:
+    await room.queue(await new_pixel(db, "facebook", pixel_id=hostile))
+    await room.run()
+    assert (platforms.received(), await room.jobs()) == ([], [])
+
+
+@pytest.mark.parametrize("gone", ["deleted", "without a token", "google_ads"])
+async def test_of_a_pixel_that_is_gone_nothing_is_sent(
+    db: Database, room: Room, platforms: Platforms, gone: str
+) -> None:
+    kept = "google_ads" if gone == "google_ads" else "facebook"
+    pixel = await new_pixel(db, kept, token=None if gone == "without a token" else "a token")
+    await room.queue(pixel)
+    if gone == "deleted":
+        await room.delete(pixel)
+    await room.run()
+    assert (platforms.received(), await room.jobs()) == ([], [])
+    assert await room.results(pixel) == events.Results()
+
+
+async def test_results_go_with_their_pixel(db: Database, room: Room) -> None:
+    pixel = await new_pixel(db, "facebook")
+    await room.queue(pixel)
+    await room.run()
+    assert (await room.results(pixel)).sent == 1
+    await room.delete(pixel)
+    assert await room.results(pixel) == events.Results()
+
+
+@pytest.mark.parametrize("platform", SERVER_SIDE)
+async def test_a_refusal_is_for_good_and_told(db: Database, room: Room, platforms: Platforms, platform: str) -> None:
+    pixel = await new_pixel(db, platform, token="EAAB_some/other+token-0123456789")
+    with capture_logs() as logged:
+        await room.queue(pixel, new_event(), new_event())
+        await room.run()
+    found = await room.results(pixel)
+    assert (found.sent, found.rejected, found.reason_at) == (0, 2, START)
+    assert "oken" in (found.reason or "") or "Authentication failed" in (found.reason or "")
+    assert await room.jobs() == []
+    assert "some/other" not in f"{found} {logged}"
+    assert len(platforms.received()) == 1
+
+
+async def test_what_a_platform_quotes_is_masked(db: Database, room: Room, platforms: Platforms) -> None:
+    said = f"bad '{TOKENS['facebook']}',\n {TOKENS['facebook'][:12]}... of {IDS['facebook']}: \u202e" + "x " * 500
+    platforms.will("facebook", (400, {}, {"error": {"message": said, "code": 100}}))
+    pixel = await new_pixel(db, "facebook")
+    await room.queue(pixel)
+    await room.run()
+    reason = (await room.results(pixel)).reason or ""
+    assert reason.startswith("facebook answered 400: bad '…', … of …: x x")
+    assert reason.isprintable()
+    assert len(reason) < 400
+
+
+async def test_some_events_of_a_request_can_be_refused(db: Database, room: Room, platforms: Platforms) -> None:
+    bad = {"status": "failed", "error_message": "event_time is in the future"}
+    events_told = {"num_events_received": 3, "num_events_processed": 2, "events": [{"status": "processed"}, bad, {}]}
+    platforms.will("pinterest", (422, {}, {"code": 1, "message": "Not all", "details": events_told}))
+    pixel = await new_pixel(db, "pinterest")
+    await room.queue(pixel, *(new_event() for _ in range(3)))
+    await room.run()
+    found = await room.results(pixel)
+    assert (found.sent, found.rejected) == (2, 1)
+    assert found.reason == "pinterest answered 422: event_time is in the future"
+
+
+PASSING: list[tuple[str, Any]] = [
+    ("facebook", 500),
+    ("facebook", 503),
+    ("facebook", (400, {}, {"error": {"code": 4, "message": "Application request limit reached"}})),
+    ("facebook", (403, {}, {"error": {"code": 80_004, "message": "too many calls"}})),
+    ("facebook", (400, {}, {"error": {"code": 100, "is_transient": True, "message": "later"}})),
+    ("tiktok", (200, {}, {"code": 40_100, "message": "Requests made too frequently"})),
+    ("tiktok", (200, {}, {"code": 50_002, "message": "Internal error"})),
+    ("pinterest", 429),
+    ("pinterest", (503, {}, {"code": 4197, "message": "ramped down"})),
+]
+
+
+@pytest.mark.parametrize(("platform", "turn"), PASSING)
+async def test_what_passes_is_tried_again(
+    db: Database, room: Room, platforms: Platforms, platform: str, turn: Any
+) -> None:
+    platforms.will(platform, turn)
+    pixel = await new_pixel(db, platform)
+    (event,) = await room.queue(pixel)
+    await room.run()
+    (job,) = await room.jobs()
+    assert job.run_at == START + jobs.wait_after(1)
+    assert job.error == f"TryAgain: {platform} answered {turn if isinstance(turn, int) else turn[0]}"
+    assert (await room.results(pixel)).reason_at == START
+    room.pass_by(seconds=2)
+    await room.run()
+    first, second = platforms.received()
+    assert first.content == second.content
+    assert (await room.jobs(), (await room.results(pixel)).sent) == ([], 1)
+    assert second.content["data"][0]["event_id"] == event.id
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"),
+    [
+        ("120", timedelta(seconds=120)),
+        ("999999999999", timedelta(hours=1)),
+        ("Tue, 01 Jan 2030 12:05:00 GMT", timedelta(minutes=5)),
+        ("Tue, 01 Jan 2030 11:00:00 GMT", timedelta(seconds=2)),
+        ("0", timedelta(seconds=2)),
+        ("²", timedelta(seconds=2)),
+        ("soon", timedelta(seconds=2)),
+    ],
+)
+async def test_retry_after_is_kept_up_to_an_hour(
+    db: Database, room: Room, platforms: Platforms, asked: str, waits: timedelta
+) -> None:
+    platforms.will("tiktok", (429, {"Retry-After": asked.encode().decode("latin-1")}, {}))
+    await room.queue(await new_pixel(db, "tiktok"))
+    await room.run()
+    (job,) = await room.jobs()
+    assert job.run_at == START + waits
+
+
+async def test_after_the_last_attempt_it_is_dropped_and_told(db: Database, room: Room, platforms: Platforms) -> None:
+    platforms.will("facebook", *[500] * 8)
+    pixel = await new_pixel(db, "facebook")
+    await room.queue(pixel)
+    for _ in range(8):
+        await room.run()
+        room.pass_by(hours=1)
+    found = await room.results(pixel)
+    assert (found.sent, found.rejected, found.dropped) == (0, 0, 1)
+    assert found.reason == "given up after 8 attempts: facebook answered 500"
+    assert await room.jobs() == []  # and with it goes what it held of the visitor
+    assert len(platforms.received()) == 8
+
+
+async def test_a_platform_that_hangs_is_tried_again_and_holds_nobody_up(
+    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "DEADLINE", 1.0)
+    platforms.will("facebook", *[HANGS] * 2)
+    slow = [await new_pixel(db, "facebook") for _ in range(20)]
+    for pixel in slow:
+        await room.queue(pixel)
+    other = await new_pixel(db, "tiktok")
+    room.pass_by(seconds=1)
+    await room.queue(other)  # the youngest of all
+    while not (await room.results(other)).sent:
+        await room.runner.step()
+    assert len(platforms.received("facebook")) == 2
+    assert max(job.attempts for job in await room.jobs()) == 1
+    await room.runner.drain()
+    hung = [job for job in await room.jobs() if job.attempts == 1]
+    assert [job.error for job in hung] == ["TryAgain: facebook: timed out"] * 2
+    room.pass_by(hours=1)
+    while await room.jobs():
+        await room.run()
+        room.pass_by(minutes=1)
+    assert [(await room.results(pixel)).sent for pixel in slow] == [1] * 20
+    assert len(platforms.received("facebook")) == 22
+
+
+async def test_as_much_of_the_visitor_as_is_kept(db: Database, room: Room, platforms: Platforms) -> None:
+    for platform in SERVER_SIDE:
+        pixel = await new_pixel(db, platform)
+        await room.queue(pixel, new_event(ip="192.0.2.0"), new_event(ip="", referrer=""), new_event(user_agent=""))
+    await room.run()
+    assert {got.answer for got in platforms.received()} == {200}
+    users = {
+        got.platform: [event.get("user_data", event.get("user")) for event in got.events]
+        for got in platforms.received()
+    }
+    short = {"client_ip_address": "192.0.2.0", "client_user_agent": BROWSER}
+    assert users["facebook"] == [short, {"client_user_agent": BROWSER}]
+    assert users["pinterest"] == [short]
+    assert users["tiktok"] == [{"ip": "192.0.2.0", "user_agent": BROWSER}, {"user_agent": BROWSER}, {"ip": "192.0.2.7"}]
+
+
+async def test_what_is_left_out_is_counted(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "pinterest")
+    week = 7 * 86_400
+    await room.queue(pixel, new_event(at=AT - week), new_event(ip=""), new_event())
+    await room.run()
+    found = await room.results(pixel)
+    assert (found.sent, found.rejected, found.dropped) == (1, 0, 2)
+    assert found.reason
+    old = await new_pixel(db, "facebook")
+    await room.queue(old, at=AT - week)
+    await room.run()
+    assert ((await room.results(old)).dropped, platforms.received("facebook")) == (1, [])
+
+
+async def test_a_private_address_is_not_connected_to(db: Database, platforms: Platforms) -> None:
+    url = platforms.url.replace("127.0.0.1", "127.0.0.2")
+    async with open_room(db, platforms, dict.fromkeys(SERVER_SIDE, url)) as room:
+        pixel = await new_pixel(db, "facebook")
+        await room.queue(pixel)
+        await room.run()
+        (job,) = await room.jobs()
+        assert "not public" in job.error
+        assert "127.0.0.2" not in f"{job.error} {await room.results(pixel)}"
+
+
+async def test_secrets_under_another_key_wait_for_it(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "facebook", keys=KeyRing(["another key"]))
+    await room.queue(pixel)
+    await room.run()
+    (job,) = await room.jobs()
+    assert "WAYPOST_SECRET_KEY" in job.error
+    assert platforms.received() == []
+
+
+async def test_jobs_hold_no_secret(db: Database, room: Room, platforms: Platforms) -> None:
+    platforms.will("facebook", (500, {}, {"error": {"message": TOKENS["facebook"] + IDS["facebook"]}}))
+    await room.queue(await new_pixel(db, "facebook"))
+    with capture_logs() as logged:
+        await room.run()
+    told = json.dumps([dict(job._mapping) for job in await room.jobs()], default=str) + str(logged)
+    assert "answered 500" in told
+    assert TOKENS["facebook"] not in told
+    assert IDS["facebook"] not in told
+
+
+async def test_wanted_are_those_with_a_token(db: Database) -> None:
+    with_token = {await new_pixel(db, platform) for platform in SERVER_SIDE}
+    without = {await new_pixel(db, "facebook", token=None), await new_pixel(db, "google_ads", token="x"), new_id()}
+    async with db.read() as tx:
+        assert await events.wanted(tx, with_token | without) == with_token
