@@ -20,6 +20,7 @@ from bench import (
     enriching,
     figures,
     finds,
+    firing,
     lists,
     memory,
     misses,
@@ -36,6 +37,7 @@ from bench.servers import LOAD_CORE
 
 BENCHMARKS = {
     "redirects": redirects.measure,
+    "firing": firing.measure,
     "misses": misses.measure,
     "sizes": sizes.measure,
     "memory": memory.measure,

@@ -134,7 +134,7 @@ async def platforms() -> AsyncIterator[Platforms]:
 def _rules(secure: int, plain: int) -> str:
     named = [f"MAP {host} 127.0.0.1:{secure}" for host in {*SCRIPT_HOSTS.values(), *_PLATFORMS}]
     own = ["MAP go.test 127.0.0.1", f"MAP destination.test 127.0.0.1:{plain}"]
-    return ", ".join([*named, *own, "MAP * ~NOTFOUND"])
+    return ", ".join([*named, *own, "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"])
 
 
 def _body(url: str) -> tuple[str, str]:

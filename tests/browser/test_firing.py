@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from browser.hostile import TEXTS
 from browser.watching import Watched, launched, watched
+from PIL import Image
 from playwright.async_api import Browser
 from wire import LINK, Wire, fast, feed, plane, previews, source, table, visits
 
@@ -150,6 +151,7 @@ async def test_what_an_injected_script_does_would_be_refused(chromium, links, pl
     """The page's own policy, with a script on it that somebody slipped in."""
     platforms.hanging = {SCRIPT_HOSTS["facebook"]}
     visitor = await watched(chromium)
+    await visitor.page.add_init_script("window.setTimeout = () => 0")  # the page stays
     await visitor.page.goto(links.add([("facebook", "1")]), wait_until="commit")
     await visitor.page.wait_for_selector("#visit", state="attached")
     refused = await visitor.page.evaluate(
@@ -162,12 +164,18 @@ async def test_what_an_injected_script_does_would_be_refused(chromium, links, pl
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_nothing_is_shown(scheme, chromium, links, platforms) -> None:
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+async def test_nothing_is_shown(scheme, size, chromium, links, platforms, tmp_path) -> None:
     platforms.hanging = {SCRIPT_HOSTS["facebook"]}
-    visitor = await watched(chromium, color_scheme=scheme)
+    width, height = size
+    visitor = await watched(chromium, color_scheme=scheme, viewport={"width": width, "height": height})
+    await visitor.page.add_init_script("window.setTimeout = () => 0")  # the page stays
     await visitor.page.goto(links.add([("facebook", "1")]), wait_until="commit")
     await visitor.page.wait_for_selector("#visit", state="attached")
     assert await visitor.page.evaluate("document.body?.innerText ?? ''") == ""
-    assert await visitor.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light dark"
-    assert await visitor.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") == (scheme == "dark")
+    await visitor.page.screenshot(path=tmp_path / "page.png")
+    with Image.open(tmp_path / "page.png") as seen:
+        ((count, color),) = seen.convert("RGB").getcolors()
+    assert count == width * height
+    assert color == (255, 255, 255) if scheme == "light" else max(color) < 40
     assert platforms.fired() == []
