@@ -12,6 +12,7 @@ from bench.report import Row, at_most
 from bench.run import Run
 from bench.seed import slug_of
 from bench.servers import module
+from waypost.database import KeyRing
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources.links.routes import SqliteRoutes
 
@@ -25,7 +26,8 @@ def measure(run: Run) -> list[Row]:
 
 
 def main(path: str, count: int, feed: str) -> None:
-    table = RouteTable(SqliteRoutes(Path(path), "127.0.0.1:8000"), ChangeFeed(Path(feed)), capacity=count * 2 + 1_000)
+    source = SqliteRoutes(Path(path), "127.0.0.1:8000", KeyRing(["bench"]))
+    table = RouteTable(source, ChangeFeed(Path(feed)), capacity=count * 2 + 1_000)
     slugs = [slug_of(number).encode() for number in range(count)]
     random.Random(1).shuffle(slugs)
     for slug in slugs[:100]:

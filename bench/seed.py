@@ -22,7 +22,7 @@ from waypost.resources.links.model import Link, links, slugs
 
 _BATCH = 20_000
 _SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
-_FIELDS = [field.name for field in fields(Link) if field.name != "clicks"]  # those are counted elsewhere
+_FIELDS = [field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids"}]  # kept elsewhere
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ def _link(account: UUID, number: int, at: datetime) -> Link:
         utm_params={},
         tags=[],
         expires_at=None,
+        pixel_ids=[],
         is_on=True,
         clicks=0,
         created_at=at,

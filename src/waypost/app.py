@@ -22,7 +22,7 @@ from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrow
 from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
-from waypost.resources import links, webhooks
+from waypost.resources import links, pixels, webhooks
 from waypost.resources.account import api as account_api
 from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks import api as clicks_api
@@ -35,6 +35,8 @@ from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.links import api as links_api
 from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.resources.pixels import api as pixels_api
+from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks.figures import Figures
@@ -45,7 +47,7 @@ from waypost.web.api import new_api
 from waypost.web.background import cancel, every
 from waypost.web.guard import Guard
 from waypost.web.server import Server
-from waypost.worker import garbage
+from waypost.worker import garbage, jobs
 from waypost.worker.loop import Poller, Worker
 
 log = structlog.get_logger(__name__)
@@ -99,7 +101,8 @@ async def open_web(
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         hooks = webhooks.Doors(db, webhooks.Receivers(outbound), _keys(settings), settings.base_url, clock)
-        site = Site(plane, _api(settings, doors, hooks, guard, is_leaving), preview)
+        tags = pixels.Doors(db, _keys(settings), partial(links.reroute, doors), settings.base_url, clock)
+        site = Site(plane, _api(settings, doors, hooks, tags, guard, is_leaving), preview)
         yield Web(site, plane, db, tasks)
 
 
@@ -120,7 +123,12 @@ def _plane(settings: Settings, table: RouteTable, spool: Spool, time_ns: Callabl
 
 
 def _api(
-    settings: Settings, doors: links.Doors, hooks: webhooks.Doors, guard: Guard, is_leaving: Callable[[], bool]
+    settings: Settings,
+    doors: links.Doors,
+    hooks: webhooks.Doors,
+    tags: pixels.Doors,
+    guard: Guard,
+    is_leaving: Callable[[], bool],
 ) -> FastAPI:
     clock = doors.clock
     api = new_api()
@@ -133,6 +141,7 @@ def _api(
     api.include_router(clicks_api.routes(doors.db, guard, base_url=settings.base_url))
     api.include_router(stats_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(webhooks_api.routes(hooks, guard))
+    api.include_router(pixels_api.routes(tags, guard))
     api.include_router(media.routes(doors.media))
     return api
 
@@ -162,8 +171,8 @@ def _outbound(settings: Settings) -> Outbound:
 
 
 def _source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
-    host = settings.shared_domain
-    return SqliteRoutes(db.path, host) if db.dialect == "sqlite" else PostgresRoutes(db, host)
+    host, keys = settings.shared_domain, _keys(settings)
+    return SqliteRoutes(db.path, host, keys) if db.dialect == "sqlite" else PostgresRoutes(db, host, keys)
 
 
 async def _follow_changes(settings: Settings, source: SqliteRoutes | PostgresRoutes, table: RouteTable) -> None:
@@ -245,7 +254,7 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             webhooks.LogRetention(db, clicks_kept=settings.click_retention_days, clock=now),
             webhooks.Leftovers(db),
         ]
-        handlers = {JOB: Rebuild(db, clock=now)}
+        handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now), events.JOB: _event_sender(settings, db, poster)}
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
@@ -259,6 +268,12 @@ def _deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
     return Deliverer(db, sender, clock=now, timeout=timeout)
 
 
+def _event_sender(settings: Settings, db: Database, poster: Poster) -> events.EventSender:
+    urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
+    places = {platform: str(url) for platform, url in urls.items()}
+    return events.EventSender(db, _keys(settings), poster.post, places, clock=now)
+
+
 def _keys(settings: Settings) -> KeyRing:
     return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")
 
@@ -269,4 +284,6 @@ def _rules(settings: Settings) -> Rules:
         settings.ip_privacy,
         countries.opened(settings.geoip_database).of,
         derived_key(settings, "visitors"),
+        settings.shared_domain,
+        urlsplit(settings.base_url).scheme,
     )

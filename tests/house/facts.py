@@ -34,6 +34,11 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
     Endpoint("GET", "/v1/stats", LINKS_READ, 200),  # beyond the specification
+    Endpoint("GET", "/v1/pixels", PIXELS_READ, 200),
+    Endpoint("POST", "/v1/pixels", PIXELS_WRITE, 201),
+    Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
+    Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
+    Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
     Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
     Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
@@ -54,11 +59,6 @@ LATER = (
     Endpoint("PATCH", "/v1/domains/{id}", DOMAINS_WRITE, 200),
     Endpoint("POST", "/v1/domains/{id}/verify", DOMAINS_WRITE, 202),
     Endpoint("DELETE", "/v1/domains/{id}", DOMAINS_WRITE, 204),
-    Endpoint("GET", "/v1/pixels", PIXELS_READ, 200),
-    Endpoint("POST", "/v1/pixels", PIXELS_WRITE, 201),
-    Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
-    Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
-    Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
 )
 """Those still to be built. Building one moves its line up."""
 
@@ -120,6 +120,9 @@ LINK_LIMITS = {
 }
 """Characters, by the name under which a fault is told."""
 
+PIXEL_LIMITS = {"name": 255, "pixel_id": 255}
+"""Characters."""
+
 WEBHOOK_URL = 2048
 """Characters."""
 
@@ -167,6 +170,9 @@ CLICK = {
 }
 """In this order."""
 
+PIXEL = {"id": "uuid", "platform": "platform", "name": "string", "created_at": "timestamp", "updated_at": "timestamp"}
+"""In this order, and nothing else ever."""
+
 WEBHOOK = {
     "id": "uuid",
     "url": "string",
@@ -188,6 +194,7 @@ DELIVERY = {
 }
 """In this order; beyond the specification."""
 
+PLATFORMS = ("facebook", "tiktok", "pinterest", "google_ads")
 EVENT_TYPES = ("link.created", "link.clicked", "pixel.fired")
 DELIVERY_STATUSES = ("pending", "delivered", "failed", "cancelled")
 LINK_STATUSES = ("active", "inactive")

@@ -14,7 +14,7 @@ TYPES = {
     "array": list,
     "object": dict,
 }
-ONLY_TOLD = {"title", "description", "default"}
+ONLY_TOLD = {"title", "description", "default", "writeOnly"}
 FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str}
 
 

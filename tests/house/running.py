@@ -20,6 +20,7 @@ from waypost.kit.ids import new_id
 
 BASE_URL = "http://waypost.test"
 RECEIVER = "https://127.0.0.1/hook"
+PIXEL = {"platform": "facebook", "name": "A pixel", "pixel_id": "123456"}
 
 
 @dataclass
@@ -53,6 +54,12 @@ class House:
     async def link(self, key: str, **fields: Any) -> dict[str, Any]:
         body = {"destination_url": self.website.url} | fields
         answer = await self.client.post("/api/v1/links", headers={"Authorization": f"Bearer {key}"}, json=body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    async def pixel(self, key: str, **fields: Any) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {key}"}
+        answer = await self.client.post("/api/v1/pixels", headers=headers, json=PIXEL | fields)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 

@@ -12,16 +12,21 @@ from house.facts import (
     IMAGE_FORMATS,
     LINK_LIMITS,
     MAX_PER_PAGE,
+    PIXEL_LIMITS,
     REQUESTS_PER_MINUTE,
     SCOPES,
     SLUG_CHARACTERS,
     WEBHOOK_URL,
     Endpoint,
 )
-from house.running import RECEIVER, House
+from house.running import PIXEL, RECEIVER, House
 from PIL import Image
 
 ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
+MAKE_PIXEL, CHANGE_PIXEL = (
+    next(each for each in ENDPOINTS if (each.method, each.path) == wanted)
+    for wanted in (("POST", "/v1/pixels"), ("PATCH", "/v1/pixels/{id}"))
+)
 ASCII = tuple(map(chr, range(128)))
 BEYOND = ("é", "ß", "Ω", "\N{FULLWIDTH DIGIT ONE}", "\N{ARABIC-INDIC DIGIT THREE}", "😀", "")
 
@@ -110,6 +115,16 @@ async def test_the_size_of_an_image(house: House, key: str) -> None:
     assert (await upload(house, key, picture("PNG", IMAGE_BYTES))).status_code == 201
     answer = await upload(house, key, picture("PNG", IMAGE_BYTES + 1))
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, ["og_image_file"])
+
+
+@pytest.mark.parametrize(("name", "limit"), PIXEL_LIMITS.items())
+async def test_the_length_of_a_pixel_s(house: House, key: str, name: str, limit: int) -> None:
+    pixel = await house.pixel(key)
+    for endpoint, rest in ((MAKE_PIXEL, PIXEL), (CHANGE_PIXEL, {})):
+        refused = await house.ask(key, endpoint, pixel["id"], json=rest | {name: "a" * (limit + 1)})
+        assert (refused.status_code, list(refused.json()["error"]["errors"])) == (422, [name])
+        taken = await house.ask(key, endpoint, pixel["id"], json=rest | {name: "a" * limit})
+        assert taken.status_code == endpoint.success, taken.text
 
 
 async def test_the_length_of_a_webhook_s_url(house: House, key: str) -> None:

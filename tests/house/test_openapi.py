@@ -20,6 +20,9 @@ from house.facts import (
     EVENT_TYPES,
     LINK,
     LINK_LIMITS,
+    PIXEL,
+    PIXEL_LIMITS,
+    PLATFORMS,
     PREFIX,
     REQUESTS_PER_MINUTE,
     SCOPES,
@@ -28,6 +31,7 @@ from house.facts import (
     Endpoint,
 )
 from house.json_schema import faults, resolved
+from house.running import PIXEL as NEW_PIXEL
 from house.running import RECEIVER, House
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
@@ -35,7 +39,8 @@ from resources.clicks.visited import fill, new_click, new_link
 from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
 
-ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *WEBHOOKS = ENDPOINTS
+ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
+PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST = WEBHOOKS
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
@@ -131,6 +136,31 @@ async def test_clicks_and_figures(document: Document, key: str) -> None:
         assert set(answer.json()["error"]["errors"]) == {*told, "colour"}
 
 
+async def test_a_pixel_s_life(document: Document, key: str) -> None:
+    for platform in PLATFORMS:
+        sent = NEW_PIXEL | {"platform": platform, "access_token": "secret"}
+        assert list(faults(document.content, document.body(MAKE_PIXEL), sent)) == []
+        made = (await document.ask(key, MAKE_PIXEL, json=sent)).json()["data"]
+        assert list(made) == list(PIXEL)
+        assert (await document.ask(key, ONE_PIXEL, made["id"])).json()["data"] == made
+    assert len((await document.ask(key, PIXELS)).json()["data"]) == len(PLATFORMS)
+    for name, field in document.body(CHANGE_PIXEL)["properties"].items():
+        answer = await document.ask(key, CHANGE_PIXEL, made["id"], json={name: None})
+        assert answer.status_code == (200 if "anyOf" in field else 422), name
+    assert (await document.ask(key, DELETE_PIXEL, made["id"])).status_code == 204
+    for endpoint in (ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL):
+        assert (await document.ask(key, endpoint, made["id"], json={})).status_code == 404
+
+
+def test_a_pixel_s_secrets_are_never_shown(document: Document) -> None:
+    assert list(document.content["components"]["schemas"]["Pixel"]["properties"]) == list(PIXEL)
+    for endpoint in (MAKE_PIXEL, CHANGE_PIXEL):
+        told = {name: plain(field) for name, field in document.body(endpoint)["properties"].items()}
+        assert {name for name, field in told.items() if field.get("writeOnly")} == {"pixel_id", "access_token"}
+        assert {name: told[name]["maxLength"] for name in PIXEL_LIMITS} == PIXEL_LIMITS
+        assert told["platform"]["enum"] == list(PLATFORMS)
+
+
 async def test_a_webhook_s_life(document: Document, key: str) -> None:
     sent = {"url": RECEIVER, "event_types": list(EVENT_TYPES)}
     assert list(faults(document.content, document.body(SUBSCRIBE), sent)) == []
@@ -198,6 +228,14 @@ def test_which_refusals_are_told(document: Document) -> None:
     assert document.statuses(DELETE) == always | {"204", "403", "404"}
     assert all(document.statuses(each) == always | {"200", "403", "404", "422"} for each in COUNTED[:3])
     assert document.statuses(STATS) == document.statuses(HOOKS) == always | {"200", "403", "422"}
+    assert document.statuses(PIXELS) == document.statuses(HOOKS)
+    for of_links, of_pixels in (
+        (CREATE, MAKE_PIXEL),
+        (FIND, ONE_PIXEL),
+        (CHANGE, CHANGE_PIXEL),
+        (DELETE, DELETE_PIXEL),
+    ):
+        assert document.statuses(of_pixels) == document.statuses(of_links)
     assert document.statuses(SUBSCRIBE) == always | {"201", "403", "413", "422"}
     assert document.statuses(HOOK) == always | {"200", "403", "404"}
     assert document.statuses(UNSUBSCRIBE) == always | {"204", "403", "404"}

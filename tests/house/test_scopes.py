@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from house.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
-from house.running import RECEIVER, House
+from house.running import PIXEL, RECEIVER, House
 
 from waypost.accounts import SCOPES as SCOPES_OF_THE_APPLICATION
 
@@ -24,11 +24,15 @@ def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
         return {"json": {"destination_url": house.website.url}}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/webhooks"):
         return {"json": {"url": RECEIVER, "event_types": ["link.created"]}}
+    if (endpoint.method, endpoint.path) == ("POST", "/v1/pixels"):
+        return {"json": PIXEL}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 
 async def owned(house: House, key: str, endpoint: Endpoint) -> tuple[str, str]:
-    """What the endpoint is to find: a link, or a webhook and a delivery of it."""
+    """What the endpoint is to find: a link, a pixel, or a webhook and a delivery of it."""
+    if endpoint.path.startswith("/v1/pixels"):
+        return (await house.pixel(key))["id"], ""
     if endpoint.path.startswith("/v1/webhooks"):
         webhook, delivery = await house.webhook(key)
         return webhook["id"], delivery["id"]

@@ -5,6 +5,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,17 @@ import httpx
 from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client, new_person
 
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Safety
-from waypost.resources.links import Doors, api, media
+from waypost.resources import pixels
+from waypost.resources.links import Doors, api, media, reroute
+from waypost.resources.pixels import api as pixels_api
 from waypost.web import Guard
 
 HOST = "127.0.0.2"  # the only one of this machine that the way out is open to
 SHARED = "go.test"
+KEYS = KeyRing(["a key"])
 UNSAFE = "/malware"
 PAGE = """<html><head><title>Page title</title><meta property="og:title" content="Scraped OG title">
 <meta property="og:description" content="Scraped description"><meta property="og:image" content="/card.png"></head>"""
@@ -108,6 +112,21 @@ class Room:
     async def browse(self, query: str = "", who: Person | None = None) -> httpx.Response:
         return await self.client.get(f"/api/v1/links{query}", headers=(who or self.alice).headers)
 
+    async def pixel(self, who: Person | None = None, **fields: Any) -> str:
+        """The id of a pixel that is there."""
+        new = {"platform": "facebook", "name": "A pixel", "pixel_id": "123456"} | fields
+        answer = await self.client.post("/api/v1/pixels", json=new, headers=(who or self.alice).headers)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]["id"]
+
+    async def change_pixel(self, pixel: str, **fields: Any) -> None:
+        answer = await self.client.patch(f"/api/v1/pixels/{pixel}", json=fields, headers=self.alice.headers)
+        assert answer.status_code == 200, answer.text
+
+    async def delete_pixel(self, pixel: str) -> None:
+        answer = await self.client.delete(f"/api/v1/pixels/{pixel}", headers=self.alice.headers)
+        assert answer.status_code == 204, answer.text
+
     def hosted(self) -> list[str]:
         return sorted(path.name for path in self.doors.media.glob("*"))
 
@@ -137,8 +156,11 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             reserved=RESERVED,
         )
 
+        tags = pixels.Doors(db, KEYS, partial(reroute, doors), BASE_URL, clock)
+
         def routes(guard: Guard) -> APIRouter:
             router = APIRouter()
+            router.include_router(pixels_api.routes(tags, guard))
             router.include_router(api.routes(doors, guard))
             router.include_router(media.routes(doors.media))
             return router

@@ -89,7 +89,7 @@ async def test_too_much_of_one_field_is_told_once_and_hides_no_other(room: Room)
         "title": ["This must be a string."],
         "utm_params": ["This may have at most 20 entries."],
         "tags": ["This may have at most 100 entries."],
-        "pixel_ids": ["This may have at most 100 entries."],
+        "pixel_ids": ["This may have at most 20 entries."],
     }
 
 

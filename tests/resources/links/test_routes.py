@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 from psycopg import AsyncConnection
-from resources.links.room import SHARED, Room
+from resources.links.room import KEYS, SHARED, Room
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
@@ -14,7 +14,7 @@ from waypost.resources.links.routes import CHANNEL
 
 
 def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
-    return SqliteRoutes(db.path, SHARED) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED)
+    return SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
 
 
 async def look(room: Room, slug: bytes) -> Route | None:
@@ -55,7 +55,7 @@ async def test_it_follows_changes(room: Room) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_changes_are_told_to_other_processes(room: Room) -> None:
     await room.make(slug="before")
-    routes = SqliteRoutes(room.doors.db.path, SHARED)
+    routes = SqliteRoutes(room.doors.db.path, SHARED, KEYS)
     link = await room.make(slug="a")
     await room.changed(link, slug="b")
     assert routes.news() == ["a", "a", "b"]
@@ -79,7 +79,7 @@ async def test_changes_are_told_to_other_machines(room: Room, database_url: str)
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_old_changes_are_forgotten(db: Database, room: Room) -> None:
-    routes = SqliteRoutes(db.path, SHARED)
+    routes = SqliteRoutes(db.path, SHARED, KEYS)
     async with db.write() as tx:
         await store.announce(tx, ["old"], room.clock())
         await store.announce(tx, ["new"], room.clock() + timedelta(hours=1, seconds=1))

@@ -7,6 +7,7 @@ from waypost.resources.links.counters import accounts_of, add_clicks
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.lookups import names, require
 from waypost.resources.links.model import Link, links
+from waypost.resources.links.rerouting import reroute
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.links.service import browse, change, create, delete, find
 
@@ -25,4 +26,5 @@ __all__ = [
     "links",
     "names",
     "require",
+    "reroute",
 ]

@@ -4,13 +4,16 @@ The slow looks (the destination's live fetch, decoding an image) run side by sid
 """
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
+from waypost.resources import pixels
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import BadImage, CleanImage
@@ -40,9 +43,6 @@ def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> N
         problems.add("slug", fault)
     if fields.hostname is not None:
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
-    for index, pixel in enumerate(fields.pixel_ids or []):
-        is_id = isinstance(pixel, str) and parse_id(pixel)
-        problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if is_id else rules.NOT_AN_ID)
     if fields.expires_at is not None and fields.expires_at <= doors.clock():
         problems.add("expires_at", rules.NOT_FUTURE)
     if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):
@@ -76,6 +76,27 @@ async def slug_is_free(doors: Doors, account: UUID, slug: str | None, link: UUID
     async with doors.db.read() as tx:
         if not await store.is_claimable(tx, slug, account, link):
             problems.add("slug", rules.SLUG_TAKEN)
+
+
+async def pixels_are_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> None:
+    known: set[UUID] = set()
+    if fields.pixels:
+        async with doors.db.read() as tx:
+            known = await pixels.known(tx, account, fields.pixels)
+    _pixels_are_among(known, fields, problems)
+
+
+async def pixels_are_still_theirs(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:
+    """Decides: until the transaction ends nobody deletes one of them."""
+    if fields.pixels:
+        _pixels_are_among(await pixels.hold(tx, account, fields.pixels), fields, problems)
+
+
+def _pixels_are_among(known: Collection[UUID], fields: LinkFields, problems: Problems) -> None:
+    for index, sent in enumerate(fields.pixel_ids or []):
+        id_ = parse_id(sent) if isinstance(sent, str) else None
+        if id_ not in known:
+            problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if id_ else rules.NOT_AN_ID)
 
 
 def _destination(doors: Doors, fields: LinkFields, problems: Problems) -> Url | None:

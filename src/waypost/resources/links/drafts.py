@@ -40,6 +40,7 @@ def created(
         utm_params=new.utm,
         tags=new.tags or [],
         expires_at=new.expires_at,
+        pixel_ids=new.pixels,
         is_on=True,
         clicks=0,
         created_at=now,
@@ -54,6 +55,8 @@ def changed(link: Link, wanted: LinkChange, url: Url | None, *, hosted_image: st
         values["title"] = wanted.title or rules.UNTITLED
     if wanted.sends("tags"):
         values["tags"] = wanted.tags or []
+    if wanted.sends("pixel_ids"):
+        values["pixel_ids"] = wanted.pixels
     if wanted.status is not None:
         values["is_on"] = wanted.status == "active"
     return replace(link, **values, **_target(link, wanted, url), **_image(link, wanted, hosted_image, base_url))

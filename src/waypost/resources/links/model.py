@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, func, select
 
 from waypost.database import Id, Instant, Json, metadata
+from waypost.resources import pixels
 
 # PostgreSQL's default collation follows the server's language; slugs are compared byte by byte everywhere
 SLUG = Text().with_variant(Text(collation="C"), "postgresql")
@@ -97,6 +98,7 @@ class Link:
     utm_params: dict[str, str]
     tags: list[str]
     expires_at: datetime | None
+    pixel_ids: list[UUID]
     is_on: bool
     clicks: int
     created_at: datetime
@@ -110,6 +112,11 @@ class Link:
 
 _CLICKS = select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery()
 
+_ELSEWHERE: dict[str, ColumnElement[Any]] = {
+    "clicks": func.coalesce(_CLICKS, 0).label("clicks"),
+    "pixel_ids": pixels.ids_of(links.c.id).label("pixel_ids"),
+}
+
 COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
-    func.coalesce(_CLICKS, 0).label(name) if name == "clicks" else links.c[name] for name in Link.__dataclass_fields__
+    _ELSEWHERE[name] if name in _ELSEWHERE else links.c[name] for name in Link.__dataclass_fields__
 )

@@ -43,7 +43,7 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "og_image": {"maxLength": rules.MAX_URL},
     "utm_params": {"additionalProperties": {"anyOf": [_LINE, {"type": "null"}]}},
     "tags": {"items": {**_LINE, "minLength": 1}, "maxItems": 100},
-    "pixel_ids": {"items": {"type": "string", "format": "uuid"}, "maxItems": 100},
+    "pixel_ids": {"items": {"type": "string", "format": "uuid"}, "maxItems": rules.MAX_PIXELS},
 }
 _NEW = request_body(NewLink, details=_DETAILS, required={"destination_url"}, never_null={"destination_url"})
 _CHANGE = request_body(LinkChange, details=_DETAILS, never_null={"destination_url", "slug", "status"})

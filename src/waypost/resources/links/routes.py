@@ -4,29 +4,46 @@ On SQLite plain `sqlite3` in the caller's thread: it answers in microseconds, a 
 """
 
 import sqlite3
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
+from sqlalchemy.dialects import sqlite
 
-from waypost.database import Database
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
 from waypost.redirect import NEVER, Route, new_route
 from waypost.resources.links.model import ALIVE, links
+from waypost.resources.pixels import Tags, link_pixels, pixels
 
 CHANNEL = "waypost_routes"
 """Of PostgreSQL's notifications; each carries a slug. See `store.announce`."""
 
-_FIND = "SELECT id, hostname, destination_url, expires_at FROM links WHERE slug = ? AND deleted_at IS NULL AND is_on"
+_FIND = (
+    select(
+        *(links.c.id, links.c.hostname, links.c.destination_url, links.c.expires_at),
+        *(link_pixels.c.position, pixels.c.id, pixels.c.platform, pixels.c.pixel_id),
+    )
+    .select_from(links)
+    .outerjoin(link_pixels, link_pixels.c.link_id == links.c.id)
+    .outerjoin(pixels, pixels.c.id == link_pixels.c.pixel_id)
+    .where(links.c.slug == bindparam("slug"), ALIVE, links.c.is_on)
+)
+"""A row for each pixel of the link, in any order; of a link without pixels one row, at the price of one look more."""
+
+_FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
+_LINK, _PIXEL = slice(4), slice(4, None)
 
 
 class SqliteRoutes:
     """One connection, which only reads: to be used by one thread."""
 
-    def __init__(self, path: Path, shared_host: str) -> None:
+    def __init__(self, path: Path, shared_host: str, keys: KeyRing) -> None:
         self._shared_host = shared_host.encode()
+        self._tags = Tags(keys)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting holds up the event loop
         self._connection.execute("PRAGMA mmap_size = 1073741824")
@@ -35,14 +52,17 @@ class SqliteRoutes:
 
     def find_now(self, slug: bytes) -> Route | None:
         try:
-            row = self._connection.execute(_FIND, (slug.decode("utf-8", "replace"),)).fetchone()
+            rows = self._connection.execute(_FIND_ON_SQLITE, (slug.decode("utf-8", "replace"),)).fetchall()
         except sqlite3.Error as error:
             raise Unavailable from error
-        if row is None:
+        if not rows:
             return None
-        link_id, hostname, destination, expires_at = row
+        link_id, hostname, destination, expires_at = rows[0][_LINK]
         expiry = None if expires_at is None else from_microseconds(expires_at)
-        return _route(UUID(bytes=link_id), hostname, destination, expiry, self._shared_host)
+        found = (row[_PIXEL] for row in rows if row[-1] is not None)
+        sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in found]
+        link = (UUID(bytes=link_id), hostname, destination, expiry)
+        return _route(link, sealed, self._shared_host, self._tags)
 
     async def find(self, slug: bytes) -> Route | None:
         return self.find_now(slug)
@@ -67,25 +87,30 @@ class SqliteRoutes:
 class PostgresRoutes:
     find_now = None  # across a network
 
-    def __init__(self, db: Database, shared_host: str) -> None:
+    def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
         self._db = db
         self._shared_host = shared_host.encode()
+        self._tags = Tags(keys)
 
     async def find(self, slug: bytes) -> Route | None:
         wanted = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL takes no NUL
-        columns = (links.c.id, links.c.hostname, links.c.destination_url, links.c.expires_at)
         async with self._db.read() as tx:
-            found = await tx.execute(select(*columns).where(links.c.slug == wanted, ALIVE, links.c.is_on))
-            row = found.one_or_none()
-        return None if row is None else _route(*row, self._shared_host)
+            rows = [tuple(row) for row in await tx.execute(_FIND, {"slug": wanted})]
+        if not rows:
+            return None
+        sealed = [row[_PIXEL] for row in rows if row[-1] is not None]
+        return _route(rows[0][_LINK], sealed, self._shared_host, self._tags)
 
     def close(self) -> None:
         """The database is not ours to close."""
 
 
-def _route(
-    link_id: UUID, hostname: str | None, destination: str, expires_at: datetime | None, shared_host: bytes
-) -> Route:
+def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: Tags) -> Route:
+    """`link`: the first half of a row of `_FIND`; `sealed`: the second halves, of pixels that are there."""
+    link_id, hostname, destination, expires_at = link
     host = shared_host if hostname is None else hostname.encode()
     expiry = NEVER if expires_at is None else expires_at.timestamp()
-    return new_route(host, destination, link_id, expiry)
+    if not sealed:
+        return new_route(host, destination, link_id, expiry)
+    in_order = sorted(sealed, key=lambda each: each[0])
+    return new_route(host, destination, link_id, expiry, tags.opened(each[1:] for each in in_order))

@@ -14,6 +14,7 @@ Status = Literal["active", "inactive"]
 UNTITLED = "Untitled"
 MAX_URL = 2048
 MAX_SLUG = 255
+MAX_PIXELS = 20
 
 SLUG_TAKEN = "This slug is already taken. Choose another one."
 UNREACHABLE = "The destination URL could not be reached. Check the URL and try again."

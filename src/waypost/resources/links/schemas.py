@@ -6,10 +6,12 @@ cleared.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import AfterValidator, InstanceOf
 
 from waypost.kit.clock import timestamp
+from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
@@ -66,11 +68,17 @@ class LinkFields(Body):
     utm_params: UtmParams | None = None
     tags: Tags | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[Any], few(100)] | None = None  # each is looked at in `checks`
+    pixel_ids: Annotated[list[Any], few(rules.MAX_PIXELS)] | None = None  # each is looked at in `checks`
 
     @property
     def utm(self) -> dict[str, str]:
         return {key: value for key, value in (self.utm_params or {}).items() if value}
+
+    @property
+    def pixels(self) -> list[UUID]:
+        """Each once, at its first place; what is no id is left out."""
+        read = (parse_id(each) for each in self.pixel_ids or [] if isinstance(each, str))
+        return list(dict.fromkeys(id_ for id_ in read if id_))
 
 
 class NewLink(LinkFields):
@@ -104,7 +112,7 @@ def shown(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> di
         },  # JSONB sorts otherwise
         "tags": link.tags,
         "expires_at": timestamp(link.expires_at) if link.expires_at else None,
-        "pixel_ids": [],
+        "pixel_ids": [str(id_) for id_ in link.pixel_ids],
         "clicks": link.clicks,
         "status": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now),
         "created_at": timestamp(link.created_at),

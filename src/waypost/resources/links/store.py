@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, sele
 from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.pages import PageRequest
+from waypost.resources import pixels
 from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_tags, links, route_changes, slugs
 from waypost.resources.links.routes import CHANNEL
 from waypost.resources.links.rules import Status
@@ -72,9 +73,11 @@ async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None
 
 async def add(tx: Tx, link: Link) -> None:
     row = asdict(link) | {"search_text": link.search_text}
-    del row["clicks"]  # counted elsewhere, once there are any
+    del row["clicks"], row["pixel_ids"]  # kept elsewhere, once there are any
     await tx.execute(insert(links), row)
     await _add_tags(tx, link)
+    if link.pixel_ids:
+        await pixels.attach(tx, link.id, link.pixel_ids)
     await _count(tx, link.account_id, 1)
 
 
@@ -84,25 +87,29 @@ async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> Link | None:
 
 
 async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
-    """Nobody else changes the row until the transaction ends (on SQLite it is the only writer anyway)."""
-    row = (await tx.execute(_ONE.with_for_update(), {"account_id": account_id, "link_id": link_id})).one_or_none()
-    return None if row is None else _link(row)
+    """Nobody else changes it until the transaction ends (on SQLite it is the only writer anyway)."""
+    locked = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()
+    await tx.execute(locked)
+    return await find(tx, account_id, link_id)  # only now: what lies in other tables is not read anew by who waited
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
     """Writes only what differs."""
     old, new = asdict(before), asdict(after)
-    values = {name: value for name, value in new.items() if value != old[name]}
+    values = {name: value for name, value in new.items() if value != old[name] and name != "pixel_ids"}
     await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
     if before.tags != after.tags:
         await _drop_tags(tx, before)
         await _add_tags(tx, after)
+    if before.pixel_ids != after.pixel_ids:
+        await pixels.attach(tx, after.id, after.pixel_ids)
 
 
 async def bury(tx: Tx, link: Link, at: datetime) -> None:
     await tx.execute(update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None))
     await release(tx, link.slug)
     await _drop_tags(tx, link)
+    await pixels.attach(tx, link.id, [])
     await _count(tx, link.account_id, -1)
 
 
@@ -118,6 +125,10 @@ async def page(tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, n
     return [_link(row) for row in rows], (await tx.execute(total)).scalar_one()
 
 
+async def slugs_of(tx: Tx, link_ids: Sequence[UUID]) -> list[str]:
+    return list((await tx.execute(select(links.c.slug).where(links.c.id.in_(link_ids), ALIVE))).scalars())
+
+
 async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
     """Tells other processes, should this one die between its commit and `routes_changed`; and other machines anyway."""
     rows = [{"slug": slug, "at": at} for slug in slugs_changed]
@@ -125,7 +136,8 @@ async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
         for row in rows:
             await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": CHANNEL, "slug": row["slug"]})
         return
-    await tx.execute(insert(route_changes), rows)
+    if rows:
+        await tx.execute(insert(route_changes), rows)
     await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))
 
 

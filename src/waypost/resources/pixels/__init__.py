@@ -1,0 +1,11 @@
+"""Retargeting pixels: what an ad platform knows an account by, fired on its links' pages. The room's only door.
+
+Never shows what a platform's id or token is: only routes and the platforms themselves get to know.
+"""
+
+from waypost.resources.pixels.attached import attach, hold, ids_of, known
+from waypost.resources.pixels.doors import Doors
+from waypost.resources.pixels.model import link_pixels, pixels
+from waypost.resources.pixels.tags import Tags
+
+__all__ = ["Doors", "Tags", "attach", "hold", "ids_of", "known", "link_pixels", "pixels"]

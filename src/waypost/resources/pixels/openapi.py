@@ -1,0 +1,37 @@
+"""What the OpenAPI document tells of pixels. Describes; no request comes here."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from waypost.resources.pixels import model
+from waypost.resources.pixels.schemas import MAX_TEXT, MAX_TOKEN, NewPixel, PixelChange
+from waypost.web.openapi import PAGING, One, Page, endpoint
+from waypost.web.openapi_bodies import request_body
+
+
+class Pixel(BaseModel):
+    id: UUID
+    platform: model.Platform
+    name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+_LINE = {"minLength": 1, "maxLength": MAX_TEXT}
+_DETAILS: dict[str, dict[str, Any]] = {
+    "name": _LINE,
+    "pixel_id": {**_LINE, "writeOnly": True},
+    "access_token": {"maxLength": MAX_TOKEN, "writeOnly": True},
+}
+_REQUIRED = {"platform", "name", "pixel_id"}
+_NEW = request_body(NewPixel, details=_DETAILS, required=_REQUIRED, never_null=_REQUIRED)
+_CHANGE = request_body(PixelChange, details=_DETAILS, never_null=_REQUIRED)
+
+BROWSE = endpoint(scope="pixels:read", shows=Page[Pixel], query=PAGING, refuses=[422])
+CREATE = endpoint(scope="pixels:write", status=201, shows=One[Pixel], takes=_NEW, refuses=[413, 422])
+FIND = endpoint(scope="pixels:read", shows=One[Pixel], refuses=[404])
+CHANGE = endpoint(scope="pixels:write", shows=One[Pixel], takes=_CHANGE, refuses=[404, 413, 422])
+DELETE = endpoint(scope="pixels:write", status=204, refuses=[404])

@@ -1,0 +1,76 @@
+"""The statements on pixels, and on the links that a pixel is attached to. A link's own are in `attached`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
+from waypost.accounts import accounts
+from waypost.database import Sealed, Tx
+from waypost.kit.pages import PageRequest
+from waypost.resources.pixels.model import Pixel, link_pixels, pixels
+
+_PIXEL = select(*(pixels.c[name] for name in Pixel.__dataclass_fields__))
+
+
+async def hold_account(tx: Tx, account_id: UUID) -> None:
+    """Nobody else counts or adds its pixels until the transaction ends."""
+    await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update(key_share=True))
+
+
+async def count(tx: Tx, account_id: UUID) -> int:
+    counted = select(func.count()).select_from(pixels).where(pixels.c.account_id == account_id)
+    return (await tx.execute(counted)).scalar_one()
+
+
+async def add(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> None:
+    await tx.execute(insert(pixels), asdict(pixel) | dict(secrets))
+
+
+async def find(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
+    return _pixel((await tx.execute(_PIXEL.where(*_is(account_id, pixel_id)))).one_or_none())
+
+
+async def find_for_change(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
+    """Waits for those who hold it to attach it, so that `links_of` sees their links; and nobody else attaches it."""
+    row = (await tx.execute(_PIXEL.where(*_is(account_id, pixel_id)).with_for_update())).one_or_none()
+    return _pixel(row)
+
+
+async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Pixel], int]:
+    """(pixels of the page, number of pixels on all pages), newest first."""
+    newest = _PIXEL.where(pixels.c.account_id == account_id).order_by(pixels.c.created_at.desc(), pixels.c.id.desc())
+    rows = await tx.execute(newest.limit(request.per_page).offset(request.offset))
+    return [Pixel(*row) for row in rows], await count(tx, account_id)
+
+
+async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> None:
+    """Secrets that are not named stay as they are."""
+    values = {"platform": pixel.platform, "name": pixel.name, "updated_at": pixel.updated_at} | dict(secrets)
+    await tx.execute(update(pixels).where(pixels.c.id == pixel.id).values(values))
+
+
+async def remove(tx: Tx, pixel_id: UUID) -> None:
+    await tx.execute(delete(pixels).where(pixels.c.id == pixel_id))
+
+
+async def links_of(tx: Tx, pixel_id: UUID, at_most: int) -> list[UUID]:
+    found = select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == pixel_id).limit(at_most)
+    return list((await tx.execute(found)).scalars())
+
+
+async def detach(tx: Tx, pixel_id: UUID, at_most: int) -> bool:
+    """Whether it was attached to so many links that more may be left."""
+    some = select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == pixel_id).limit(at_most)
+    gone = delete(link_pixels).where(link_pixels.c.pixel_id == pixel_id, link_pixels.c.link_id.in_(some))
+    return (await tx.execute(gone)).rowcount >= at_most
+
+
+def _is(account_id: UUID, pixel_id: UUID) -> Sequence[ColumnElement[bool]]:
+    return pixels.c.id == pixel_id, pixels.c.account_id == account_id
+
+
+def _pixel(row: Sequence[Any] | None) -> Pixel | None:
+    return None if row is None else Pixel(*row)

@@ -1,0 +1,36 @@
+"""What a link's page fires: the platforms' ids in the clear, for routes and for nobody else."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+import structlog
+
+from waypost.database import KeyRing, Sealed
+from waypost.database.secrets import Undecipherable
+from waypost.resources.pixels.model import pixels
+
+log = structlog.get_logger(__name__)
+
+
+class Tags:
+    def __init__(self, keys: KeyRing) -> None:
+        self._keys = keys
+        self._told: set[UUID] = set()
+
+    def opened(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str]]:
+        """(our id, platform, the platform's id) of each; without those that no key opens, of which the log tells once.
+
+        A link leads where it leads, whatever becomes of its pixels.
+        """
+        return [
+            (id_, platform, text) for id_, platform, value in sealed if (text := self._open(id_, value)) is not None
+        ]
+
+    def _open(self, id_: UUID, value: bytes) -> str | None:
+        try:
+            return self._keys.open(pixels.c.pixel_id, id_, Sealed(value))
+        except Undecipherable:
+            if id_ not in self._told:
+                log.warning("pixel does not fire: no key of WAYPOST_SECRET_KEY opens it", pixel=str(id_))
+            self._told.add(id_)
+            return None

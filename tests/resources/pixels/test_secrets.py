@@ -1,0 +1,85 @@
+"""R12: what a platform knows an account by is told to routes and platforms, and shown to nobody."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from resources.links.room import KEYS, Room
+from resources.pixels.asking import NEW, ask, make, patch, post
+from sqlalchemy import select, text
+from structlog.testing import capture_logs
+
+from waypost.commands.rotating import encrypted_columns, rotate
+from waypost.database import KeyRing, metadata
+from waypost.database.secrets import Undecipherable
+from waypost.resources.pixels import pixels
+from waypost.resources.pixels.schemas import NewPixel, PixelChange
+
+PIXEL_ID, TOKEN = "1029384756", "EAAB0secret0token"
+SECRETS: dict[str, Any] = {"pixel_id": PIXEL_ID, "access_token": TOKEN}
+
+
+def is_silent(about: object) -> bool:
+    return PIXEL_ID not in str(about) and TOKEN not in str(about)
+
+
+async def rows(room: Room, table: str) -> list[Any]:
+    async with room.doors.db.read() as tx:
+        return list((await tx.execute(text(f"SELECT * FROM {table}"))).all())
+
+
+async def test_it_works(room: Room) -> None:
+    """Neither an answer has it, nor the log, nor the database in the clear."""
+    with capture_logs() as told:
+        made = await make(room, **SECRETS)
+        link = await room.make(pixel_ids=[made["id"]])
+        answers = [
+            await ask(room, "GET"),
+            await ask(room, "GET", f"/{made['id']}"),
+            await patch(room, made, SECRETS),
+            await patch(room, made, SECRETS | {"name": 5}),
+            await post(room, SECRETS | {"platform": TOKEN}),
+            await post(room, NEW | {"access_token": f"{TOKEN} {TOKEN}"}),
+            await post(room, NEW | {"pixel_id": PIXEL_ID * 99}),
+            await room.find(link),
+            await room.browse(),
+            await ask(room, "DELETE", f"/{made['id']}"),
+        ]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 422, 422, 422, 422, 200, 200, 204]
+    assert all(is_silent(answer.text) for answer in answers)
+    assert is_silent(made)
+    assert is_silent(told)
+
+
+async def test_the_database_has_it_sealed(room: Room) -> None:
+    made = await make(room, **SECRETS)
+    [row] = await rows(room, "pixels")
+    assert is_silent(row)
+    assert not any(secret.encode() in bytes(each) for secret in SECRETS.values() for each in row if type(each) is bytes)
+    async with room.doors.db.read() as tx:
+        kept = (await tx.execute(select(pixels))).one()
+    assert str(kept.pixel_id) != PIXEL_ID
+    assert KEYS.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
+    assert KEYS.open(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN
+    with pytest.raises(Undecipherable):
+        KEYS.open(pixels.c.access_token, UUID(made["id"]), kept.pixel_id)
+
+
+@pytest.mark.parametrize("model", [NewPixel, PixelChange])
+def test_what_was_sent_does_not_show_it_by_accident(model: type[NewPixel | PixelChange]) -> None:
+    sent = model.model_validate(NEW | SECRETS)
+    assert sent.pixel_id == PIXEL_ID
+    assert is_silent(repr(sent))
+    assert is_silent(f"{sent}")
+
+
+async def test_it_comes_under_another_key(room: Room) -> None:
+    made = await make(room, **SECRETS)
+    ring = KeyRing(["new key", "a key"])
+    done = await rotate(room.doors.db, ring, encrypted_columns(metadata))
+    assert (done.moved, done.unreadable) == (2, [])
+    async with room.doors.db.read() as tx:
+        kept = (await tx.execute(select(pixels))).one()
+    only_new = KeyRing(["new key"])
+    assert only_new.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
+    assert only_new.open(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN
