@@ -6,7 +6,7 @@ import pytest
 from wire import Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import ChangeFeed, RouteTable
+from waypost.redirect import EVERYTHING, ChangeFeed, RouteTable
 from waypost.redirect.route import MISSING
 
 
@@ -45,6 +45,13 @@ def test_too_much_missed_news_forgets_everything(table: RouteTable, source: Rout
     assert len(table) == 1
     table.find(b"hello")
     assert source.asked == [b"hello", b"hello"]
+
+
+def test_all_routes_can_be_named_at_once(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+    assert (table.find(b"hello"), table.find(b"missing")) == (route(), MISSING)
+    source.routes = {b"missing": route()}
+    feed.publish([EVERYTHING.decode()])
+    assert (table.find(b"hello"), table.find(b"missing")) == (MISSING, route())
 
 
 @pytest.mark.parametrize("capacity", [1_000, 20_000])
