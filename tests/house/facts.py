@@ -39,6 +39,7 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
     Endpoint("PATCH", "/v1/pixels/{id}", PIXELS_WRITE, 200),
     Endpoint("DELETE", "/v1/pixels/{id}", PIXELS_WRITE, 204),
+    Endpoint("GET", "/v1/pixels/{id}/results", PIXELS_READ, 200),  # beyond the specification
     Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
     Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),

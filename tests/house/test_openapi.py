@@ -40,7 +40,7 @@ from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
 
 ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
-PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, *WEBHOOKS = REST
+PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST = WEBHOOKS
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
@@ -147,8 +147,9 @@ async def test_a_pixel_s_life(document: Document, key: str) -> None:
     for name, field in document.body(CHANGE_PIXEL)["properties"].items():
         answer = await document.ask(key, CHANGE_PIXEL, made["id"], json={name: None})
         assert answer.status_code == (200 if "anyOf" in field else 422), name
+    assert (await document.ask(key, PIXEL_RESULTS, made["id"])).json()["data"]["sent"] == 0
     assert (await document.ask(key, DELETE_PIXEL, made["id"])).status_code == 204
-    for endpoint in (ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL):
+    for endpoint in (ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS):
         assert (await document.ask(key, endpoint, made["id"], json={})).status_code == 404
 
 

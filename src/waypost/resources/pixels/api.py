@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.accounts import Caller
 from waypost.resources.pixels import openapi, service
 from waypost.resources.pixels.doors import Doors
-from waypost.resources.pixels.schemas import NewPixel, PixelChange, shown
+from waypost.resources.pixels.schemas import NewPixel, PixelChange, shown, shown_results
 from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, parse, path_id, read_fields
 
 _ONE = "/{id}"
@@ -45,5 +45,9 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
     async def delete(caller: writer, pixel_id: id_of_path) -> Response:
         await service.delete(doors, caller, pixel_id)
         return no_content()
+
+    @router.get(f"{_ONE}/results", **openapi.RESULTS)
+    async def results(caller: reader, pixel_id: id_of_path) -> Response:
+        return data(shown_results(await service.results(doors, caller, pixel_id)))
 
     return router

@@ -20,6 +20,15 @@ class Pixel(BaseModel):
     updated_at: datetime
 
 
+class Results(BaseModel):
+    sent: int
+    rejected: int
+    dropped: int
+    sent_at: datetime | None
+    reason: str | None
+    reason_at: datetime | None
+
+
 _LINE = {"minLength": 1, "maxLength": MAX_TEXT}
 _DETAILS: dict[str, dict[str, Any]] = {
     "name": _LINE,
@@ -35,3 +44,4 @@ CREATE = endpoint(scope="pixels:write", status=201, shows=One[Pixel], takes=_NEW
 FIND = endpoint(scope="pixels:read", shows=One[Pixel], refuses=[404])
 CHANGE = endpoint(scope="pixels:write", shows=One[Pixel], takes=_CHANGE, refuses=[404, 413, 422])
 DELETE = endpoint(scope="pixels:write", status=204, refuses=[404])
+RESULTS = endpoint(scope="pixels:read", shows=One[Results], refuses=[404])

@@ -1,10 +1,12 @@
 """What may be sent for a pixel, by type and length, and how a pixel is shown: without what its platform knows it by."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from waypost.kit.clock import timestamp
+from waypost.resources.pixels.events.results import Results
 from waypost.resources.pixels.model import Pixel, Platform
 from waypost.web.fields import Body, Text
 
@@ -71,3 +73,8 @@ def shown(pixel: Pixel) -> dict[str, Any]:
         "created_at": timestamp(pixel.created_at),
         "updated_at": timestamp(pixel.updated_at),
     }
+
+
+def shown_results(results: Results) -> dict[str, Any]:
+    moments = {"sent_at": results.sent_at, "reason_at": results.reason_at}
+    return asdict(results) | {name: timestamp(at) if at else None for name, at in moments.items()}

@@ -11,6 +11,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.doors import Doors
+from waypost.resources.pixels.events.results import Results, results_of
 from waypost.resources.pixels.model import Pixel, pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
 
@@ -88,6 +89,13 @@ async def delete(doors: Doors, caller: Caller, pixel_id: UUID) -> None:
 async def find(doors: Doors, caller: Caller, pixel_id: UUID) -> Pixel:
     async with doors.db.read() as tx:
         return _there(await store.find(tx, caller.account.id, pixel_id))
+
+
+async def results(doors: Doors, caller: Caller, pixel_id: UUID) -> Results:
+    """What became of its server-side events."""
+    async with doors.db.read() as tx:
+        _there(await store.find(tx, caller.account.id, pixel_id))
+        return await results_of(tx, pixel_id)
 
 
 async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Pixel]:

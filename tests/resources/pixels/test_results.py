@@ -1,0 +1,30 @@
+"""GET /v1/pixels/{id}/results"""
+
+from uuid import UUID
+
+from people import START
+from resources.links.room import Room
+from resources.pixels.asking import ask, make
+
+from waypost.resources.pixels.events import Results
+from waypost.resources.pixels.events.results import note
+
+NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": None, "reason_at": None}
+
+
+async def test_it_works(room: Room) -> None:
+    made = await make(room)
+    assert (await ask(room, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
+    async with room.doors.db.write() as tx:
+        await note(tx, UUID(made["id"]), Results(sent=3, sent_at=START))
+        await note(tx, UUID(made["id"]), Results(rejected=2, reason="400: no such pixel", reason_at=START))
+    at = made["created_at"]
+    told = {"sent": 3, "rejected": 2, "dropped": 0, "sent_at": at, "reason": "400: no such pixel", "reason_at": at}
+    answer = await ask(room, "GET", f"/{made['id']}/results")
+    assert (answer.status_code, answer.json()) == (200, {"data": told})
+    assert list(answer.json()["data"]) == list(NOTHING)
+
+
+async def test_not_another_accounts(room: Room) -> None:
+    made = await make(room)
+    assert (await ask(room, "GET", f"/{made['id']}/results", room.bob)).status_code == 404
