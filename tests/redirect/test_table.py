@@ -1,12 +1,13 @@
 """R20, R21: bounded, never older than its source, and serving when the source is gone."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 from wire import Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import EVERYTHING, ChangeFeed, RouteTable
+from waypost.redirect import TAGGED, ChangeFeed, RouteTable, new_route
 from waypost.redirect.route import MISSING
 
 
@@ -47,11 +48,15 @@ def test_too_much_missed_news_forgets_everything(table: RouteTable, source: Rout
     assert source.asked == [b"hello", b"hello"]
 
 
-def test_all_routes_can_be_named_at_once(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
-    assert (table.find(b"hello"), table.find(b"missing")) == (route(), MISSING)
-    source.routes = {b"missing": route()}
-    feed.publish([EVERYTHING.decode()])
-    assert (table.find(b"hello"), table.find(b"missing")) == (MISSING, route())
+def test_all_routes_with_tags_can_be_named_at_once(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+    pixels = [(UUID(int=1), "facebook", "1")]
+    source.routes[b"tagged"] = new_route(b"short.example", "https://example.com/", UUID(int=2), pixels=pixels)
+    table.find(b"tagged")
+    table.find(b"hello")
+    source.routes = {b"tagged": route()}
+    feed.publish([TAGGED.decode()])
+    assert (table.find(b"tagged"), source.asked) == (route(), [b"tagged", b"hello", b"tagged"])
+    assert table.find(b"hello") == route()  # in memory still
 
 
 @pytest.mark.parametrize("capacity", [1_000, 20_000])

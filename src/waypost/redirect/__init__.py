@@ -8,11 +8,11 @@ from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, new_route
 from waypost.redirect.spool import Spool
-from waypost.redirect.table import EVERYTHING, RouteTable, Source
+from waypost.redirect.table import TAGGED, RouteTable, Source
 
 __all__ = [
-    "EVERYTHING",
     "NEVER",
+    "TAGGED",
     "ChangeFeed",
     "Plane",
     "Route",

@@ -73,7 +73,7 @@
     ttq.page({ event_id: event }, { event_id: event });
     // The script is made for one pixel, so each has its own.
     ids.forEach((id) =>
-      load(`${url}?sdkid=${encodeURIComponent(id)}&lib=ttq`, /^https:\/\/analytics\.tiktok\.com\/api\//, 1),
+      load(`${url}?sdkid=${encodeURIComponent(id)}&lib=ttq`, /^https:\/\/analytics\.tiktok\.com\/api\/v2\/pixel\/?(\?|$)/, 1),
     );
   };
 
@@ -95,7 +95,7 @@
     ids.forEach((id) => gtag("config", id));
     load(
       `https://www.googletagmanager.com/gtag/js?id=${encodeURIComponent(ids[0])}`,
-      /^https:\/\/(googleads\.g\.doubleclick\.net|www\.googleadservices\.com|www\.google\.com)\//,
+      /^https:\/\/(googleads\.g\.doubleclick\.net|www\.googleadservices\.com)\/pagead\/|^https:\/\/www\.google\.com\/rmkt\//,
       ids.length,
     );
   };

@@ -32,6 +32,7 @@ _HOSTS = {
         "www.googleadservices.com",
         "pagead2.googlesyndication.com",
         "googleads.g.doubleclick.net",
+        "ad.doubleclick.net",
         "td.doubleclick.net",
         "www.google.com",
         "google.com",

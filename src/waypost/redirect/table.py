@@ -14,10 +14,10 @@ from typing import Protocol
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import MISSING, SLUG, Route
+from waypost.redirect.route import MISSING, SLUG, TAGS, Route
 
-EVERYTHING = b"*"
-"""What is told in a slug's place, and is none: every route may have changed."""
+TAGGED = b"*"
+"""What is told in a slug's place, and is none: every route with tags may have changed."""
 
 _SHARDS = 256
 _MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
@@ -82,14 +82,21 @@ class RouteTable:
 
     def drop(self, slug: bytes) -> None:
         """The slug changed: whatever was known of it is forgotten, also what is being read right now."""
-        if slug == EVERYTHING:
-            self.clear()
+        if slug == TAGGED:
+            self._drop_tagged()
             return
         shard = hash(slug) & 255
         self._young[shard].pop(slug, None)
         self._old[shard].pop(slug, None)
         self._missing.pop(slug, None)
         self._loading.pop(slug, None)
+
+    def _drop_tagged(self) -> None:
+        """Those alone: nobody's pixels are worth forgetting everybody's links."""
+        for routes in (*self._young, *self._old):
+            for slug in [slug for slug, route in routes.items() if route[TAGS]]:
+                del routes[slug]
+        self._loading.clear()
 
     def clear(self) -> None:
         for shard in range(_SHARDS):

@@ -71,6 +71,16 @@ async def test_faults(room: Room) -> None:
     assert (await ask(room, "GET", f"/{made['id']}")).json()["data"] == made
 
 
+async def test_another_platform_does_not_get_the_token(room: Room) -> None:
+    made = await make(room, access_token="of-facebook")
+    await patch(room, made, {"platform": "facebook"})
+    assert (await secrets(room, made))[1] == "of-facebook"
+    await patch(room, made, {"platform": "tiktok"})
+    assert (await secrets(room, made))[1] is None
+    await patch(room, made, {"platform": "pinterest", "access_token": "of-pinterest"})
+    assert (await secrets(room, made))[1] == "of-pinterest"
+
+
 async def test_another_account_s_is_not_there(room: Room) -> None:
     made = await make(room)
     assert (await patch(room, made, {"name": 5}, room.bob)).status_code == 404

@@ -66,6 +66,8 @@ async def change(doors: Doors, caller: Caller, pixel_id: UUID, wanted: PixelChan
         after = replace(before, platform=wanted.platform or before.platform, name=wanted.name or before.name)
         if after == before and not secrets:
             return before
+        if after.platform != before.platform:  # one platform's token is not sent to another
+            secrets.setdefault("access_token", None)
         after = replace(after, updated_at=doors.clock())
         await store.save(tx, after, secrets)
         publish = await _announced(doors, tx, pixel_id) if _FIRED & sent else _nothing

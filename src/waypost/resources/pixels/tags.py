@@ -1,5 +1,6 @@
 """What a link's page fires: the platforms' ids in the clear, for routes and for nobody else."""
 
+import re
 from collections.abc import Iterable
 from uuid import UUID
 
@@ -8,6 +9,9 @@ import structlog
 from waypost.database import KeyRing, Sealed
 from waypost.database.secrets import Undecipherable
 from waypost.resources.pixels.model import pixels
+
+_FORM = re.compile(r"[\w./-]{1,64}", re.ASCII)
+_FORMS = {"google_ads": re.compile(r"(?:AW|DC|G|GT)-[A-Z0-9-]{1,40}", re.ASCII | re.IGNORECASE)}
 
 log = structlog.get_logger(__name__)
 
@@ -18,12 +22,16 @@ class Tags:
         self._told: set[UUID] = set()
 
     def opened(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str]]:
-        """(our id, platform, the platform's id) of each; without those that no key opens, of which the log tells once.
+        """(our id, platform, the platform's id) of each; without those that no key opens, of which the log tells once,
+        and without what is no id of its platform: at Google a container of the owner's own scripts could be named.
 
         A link leads where it leads, whatever becomes of its pixels.
         """
+        found = ((id_, platform, self._open(id_, value)) for id_, platform, value in sealed)
         return [
-            (id_, platform, text) for id_, platform, value in sealed if (text := self._open(id_, value)) is not None
+            (id_, platform, text)
+            for id_, platform, text in found
+            if text and _FORMS.get(platform, _FORM).fullmatch(text)
         ]
 
     def _open(self, id_: UUID, value: bytes) -> str | None:

@@ -242,7 +242,7 @@ async def test_a_batch_that_fails_tells_nobody(db: Database, room: Room, spool: 
 async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
     db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drain_of_clicks, "_DELIVERIES_AT_MOST", 4)
+    monkeypatch.setattr(drain_of_clicks, "_FURTHER_ROWS", 4)
     for _ in range(2):
         await subscribe(db, account_id=room.alice.account_id)
     link = await room.link()

@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 # second. Half of it would be drained a fifth slower: each batch writes the pages of the day's figures anew. On
 # PostgreSQL nobody waits.
 _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
-_DELIVERIES_AT_MOST = 10_000  # of a batch: each is a row, too, and an account can have every click told to many
+_FURTHER_ROWS = 10_000  # of a batch, at most: deliveries to many webhooks, and events of many pixels
 _REMOVAL = 1.0  # seconds between two looks for drained segments
 _ACCOUNTS_AT_MOST = 100_000
 
@@ -183,15 +183,14 @@ class Drainer:
 
     def _enrich(self, batch: _Batch, audiences: Mapping[bytes, telling.Audience]) -> None:
         """Nothing is left of links there never were, nor of lines torn by a full disk or a crash of the machine."""
-        orphaned, deliveries, faults = 0, 0, set[str]()
+        orphaned, further, faults = 0, 0, set[str]()
         for number, visit in enumerate(batch.visits):
             account = self._accounts.get(visit.link) if visit else None
             if visit is None or account is None:
                 orphaned += visit is not None
                 continue
-            audience = audiences.get(account)
-            deliveries += audience.deliveries(visit) if audience else 0
-            if deliveries > _DELIVERIES_AT_MOST:
+            further += _rows_beside(visit, audiences.get(account))
+            if further > _FURTHER_ROWS:
                 batch.cut(number)
                 break
             try:
@@ -237,6 +236,12 @@ class Drainer:
 
 class _Overtaken(Exception):
     """Another drainer has moved the position of a segment: nothing is committed, and the positions are read again."""
+
+
+def _rows_beside(visit: Visit, audience: telling.Audience | None) -> int:
+    """What is stored to tell of it."""
+    pixels = visit.pixels.count(b",") + 1 if visit.pixels else 0
+    return pixels + (audience.clicked + audience.fired * pixels if audience else 0)
 
 
 def _uuid(link: bytes) -> UUID | None:

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import from_microseconds
-from waypost.redirect.spool import Visit
 from waypost.resources import links, webhooks
 from waypost.resources.clicks.intake.steps import Rules
 from waypost.resources.clicks.model import HUMAN, Click
@@ -27,10 +26,6 @@ class Audience:
 
     clicked: int
     fired: int
-
-    def deliveries(self, visit: Visit) -> int:
-        pixels = visit.pixels.count(b",") + 1 if visit.pixels else 0
-        return self.clicked + self.fired * pixels
 
 
 async def audiences(db: Database, accounts: Collection[bytes]) -> Mapping[bytes, Audience]:
