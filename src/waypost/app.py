@@ -243,6 +243,7 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
     poster = Poster(_outbound(settings))
     deliverer = _deliverer(settings, db, poster)
+    event_sender = _event_sender(settings, db, poster)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -253,13 +254,16 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             retention,
             webhooks.LogRetention(db, clicks_kept=settings.click_retention_days, clock=now),
             webhooks.Leftovers(db),
+            event_sender,
+            events.Leftovers(db, clock=now),
         ]
-        handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now), events.JOB: _event_sender(settings, db, poster)}
+        handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now)}
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
-            for last in (db, drainer, poster, deliverer):
+            for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
+            await asyncio.gather(deliverer.close(), event_sender.close())  # at once: the parent waits for none twice
 
 
 def _deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
@@ -271,7 +275,7 @@ def _deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
 def _event_sender(settings: Settings, db: Database, poster: Poster) -> events.EventSender:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
     places = {platform: str(url) for platform, url in urls.items()}
-    return events.EventSender(db, _keys(settings), poster.post, places, clock=now)
+    return events.EventSender(db, events.Sender(db, _keys(settings), poster.post, places, clock=now), clock=now)
 
 
 def _keys(settings: Settings) -> KeyRing:

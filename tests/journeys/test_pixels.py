@@ -126,7 +126,7 @@ def test_a_pixel_that_is_gone_stops_at_the_next_click(service: Service, platform
     assert len(platforms.received("facebook")) == 1
 
 
-def test_a_platform_out_of_order_is_told_later_and_delays_nobody(service: Service, platforms: Platforms) -> None:
+def test_a_platform_out_of_order_is_told_later(service: Service, platforms: Platforms) -> None:
     platforms.will("facebook", HANGS)
     platforms.will("pinterest", 500)
     link = make_link(service, *(make_pixel(service, platform) for platform in ("facebook", "pinterest", "tiktok")))

@@ -127,33 +127,3 @@ async def test_a_last_attempt_that_nobody_finished_is_buried_with_a_reason(db: D
 
 def test_the_wait_ends_at_an_hour() -> None:
     assert [jobs.wait_after(n).total_seconds() for n in (1, 2, 3, 6, 7, 50)] == [2, 8, 32, 2048, 3600, 3600]
-
-
-async def test_a_longer_wait_can_be_asked_for_up_to_an_hour(db: Database) -> None:
-    await enqueue(db)
-    for asked, waits in ((1, 2), (60, 60), (1, 32), (7_200, 3_600)):
-        [row] = await rows(db)
-        [job] = await claim(db, now=row.run_at)
-        await jobs.fail(db, job, "not now", now=NOW, wait=timedelta(seconds=asked))
-        [row] = await rows(db)
-        assert row.run_at - NOW == timedelta(seconds=waits)
-
-
-async def test_what_is_put_off_has_not_been_tried(db: Database) -> None:
-    await enqueue(db, max_attempts=1)
-    for passed in range(3):
-        now = NOW + timedelta(seconds=passed)
-        [job] = await claim(db, now=now)
-        await jobs.put_off(db, job, timedelta(seconds=1), now=now)
-        assert await claim(db, now=now) == []
-    [row] = await rows(db)
-    assert (row.attempts, row.lease_until, row.error, row.failed_at) == (0, None, None, None)
-
-
-async def test_who_lost_the_lease_puts_nothing_off(db: Database) -> None:
-    await enqueue(db)
-    [lost] = await claim(db, leased_by="slow")
-    await claim(db, now=NOW + jobs.LEASE)
-    before = await rows(db)
-    await jobs.put_off(db, lost, timedelta(), now=NOW)
-    assert await rows(db) == before

@@ -1,7 +1,6 @@
 """The loop: runs jobs and pollers, survives outages, ends in order."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 import structlog
@@ -58,31 +57,6 @@ async def test_a_failed_job_keeps_its_reason(db: Database, stop: asyncio.Event) 
     await run(db, {"links.check": check}, stop)
     [row] = await rows(db)
     assert (row.error, row.attempts, row.failed_at, row.lease_until) == ("ValueError: no such link", 1, None, None)
-
-
-async def test_a_handler_can_ask_for_time(db: Database, stop: asyncio.Event) -> None:
-    async def send(job):
-        stop.set()
-        raise jobs.TryAgain("the platform is busy", timedelta(minutes=5))
-
-    await enqueue(db, "pixels.send_events")
-    await run(db, {"pixels.send_events": send}, stop)
-    [row] = await rows(db)
-    assert (row.error, row.attempts) == ("TryAgain: the platform is busy", 1)
-    assert row.run_at > row.created_at + timedelta(minutes=4)
-
-
-async def test_a_handler_can_refuse_to_begin(db: Database, stop: asyncio.Event) -> None:
-    async def send(job):
-        stop.set()
-        raise jobs.NotYet(timedelta(minutes=5))
-
-    await enqueue(db, "pixels.send_events")
-    with capture_logs() as logged:
-        await run(db, {"pixels.send_events": send}, stop)
-    [row] = await rows(db)
-    assert (row.error, row.attempts, logged) == (None, 0, [])
-    assert row.run_at > row.created_at + timedelta(minutes=4)
 
 
 async def test_a_job_nobody_knows_is_kept_for_a_version_that_does(db: Database, stop: asyncio.Event) -> None:

@@ -23,24 +23,7 @@ Handlers = Mapping[str, Handler]
 LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job never runs on after another process may claim it
 _ERROR_LENGTH = 500
-_NO_WAIT = timedelta()
 _LONGEST_WAIT = timedelta(hours=1)
-
-
-class TryAgain(Exception):
-    """Raised by a handler that knows for how long another attempt would be in vain. Its text is the job's error."""
-
-    def __init__(self, reason: str, wait: timedelta) -> None:
-        super().__init__(reason)
-        self.wait = wait
-
-
-class NotYet(Exception):
-    """Raised by a handler that has not begun: nothing failed, and the attempt does not count."""
-
-    def __init__(self, wait: timedelta) -> None:
-        super().__init__()
-        self.wait = wait
 
 
 async def enqueue(
@@ -99,25 +82,15 @@ async def finish(db: Database, job: Job) -> None:
         await tx.execute(delete(jobs).where(_is_still(job)))
 
 
-async def fail(db: Database, job: Job, reason: str, *, now: datetime, wait: timedelta = _NO_WAIT) -> None:
-    """Another attempt later, not before `wait` or an hour is over; or the end: the row stays, with the reason."""
+async def fail(db: Database, job: Job, reason: str, *, now: datetime) -> None:
+    """Another attempt later, or the end: then the row stays, with the reason."""
     is_last = job.attempt >= job.max_attempts
-    pause = min(_LONGEST_WAIT, max(wait, wait_after(job.attempt)))
-    outcome = {"failed_at": now} if is_last else {"run_at": now + pause}
+    outcome = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
     async with db.write() as tx:
         await tx.execute(
             update(jobs)
             .where(_is_still(job))
             .values(lease_until=None, leased_by=None, error=reason[:_ERROR_LENGTH], **outcome)
-        )
-
-
-async def put_off(db: Database, job: Job, wait: timedelta, *, now: datetime) -> None:
-    async with db.write() as tx:
-        await tx.execute(
-            update(jobs)
-            .where(_is_still(job))
-            .values(lease_until=None, leased_by=None, run_at=now + wait, attempts=jobs.c.attempts - 1)
         )
 
 

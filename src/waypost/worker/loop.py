@@ -7,9 +7,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
-from functools import partial
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
@@ -23,8 +21,6 @@ from waypost.worker.model import Job
 IDLE = 0.2  # seconds between two looks at an empty backlog
 OUTAGE = 1.0  # seconds between two tries while a step fails
 DRAIN = 12.0  # seconds that running jobs get after the stop
-
-_Settle = Callable[[], Awaitable[None]]
 
 _log = structlog.get_logger()
 
@@ -109,31 +105,30 @@ class JobRunner:
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _work(self, job: Job) -> None:
-        settle = await self._try(job)
+        reason = await self._try(job)
         # Whatever could not be noted down because the database is gone is claimed again when the lease has run out.
         try:
-            await settle()
+            if reason is None:
+                await jobs.finish(self._db, job)
+            else:
+                await jobs.fail(self._db, job, reason, now=self._clock())
         except Unavailable as error:
             _log.warning("job not settled", job=job.name, id=str(job.id), error=_reason(error))
 
-    async def _try(self, job: Job) -> _Settle:
+    async def _try(self, job: Job) -> str | None:
+        """None when the handler has done it, else why not."""
         handler = self._handlers.get(job.name)
         if handler is None:
-            return self._failed(job, f"no handler is named {job.name}")
+            return f"no handler is named {job.name}"
         try:
             async with asyncio.timeout(jobs.RUN_LIMIT.total_seconds()):
                 await handler(job)
         except asyncio.CancelledError:
-            return self._failed(job, "the process was stopped while it ran")
-        except jobs.NotYet as error:
-            return partial(jobs.put_off, self._db, job, error.wait, now=self._clock())
+            return "the process was stopped while it ran"
         except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is kept and the job tried again
             _log.warning("job failed", job=job.name, id=str(job.id), attempt=job.attempt, error=_reason(error))
-            return self._failed(job, _reason(error), error.wait if isinstance(error, jobs.TryAgain) else timedelta())
-        return partial(jobs.finish, self._db, job)
-
-    def _failed(self, job: Job, reason: str, wait: timedelta = timedelta()) -> _Settle:
-        return partial(jobs.fail, self._db, job, reason, now=self._clock(), wait=wait)
+            return _reason(error)
+        return None
 
 
 async def _pause(seconds: float, stop: asyncio.Event) -> None:

@@ -23,7 +23,7 @@ from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks.intake import drain as drain_of_clicks
 from waypost.resources.clicks.model import clicks
 from waypost.resources.pixels import events
-from waypost.worker.model import jobs
+from waypost.resources.pixels.events.model import pixel_events
 
 FIELDS = ["id", "link_id", "ip", "country", "visitor_id", "referrer", "device", "browser", "platform", "created_at"]
 AT = 1_763_690_000_123_456
@@ -84,9 +84,11 @@ def fired(*pixels: tuple[str, UUID]) -> bytes:
 
 async def queued(db: Database) -> dict[UUID, list[events.Event]]:
     async with db.read() as tx:
-        found = (await tx.execute(select(jobs).order_by(jobs.c.id))).all()
-    assert {job.name for job in found} <= {events.JOB}
-    return {UUID(job.payload["pixel"]): [events.Event(*each) for each in job.payload["events"]] for job in found}
+        rows = (await tx.execute(select(pixel_events).order_by(pixel_events.c.id))).all()
+    found: dict[UUID, list[events.Event]] = {}
+    for row in rows:
+        found.setdefault(row.pixel_id, []).append(events.Event(*json.loads(row.payload)))
+    return found
 
 
 async def test_of_each_pixel_that_fired(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:

@@ -1,25 +1,25 @@
-"""Pixels put there by hand, events queued for them, and the job run as the worker does."""
+"""Pixels put there by hand, events recorded for them, and the poller run as the worker does."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_network
+from itertools import count
 from typing import Any
 from uuid import UUID
 
 from people import START, FakeClock
 from resources.pixels.events.platforms import IDS, TOKENS, Platforms
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Column, Table, delete, insert, select, update
 
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
 from waypost.resources.pixels import events
+from waypost.resources.pixels.events.model import pixel_events, pixel_lots
+from waypost.resources.pixels.events.queue import GATHERING
 from waypost.resources.pixels.model import pixels
-from waypost.worker import jobs
-from waypost.worker.loop import JobRunner
-from waypost.worker.model import jobs as table
 
 KEYS = KeyRing(["the key of these tests"])
 ALLOW = [ip_network("127.0.0.1/32")]
@@ -61,22 +61,38 @@ def new_event(**fields: Any) -> events.Event:
 class Room:
     db: Database
     clock: FakeClock
-    runner: JobRunner
+    new_sender: Callable[[], events.EventSender]
+    """Of another process."""
+    sender: events.EventSender
+    leftovers: events.Leftovers
 
     async def queue(self, pixel: UUID, *its: events.Event, **fields: Any) -> list[events.Event]:
+        """Long enough ago that nothing more is waited for. As the platform that fired, the pixel's counts."""
         given = list(its) or [new_event(**fields)]
         async with self.db.write() as tx:
-            await events.send_later(tx, {pixel: given}, now=self.clock())
+            found = await tx.execute(select(pixels.c.platform).where(pixels.c.id == pixel))
+            platform = found.scalar_one_or_none() or "facebook"
+            addressed = [events.Addressed(new_id(), pixel, platform, each) for each in given]
+            await events.record_all(tx, addressed, now=self.clock() - GATHERING)
         return given
 
     async def run(self) -> None:
         """All that is due, to its end."""
-        while await self.runner.step():
-            await self.runner.drain()
+        while await self.sender.step():
+            pass
 
-    async def jobs(self) -> Sequence[Any]:
-        async with self.db.read() as tx:
-            return (await tx.execute(select(table).order_by(table.c.id))).all()
+    async def sweep(self) -> None:
+        while await self.leftovers.step():
+            pass
+
+    async def waiting(self) -> Sequence[Any]:
+        return await self._rows(pixel_events, pixel_events.c.id)
+
+    async def lots(self) -> Sequence[Any]:
+        return await self._rows(pixel_lots, pixel_lots.c.pixel_id)
+
+    async def nothing_is_left(self) -> bool:
+        return (await self.waiting(), await self.lots()) == ([], [])
 
     async def results(self, pixel: UUID) -> events.Results:
         async with self.db.read() as tx:
@@ -86,16 +102,29 @@ class Room:
         async with self.db.write() as tx:
             await tx.execute(delete(pixels).where(pixels.c.id == pixel))
 
+    async def change(self, pixel: UUID, **values: Any) -> None:
+        async with self.db.write() as tx:
+            await tx.execute(update(pixels).where(pixels.c.id == pixel).values(values))
+
     def pass_by(self, **time: float) -> None:
         self.clock.move(timedelta(**time))
+
+    async def _rows(self, table: Table, order: Column[Any]) -> Sequence[Any]:
+        async with self.db.read() as tx:
+            return (await tx.execute(select(table).order_by(order))).all()
 
 
 @contextlib.asynccontextmanager
 async def open_room(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Room]:
-    clock, poster = FakeClock(), Poster(Outbound(allow=ALLOW))
-    places = urls or dict.fromkeys(IDS, platforms.url)
-    handlers: jobs.Handlers = {events.JOB: events.EventSender(db, KEYS, poster.post, places, clock=clock)}
+    """Its pollers look whenever they are asked to."""
+    clock, poster, ticks = FakeClock(), Poster(Outbound(allow=ALLOW)), count(0, 100)
+    sender = events.Sender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
+    leftovers = events.Leftovers(db, clock=clock, monotonic=lambda: next(ticks))
+
+    def new_sender() -> events.EventSender:
+        return events.EventSender(db, sender, clock=clock, monotonic=lambda: next(ticks))
+
     try:
-        yield Room(db, clock, JobRunner(db, handlers, clock=clock, at_once=8))
+        yield Room(db, clock, new_sender, new_sender(), leftovers)
     finally:
         await poster.close()

@@ -1,19 +1,17 @@
 """Server-side events: what each platform is sent, what its answers lead to, and who gets to know of what."""
 
-import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from people import START
-from resources.pixels.events.platforms import HANGS, IDS, TOKENS, Platforms
+from resources.pixels.events.platforms import IDS, TOKENS, Platforms
 from resources.pixels.events.sent import BROWSER, Room, new_event, new_pixel, open_room
 from structlog.testing import capture_logs
 
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.resources.pixels import events
-from waypost.resources.pixels.events import sending
 from waypost.worker import jobs
 
 SERVER_SIDE = ("facebook", "tiktok", "pinterest")
@@ -38,7 +36,7 @@ async def test_it_works(db: Database, room: Room, platforms: Platforms) -> None:
         }
     ]
     assert await room.results(pixel) == events.Results(sent=1, sent_at=START)
-    assert await room.jobs() == []
+    assert await room.nothing_is_left()
 
 
 async def test_tiktok(db: Database, room: Room, platforms: Platforms) -> None:
@@ -68,11 +66,8 @@ async def test_many_events_in_few_requests(db: Database, room: Room, platforms: 
     pixel = await new_pixel(db, "facebook")
     given = await room.queue(pixel, *(new_event() for _ in range(1_001)))
     await room.run()
-    assert len(platforms.received()) == 2  # at once; the third waits its turn
-    room.pass_by(seconds=1)
-    await room.run()
     got = platforms.received()
-    assert sorted(len(each.events) for each in got) == [1, 500, 500]
+    assert [len(each.events) for each in got] == [500, 500, 1]
     assert sorted(event["event_id"] for each in got for event in each.events) == sorted(each.id for each in given)
     assert (await room.results(pixel)).sent == 1_001
 
@@ -84,28 +79,43 @@ async def test_a_pinterest_tag_alone_has_no_endpoint(db: Database, room: Room, p
     found = await room.results(pixel)
     assert (found.sent, found.rejected, found.dropped) == (0, 0, 0)
     assert "ad_account/tag" in (found.reason or "")
-    assert (platforms.received(), await room.jobs()) == ([], [])
+    assert (platforms.received(), await room.waiting(), await room.lots()) == ([], [], [])
 
 
 @pytest.mark.parametrize("hostile", ["..", "1/../2", "1?a=b", "²", "<script>", "1 2"])
 async def test_an_id_that_is_none_goes_nowhere(db: Database, room: Room, platforms: Platforms, hostile: str) -> None:
     await room.queue(await new_pixel(db, "facebook", pixel_id=hostile))
     await room.run()
-    assert (platforms.received(), await room.jobs()) == ([], [])
+    assert (platforms.received(), await room.waiting(), await room.lots()) == ([], [], [])
 
 
-@pytest.mark.parametrize("gone", ["deleted", "without a token", "google_ads"])
-async def test_of_a_pixel_that_is_gone_nothing_is_sent(
-    db: Database, room: Room, platforms: Platforms, gone: str
-) -> None:
-    kept = "google_ads" if gone == "google_ads" else "facebook"
-    pixel = await new_pixel(db, kept, token=None if gone == "without a token" else "a token")
+async def test_of_a_pixel_that_is_gone_nothing_is_sent(db: Database, room: Room, platforms: Platforms) -> None:
+    pixel = await new_pixel(db, "facebook")
+    platforms.will("facebook", 500)
     await room.queue(pixel)
-    if gone == "deleted":
-        await room.delete(pixel)
     await room.run()
-    assert (platforms.received(), await room.jobs()) == ([], [])
+    await room.queue(pixel, *(new_event() for _ in range(2_001)))
+    await room.delete(pixel)
+    room.pass_by(hours=1)
+    await room.run()
+    await room.sweep()
+    assert len(platforms.received()) == 1
+    assert await room.nothing_is_left()
     assert await room.results(pixel) == events.Results()
+
+
+@pytest.mark.parametrize("now", [{"access_token": None}, {"platform": "google_ads"}, {"platform": "tiktok"}])
+async def test_events_of_what_a_pixel_is_no_more_are_dropped(
+    db: Database, room: Room, platforms: Platforms, now: dict[str, Any]
+) -> None:
+    pixel = await new_pixel(db, "facebook")
+    await room.queue(pixel, new_event(), new_event())
+    await room.change(pixel, **now)
+    await room.run()
+    assert (platforms.received(), await room.nothing_is_left()) == ([], True)
+    found = await room.results(pixel)
+    assert (found.sent, found.dropped) == (0, 2)
+    assert "another platform or lost its access token" in (found.reason or "")
 
 
 async def test_results_go_with_their_pixel(db: Database, room: Room) -> None:
@@ -126,7 +136,7 @@ async def test_a_refusal_is_for_good_and_told(db: Database, room: Room, platform
     found = await room.results(pixel)
     assert (found.sent, found.rejected, found.reason_at) == (0, 2, START)
     assert "oken" in (found.reason or "") or "Authentication failed" in (found.reason or "")
-    assert await room.jobs() == []
+    assert await room.nothing_is_left()
     assert "some/other" not in f"{found} {logged}"
     assert len(platforms.received()) == 1
 
@@ -175,16 +185,17 @@ async def test_what_passes_is_tried_again(
     platforms.will(platform, turn)
     pixel = await new_pixel(db, platform)
     (event,) = await room.queue(pixel)
-    await room.run()
-    (job,) = await room.jobs()
-    assert job.run_at == START + jobs.wait_after(1)
-    assert job.error == f"TryAgain: {platform} answered {turn if isinstance(turn, int) else turn[0]}"
+    with capture_logs() as logged:
+        await room.run()
+    (lot,) = await room.lots()
+    assert (lot.attempts, lot.next_attempt_at, lot.leased_until) == (1, START + jobs.wait_after(1), None)
+    assert [each["error"] for each in logged] == [f"{platform} answered {turn if isinstance(turn, int) else turn[0]}"]
     assert (await room.results(pixel)).reason_at == START
     room.pass_by(seconds=2)
     await room.run()
     first, second = platforms.received()
     assert first.content == second.content
-    assert (await room.jobs(), (await room.results(pixel)).sent) == ([], 1)
+    assert (await room.nothing_is_left(), (await room.results(pixel)).sent) == (True, 1)
     assert second.content["data"][0]["event_id"] == event.id
 
 
@@ -206,8 +217,8 @@ async def test_retry_after_is_kept_up_to_an_hour(
     platforms.will("tiktok", (429, {"Retry-After": asked.encode().decode("latin-1")}, {}))
     await room.queue(await new_pixel(db, "tiktok"))
     await room.run()
-    (job,) = await room.jobs()
-    assert job.run_at == START + waits
+    (lot,) = await room.lots()
+    assert lot.next_attempt_at == START + waits
 
 
 async def test_after_the_last_attempt_it_is_dropped_and_told(db: Database, room: Room, platforms: Platforms) -> None:
@@ -220,34 +231,8 @@ async def test_after_the_last_attempt_it_is_dropped_and_told(db: Database, room:
     found = await room.results(pixel)
     assert (found.sent, found.rejected, found.dropped) == (0, 0, 1)
     assert found.reason == "given up after 8 attempts: facebook answered 500"
-    assert await room.jobs() == []  # and with it goes what it held of the visitor
+    assert await room.nothing_is_left()
     assert len(platforms.received()) == 8
-
-
-async def test_a_platform_that_hangs_is_tried_again_and_holds_nobody_up(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sending, "DEADLINE", 1.0)
-    platforms.will("facebook", *[HANGS] * 2)
-    slow = [await new_pixel(db, "facebook") for _ in range(20)]
-    for pixel in slow:
-        await room.queue(pixel)
-    other = await new_pixel(db, "tiktok")
-    room.pass_by(seconds=1)
-    await room.queue(other)  # the youngest of all
-    while not (await room.results(other)).sent:
-        await room.runner.step()
-    assert len(platforms.received("facebook")) == 2
-    assert max(job.attempts for job in await room.jobs()) == 1
-    await room.runner.drain()
-    hung = [job for job in await room.jobs() if job.attempts == 1]
-    assert [job.error for job in hung] == ["TryAgain: facebook: timed out"] * 2
-    room.pass_by(hours=1)
-    while await room.jobs():
-        await room.run()
-        room.pass_by(minutes=1)
-    assert [(await room.results(pixel)).sent for pixel in slow] == [1] * 20
-    assert len(platforms.received("facebook")) == 22
 
 
 async def test_as_much_of_the_visitor_as_is_kept(db: Database, room: Room, platforms: Platforms) -> None:
@@ -285,27 +270,28 @@ async def test_a_private_address_is_not_connected_to(db: Database, platforms: Pl
     async with open_room(db, platforms, dict.fromkeys(SERVER_SIDE, url)) as room:
         pixel = await new_pixel(db, "facebook")
         await room.queue(pixel)
-        await room.run()
-        (job,) = await room.jobs()
-        assert "not public" in job.error
-        assert "127.0.0.2" not in f"{job.error} {await room.results(pixel)}"
+        with capture_logs() as logged:
+            await room.run()
+        found = await room.results(pixel)
+        assert "not public" in (found.reason or "")
+        assert "127.0.0.2" not in f"{logged} {found}"
+        assert len(await room.waiting()) == 1
 
 
 async def test_secrets_under_another_key_wait_for_it(db: Database, room: Room, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook", keys=KeyRing(["another key"]))
     await room.queue(pixel)
     await room.run()
-    (job,) = await room.jobs()
-    assert "WAYPOST_SECRET_KEY" in job.error
-    assert platforms.received() == []
+    assert "WAYPOST_SECRET_KEY" in ((await room.results(pixel)).reason or "")
+    assert (platforms.received(), len(await room.waiting())) == ([], 1)
 
 
-async def test_jobs_hold_no_secret(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_no_secret_waits_or_is_logged(db: Database, room: Room, platforms: Platforms) -> None:
     platforms.will("facebook", (500, {}, {"error": {"message": TOKENS["facebook"] + IDS["facebook"]}}))
     await room.queue(await new_pixel(db, "facebook"))
     with capture_logs() as logged:
         await room.run()
-    told = json.dumps([dict(job._mapping) for job in await room.jobs()], default=str) + str(logged)
+    told = f"{await room.waiting()} {await room.lots()} {logged}"
     assert "answered 500" in told
     assert TOKENS["facebook"] not in told
     assert IDS["facebook"] not in told

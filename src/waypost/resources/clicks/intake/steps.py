@@ -23,6 +23,7 @@ _END_OF_TIME = 4_102_444_800_000_000  # the year 2100: no clock that is right te
 _CACHED = 8_192
 _REFERRER_READ = 1_024  # bytes
 _REFERRER_KEPT = 500  # characters
+_AGENT_KEPT = 512  # bytes
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PREFETCHING = (b"prefetch", b"prerender", b"preview")
 _PLATFORMS = {letter: platform for platform, letter in LETTERS.items()}
@@ -104,7 +105,7 @@ def scan(click: Click, visit: Visit, _rules: Rules) -> None:
 def pixels(click: Click, visit: Visit, _rules: Rules) -> None:
     if visit.pixels and click.kind == HUMAN:
         click.pixels = _fired(visit.pixels)
-        click.user_agent = _text(visit.user_agent)
+        click.user_agent = _text(visit.user_agent[:_AGENT_KEPT])
 
 
 STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (

@@ -1,8 +1,7 @@
 """Tells of the clicks of a batch, in the transaction that stores them: webhooks of each and of the pixels that fired,
-and by way of a job the platforms of those pixels.
+and by way of a queue the platforms of those pixels.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,12 +70,9 @@ async def _tell_platforms(tx: Tx, clicks: Sequence[Click], rules: Rules, now: da
         return
     telling = [click for click in clicks if any(pixel in wanted for _, pixel in click.pixels)]
     addresses = await _addresses(tx, {UUID(bytes=click.link_id) for click in telling}, rules)
-    found: dict[UUID, list[events.Event]] = defaultdict(list)
-    for click in telling:
-        if url := addresses.get(UUID(bytes=click.link_id)):
-            for pixel in {pixel for _, pixel in click.pixels} & wanted:
-                found[pixel].append(_seen(click, url))
-    await events.send_later(tx, found, now=now)
+    seen = ((click, url) for click in telling if (url := addresses.get(UUID(bytes=click.link_id))))
+    addressed = (each for click, url in seen for each in _addressed(click, url, wanted))
+    await events.record_all(tx, addressed, now=now)
 
 
 async def _addresses(tx: Tx, link_ids: Collection[UUID], rules: Rules) -> dict[UUID, str]:
@@ -113,6 +109,9 @@ def _source(click: Click, pixel: UUID) -> UUID:
     return UUID(bytes=click.id[:6] + blake2b(click.id + pixel.bytes, digest_size=10).digest())
 
 
-def _seen(click: Click, url: str) -> events.Event:
-    seconds = click.at // 1_000_000
-    return events.Event(str(UUID(bytes=click.id)), seconds, url, click.ip, click.user_agent, click.referrer)
+def _addressed(click: Click, url: str, wanted: Collection[UUID]) -> Iterator[events.Addressed]:
+    visit, seconds = str(UUID(bytes=click.id)), click.at // 1_000_000
+    event = events.Event(visit, seconds, url, click.ip, click.user_agent, click.referrer)
+    for platform, pixel in click.pixels:
+        if pixel in wanted:
+            yield events.Addressed(_source(click, pixel), pixel, platform, event)

@@ -16,7 +16,7 @@ from waypost.resources.pixels.events.words import shown
 
 PLATFORMS: Mapping[str, Platform] = {"facebook": META, "tiktok": TIKTOK, "pinterest": PINTEREST}
 
-_LONGEST_WAIT = timedelta(hours=1)
+LONGEST_WAIT = timedelta(hours=1)
 _NONE = timedelta()
 
 
@@ -25,7 +25,7 @@ class Heard:
     verdict: Verdict
     """Its reason is fit to be shown to the pixel's owner."""
     what: str = ""
-    """What happened, without a word of the platform's: for the job's error and the log."""
+    """What happened, without a word of the platform's: for the log."""
     wait: timedelta = _NONE
     """What the platform asks for before the next attempt."""
 
@@ -54,7 +54,7 @@ def _wait(text: str, now: datetime) -> timedelta:
         wait = timedelta(seconds=int(text)) if text.isdigit() else parsedate_to_datetime(text) - now
     except (ValueError, OverflowError, TypeError):
         return _NONE
-    return max(_NONE, min(_LONGEST_WAIT, wait))
+    return max(_NONE, min(LONGEST_WAIT, wait))
 
 
 def _json(body: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""What became of a pixel's events, for its owner. What a process sent that was killed then may be counted twice."""
+"""What became of a pixel's events, for its owner. Noted in the transaction in which the events go: once."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +20,7 @@ class Results:
     rejected: int = 0
     """By the platform, for good."""
     dropped: int = 0
-    """By us: too old, of no use to the platform, or tried too often."""
+    """By us: too old, too many, of no use to the platform, or tried too often."""
     sent_at: datetime | None = None
     reason: str | None = None
     """Why events were not taken the last time that happened; it may have passed since."""

@@ -1,0 +1,53 @@
+"""Visits become events, in the transaction of the clicks they tell of: told if and only if that commits."""
+
+import json
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import select
+
+from waypost.database import Tx, bulk
+from waypost.kit.clock import microseconds
+from waypost.resources.pixels.events.model import Event, pixel_events
+from waypost.resources.pixels.model import pixels
+
+PLATFORMS = ("facebook", "tiktok", "pinterest")
+"""Those with an endpoint that a token is enough for."""
+
+_AT_ONCE = 500  # rows, or parameters, of one statement
+
+
+class Addressed(NamedTuple):
+    """An event, and which pixel's platform is to be told."""
+
+    id: UUID
+    """The same whenever the same is recorded again, which leaves one."""
+    pixel_id: UUID
+    platform: str
+    event: Event
+
+
+async def wanted(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
+    """Which of these pixels are told of visits by us."""
+    ids, found = list(pixel_ids), set[UUID]()
+    told = (pixels.c.platform.in_(PLATFORMS), pixels.c.access_token.is_not(None))
+    for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        found |= set(await tx.scalars(select(pixels.c.id).where(pixels.c.id.in_(some), *told)))
+    return found
+
+
+async def record_all(tx: Tx, events: Iterable[Addressed], *, now: datetime) -> None:
+    """In pieces: what it takes of memory, and of the event loop at once, does not grow with the number of events."""
+    at = microseconds(now)
+    rows = (_row(each, at) for each in events)
+    while piece := list(islice(rows, _AT_ONCE)):
+        await bulk.insert(tx, pixel_events, piece, on_conflict="ON CONFLICT (id) DO NOTHING")
+
+
+def _row(each: Addressed, at: int) -> bulk.Row:
+    payload = json.dumps(each.event, separators=(",", ":"))
+    return each.id.bytes, each.pixel_id.bytes, each.platform, payload, at
