@@ -43,6 +43,24 @@ def _lines(text: str) -> str:
     return text
 
 
+def at_most(count: int) -> AfterValidator:
+    def checked(text: str) -> str:
+        if len(text) > count:
+            raise ValueError(f"This may have at most {count} characters.")
+        return text
+
+    return AfterValidator(checked)
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("This may not be blank.")
+    return text
+
+
+NOT_BLANK = AfterValidator(_not_blank)
+
+
 def few(count: int) -> BeforeValidator:
     """For an object or a list: one that is too long is refused before its entries cost any time."""
 

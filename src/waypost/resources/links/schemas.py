@@ -15,24 +15,9 @@ from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
-from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, few
+from waypost.web.fields import NOT_BLANK, Body, LongText, Text, Timestamp, Upload, at_most, few
 
 UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
-
-
-def _at_most(count: int) -> AfterValidator:
-    def checked(text: str) -> str:
-        if len(text) > count:
-            raise ValueError(f"This may have at most {count} characters.")
-        return text
-
-    return AfterValidator(checked)
-
-
-def _not_blank(tag: str) -> str:
-    if not tag.strip():
-        raise ValueError("This may not be blank.")
-    return tag
 
 
 def _unless_blank(text: str) -> str | None:
@@ -49,10 +34,10 @@ def _distinct(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(tags))
 
 
-Line = Annotated[Text, _at_most(255)]
-Address = Annotated[Text, _at_most(rules.MAX_URL)]
+Line = Annotated[Text, at_most(255)]
+Address = Annotated[Text, at_most(rules.MAX_URL)]
 Shown = AfterValidator(_unless_blank)
-Tags = Annotated[list[Annotated[Line, AfterValidator(_not_blank)]], few(100), AfterValidator(_distinct)]
+Tags = Annotated[list[Annotated[Line, NOT_BLANK]], few(100), AfterValidator(_distinct)]
 UtmParams = Annotated[dict[UtmKey, Line | None], few(20), AfterValidator(_given)]
 
 
@@ -62,7 +47,7 @@ class LinkFields(Body):
     title: Annotated[Line, Shown] | None = None
     hostname: Text | None = None
     og_title: Annotated[Line, Shown] | None = None
-    og_description: Annotated[LongText, _at_most(5000), Shown] | None = None
+    og_description: Annotated[LongText, at_most(5000), Shown] | None = None
     og_image: Address | None = None
     og_image_file: InstanceOf[Upload] | None = None
     utm_params: UtmParams | None = None

@@ -8,25 +8,10 @@ from pydantic import AfterValidator, Field
 from waypost.kit.clock import timestamp
 from waypost.resources.pixels.events.results import Results
 from waypost.resources.pixels.model import Pixel, Platform
-from waypost.web.fields import Body, Text
+from waypost.web.fields import NOT_BLANK, Body, Text, at_most
 
 MAX_TEXT = 255
 MAX_TOKEN = 1_000
-
-
-def _at_most(count: int) -> AfterValidator:
-    def checked(text: str) -> str:
-        if len(text) > count:
-            raise ValueError(f"This may have at most {count} characters.")
-        return text
-
-    return AfterValidator(checked)
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("This may not be blank.")
-    return text
 
 
 def _printable(text: str) -> str:
@@ -44,9 +29,9 @@ def _sendable(text: str) -> str | None:
     return text
 
 
-Line = Annotated[Text, _at_most(MAX_TEXT), AfterValidator(_not_blank)]
+Line = Annotated[Text, at_most(MAX_TEXT), NOT_BLANK]
 PixelId = Annotated[Line, AfterValidator(_printable)]
-Token = Annotated[Text, _at_most(MAX_TOKEN), AfterValidator(_sendable)]
+Token = Annotated[Text, at_most(MAX_TOKEN), AfterValidator(_sendable)]
 
 
 class PixelFields(Body):
