@@ -1,0 +1,111 @@
+"""A code as PNG: tiles set side by side, on whole pixels, in sixteen shades from ground to code.
+
+Modules are a pixel wider or narrower than their neighbours where the size asks for it: so straight edges stay sharp. A
+code with less than four pixels a module is drawn larger and shrunk, which spares its modules' proportions.
+"""
+
+import io
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from PIL import Image, ImageColor, ImageDraw
+
+from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
+from waypost.resources.qrcodes.look import Look
+
+_SHADES = 16
+_SHARP_FROM = 4  # pixels a module
+_SHRUNK_FROM = 8
+_FINER = 8  # a tile is drawn that many times as large, and shrunk for smooth edges
+_INSET = 20  # a dot leaves a twentieth of its module free on each side
+_COMPRESSION = 6  # 9 takes ten times as long, for a tenth less
+
+Tile = Sequence[bytes]
+"""Its rows of pixels; 255 is dark."""
+Corners = tuple[bool, bool, bool, bool]
+"""Whether a tile is round at the top left, the top right, the bottom right, the bottom left."""
+
+_SQUARE: Corners = (False, False, False, False)
+
+
+def png(text: str, look: Look) -> bytes:
+    """Raises TooLong."""
+    matrix = matrix_of(text, look.level)
+    modules = matrix.size + 2 * look.margin
+    is_sharp = look.size >= _SHARP_FROM * modules
+    side = look.size if is_sharp else _SHRUNK_FROM * modules
+    picture = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, look)))
+    if not is_sharp:
+        picture = picture.resize((look.size, look.size), Image.Resampling.BOX)
+    return _written(picture, look)
+
+
+def _lines(matrix: Matrix, side: int, look: Look) -> Iterator[bytes]:
+    """The picture's rows of pixels, `side` of them."""
+    modules, margin = matrix.size + 2 * look.margin, look.margin
+    edges = [(2 * place * side + modules) // (2 * modules) for place in range(modules + 1)]
+    sizes = [end - start for start, end in pairwise(edges)]
+    inner = sizes[margin : margin + matrix.size]
+    dark = frozenset(matrix.dark)
+    blank = bytes(edges[margin])
+    yield bytes(edges[margin] * side)
+    for y, height in enumerate(inner):
+        tiles = [_tile(width, height, _shape(matrix, dark, (x, y), look)) for x, width in enumerate(inner)]
+        for parts in zip(*tiles, strict=True):
+            line = blank + b"".join(parts)
+            yield line + bytes(side - len(line))
+    yield bytes((side - edges[margin + matrix.size]) * side)
+
+
+def _shape(matrix: Matrix, dark: Collection[Module], module: Module, look: Look) -> Corners | str:
+    x, y = module
+    if module not in dark:
+        return "blank"
+    if look.style == "dots" and not matrix.is_eye(x, y):
+        return "dot"
+    if look.style != "fluid":
+        return _SQUARE
+    above, right, below, left = (x, y - 1) in dark, (x + 1, y) in dark, (x, y + 1) in dark, (x - 1, y) in dark
+    return (not (above or left), not (above or right), not (below or right), not (below or left))
+
+
+@lru_cache(1_024)
+def _tile(width: int, height: int, shape: Corners | str) -> Tile:
+    picture = Image.new("L", (_FINER * width, _FINER * height))
+    pen, right, bottom = ImageDraw.Draw(picture), picture.width - 1, picture.height - 1
+    if shape == "dot":
+        inset_x, inset_y = right / _INSET, bottom / _INSET
+        pen.ellipse((inset_x, inset_y, right - inset_x, bottom - inset_y), fill=255)
+    elif not isinstance(shape, str):
+        _draw_rounded(pen, right, bottom, shape)
+    pixels = picture.reduce(_FINER).tobytes()
+    return [pixels[start : start + width] for start in range(0, width * height, width)]
+
+
+def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Corners) -> None:
+    """An ellipse, with those quarters filled that are not round."""
+    middle_x, middle_y = right // 2, bottom // 2
+    quarters = (
+        (0, 0, middle_x, middle_y),
+        (middle_x, 0, right, middle_y),
+        (middle_x, middle_y, right, bottom),
+        (0, middle_y, middle_x, bottom),
+    )
+    pen.ellipse((0, 0, right, bottom), fill=255)
+    for quarter, is_round in zip(quarters, corners, strict=True):
+        if not is_round:
+            pen.rectangle(quarter, fill=255)
+
+
+def _written(picture: Image.Image, look: Look) -> bytes:
+    """With one bit a pixel where all edges are sharp."""
+    is_sharp = len(picture.getcolors() or ()) <= 2
+    steps = 1 if is_sharp else _SHADES - 1
+    ground, code = ImageColor.getrgb(look.background), ImageColor.getrgb(look.foreground)
+    shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in zip(ground, code, strict=True)]
+    picture = picture.point([(value * steps + 127) // 255 for value in range(256)])
+    picture.putpalette([round(each) for each in shades])
+    file = io.BytesIO()
+    picture.save(file, "PNG", bits=1 if is_sharp else 4, compress_level=_COMPRESSION)
+    return file.getvalue()

@@ -1,0 +1,85 @@
+"""A code as SVG: its ground and one path, in half modules, so that a module's round corners have a radius of 1."""
+
+from collections.abc import Iterator
+
+from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
+from waypost.resources.qrcodes.drawing.outline import Corner, outlines
+from waypost.resources.qrcodes.look import Look
+
+_PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {side} {side}"'
+    ' shape-rendering="{rendering}">'
+    '<path fill="{background}" d="M0 0h{side}v{side}H0z"/><path fill="{foreground}" d="{path}"/></svg>\n'
+)
+_DOT = "a.9.9 0 1 0 .01 0z"
+"""All of a circle but a hundredth of a half module, from its top: half the text of two arcs."""
+
+
+def svg(text: str, look: Look) -> bytes:
+    """Raises TooLong."""
+    matrix = matrix_of(text, look.level)
+    return _PICTURE.format(
+        size=look.size,
+        side=2 * (matrix.size + 2 * look.margin),
+        rendering="crispEdges" if look.style == "squares" else "geometricPrecision",
+        background=look.background,
+        foreground=look.foreground,
+        path="".join(_path(matrix, look)),
+    ).encode()
+
+
+def _path(matrix: Matrix, look: Look) -> Iterator[str]:
+    dark = dict.fromkeys(matrix.dark)
+    if look.style == "dots":
+        eyes = {module: None for module in dark if matrix.is_eye(*module)}
+        yield from _shapes(eyes, look.margin, is_round=False)
+        yield from _dots([module for module in dark if module not in eyes], look.margin)
+    else:
+        yield from _shapes(dark, look.margin, is_round=look.style == "fluid")
+
+
+def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterator[str]:
+    for corners in outlines(dark):
+        yield "".join(_outline(corners, margin, is_round=is_round))
+
+
+def _outline(corners: list[Corner], margin: int, *, is_round: bool) -> Iterator[str]:
+    """From corner to corner; a round one is cut a half module before it and behind it."""
+    points = [(2 * (x + margin), 2 * (y + margin), is_round and sticks_out) for x, y, sticks_out in corners]
+    steps = [_step(point, after) for point, after in zip(points, points[1:] + points[:1], strict=True)]
+    x, y, is_cut = points[-1]
+    (into_x, into_y) = steps[-1]
+    at_x, at_y = x + is_cut * into_x, y + is_cut * into_y
+    yield f"M{at_x} {at_y}"
+    for (x, y, is_cut), (out_x, out_y) in zip(points, steps, strict=True):
+        if along := (x - is_cut * into_x - at_x) if into_x else (y - is_cut * into_y - at_y):
+            yield f"{'h' if into_x else 'v'}{along}"
+        if is_cut:
+            yield f"a1 1 0 0 1{_two(into_x + out_x, into_y + out_y)}"
+        at_x, at_y = x + is_cut * out_x, y + is_cut * out_y
+        into_x, into_y = out_x, out_y
+    yield "z"
+
+
+def _step(start: Corner, end: Corner) -> tuple[int, int]:
+    return (end[0] > start[0]) - (end[0] < start[0]), (end[1] > start[1]) - (end[1] < start[1])
+
+
+def _dots(modules: list[Module], margin: int) -> Iterator[str]:
+    """One after the other from the top of the last one, where closing it leads back to."""
+    before: Module | None = None
+    for x, y in modules:
+        if before is None:
+            yield f"M{2 * (x + margin) + 1} {2 * (y + margin)}.1{_DOT}"
+        else:
+            yield f"m{2 * (x - before[0])}{_number(2 * (y - before[1]))}{_DOT}"
+        before = x, y
+
+
+def _two(x: int, y: int) -> str:
+    return f"{_number(x)}{_number(y)}"
+
+
+def _number(value: int) -> str:
+    """Behind another one; a minus parts them already."""
+    return f"{value}" if value < 0 else f" {value}"
