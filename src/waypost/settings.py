@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     outbound_allow: Networks = []
     outbound_ca_file: Path | None = None
     dns_servers: Strings = []
+    cname_target: str = ""
     webhook_backoff: Annotated[list[Annotated[float, Field(ge=0, le=86_400)]], NoDecode, BeforeValidator(_commas)] = [
         10,
         30,
@@ -89,6 +90,17 @@ class Settings(BaseSettings):
         except BadUrl as fault:
             raise ValueError(f"{fault} Write a host with an optional port, such as go.example.com.") from None
 
+    @field_validator("cname_target")
+    @classmethod
+    def _is_name(cls, value: str) -> str:
+        try:
+            host = canonical(f"http://{value}").host if value else ""
+        except BadUrl as fault:
+            raise ValueError(f"{fault} Write a host name such as go.example.com.") from None
+        if host != value.lower():
+            raise ValueError("must be a host name alone, such as go.example.com")
+        return host
+
     @field_validator("meta_url", "tiktok_url", "pinterest_url")
     @classmethod
     def _can_be_asked(cls, value: AnyUrl) -> AnyUrl:
@@ -122,6 +134,16 @@ class Settings(BaseSettings):
         if not self.shared_domain:
             object.__setattr__(self, "shared_domain", urlsplit(self.base_url).netloc)
         return self
+
+    @property
+    def base_host(self) -> str:
+        """`host[:port]` of the API and the dashboard."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def cname_host(self) -> str:
+        """Where custom domains point."""
+        return self.cname_target or urlsplit(f"//{self.shared_domain}").hostname or ""
 
     @property
     def database(self) -> str:

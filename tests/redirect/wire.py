@@ -11,7 +11,18 @@ import pytest
 import uvicorn
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, ChangeFeed, Plane, Route, RouteTable, Spool, new_route, protocol_for
+from waypost.redirect import (
+    NEVER,
+    ChangeFeed,
+    HostTable,
+    Plane,
+    Route,
+    RouteTable,
+    Spool,
+    new_host,
+    new_route,
+    protocol_for,
+)
 from waypost.redirect.asgi import Site
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
@@ -68,10 +79,15 @@ def table(source: Routes, feed: ChangeFeed) -> RouteTable:
 
 
 @pytest.fixture
-def plane(table: RouteTable, tmp_path: Path) -> AsyncIterator[Plane]:
+def hosts(feed: ChangeFeed) -> HostTable:
+    return HostTable(Routes({b"custom.example": new_host(b"custom.example", None, None)}), feed, capacity=1_000)
+
+
+@pytest.fixture
+def plane(table: RouteTable, hosts: HostTable, tmp_path: Path) -> AsyncIterator[Plane]:
     spool = Spool(tmp_path / "spool", limit=1 << 30)
     host = HOST.decode()
-    yield Plane(table, spool, is_robot=is_robot, shared_host=host, app_host=host, app_segments={"", "api"})
+    yield Plane(table, hosts, spool, is_robot=is_robot, shared_host=host, app_host=host, app_segments={"", "api"})
     spool.close()
 
 

@@ -3,9 +3,12 @@
 A slug of one of these names would hide a page of the application or be hidden by it. Compared in lower case.
 """
 
+INFRASTRUCTURE = frozenset({"healthz", "readyz", "metrics", "internal"})
+"""Asked for by those who know no host name: load balancers, supervisors, proxies beside us."""
+
 RESERVED = frozenset({
     # the API and what watches it
-    "api", "docs", "openapi.json", "healthz", "readyz", "metrics", "internal",
+    "api", "docs", "openapi.json", *INFRASTRUCTURE,
     # what browsers and crawlers ask every host for
     ".well-known", "robots.txt", "favicon.ico", "sitemap.xml", "manifest.json", "apple-touch-icon.png",
     # files

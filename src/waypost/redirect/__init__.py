@@ -6,19 +6,23 @@ Knows routes and visits, nothing of accounts, links or the database: where route
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
-from waypost.redirect.route import NEVER, Route, new_route
+from waypost.redirect.route import NEVER, Route, new_host, new_route, unserved
 from waypost.redirect.spool import Spool
-from waypost.redirect.table import TAGGED, RouteTable, Source
+from waypost.redirect.table import TAGGED, HostTable, RouteTable, Source, of_host
 
 __all__ = [
     "NEVER",
     "TAGGED",
     "ChangeFeed",
+    "HostTable",
     "Plane",
     "Route",
     "RouteTable",
     "Source",
     "Spool",
+    "new_host",
     "new_route",
+    "of_host",
     "protocol_for",
+    "unserved",
 ]

@@ -14,7 +14,7 @@ from waypost.redirect import firing, pages
 from waypost.redirect.firing import FIRED, Tags
 from waypost.redirect.head import USER_AGENT, Head, head_of
 from waypost.redirect.plane import REDIRECT_HEADERS, Plane
-from waypost.redirect.route import LINK, LOCATION, TAGS, Route
+from waypost.redirect.route import LINK, LOCATION, MISSING, TAGS, Route
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -31,6 +31,7 @@ _ROBOTS_AT_MOST = 64
 """Who comes when so many wait is redirected."""
 _NO_VISIT = b"0" * 32
 """Takes the place of an id where the head of a page is asked for."""
+_NOT_NOW = [(b"retry-after", b"1"), (b"cache-control", b"no-store")]
 _PREVIEW_HEADERS = [
     *pages.HEADERS,
     (b"referrer-policy", b"no-referrer-when-downgrade"),
@@ -53,7 +54,7 @@ class Site:
             await self.app(scope, receive, send)
             return
         headers = _joined(scope["headers"])
-        host = canonical_host(headers.get(b"host", b""), scope["scheme"])
+        host = self._known_as(canonical_host(headers.get(b"host", b""), scope["scheme"]))
         slug = unquote_to_bytes(scope["raw_path"])[1:]
         if self.plane.is_app(slug.partition(b"/")[0], host):
             await self.app(scope, receive, send)
@@ -62,21 +63,27 @@ class Site:
         else:
             await self._visit(scope, send, host, slug, headers)
 
+    def _known_as(self, host: bytes) -> bytes:
+        """A custom domain is the same on every port; those of our own hosts are in the settings."""
+        if host in self.plane.own_hosts or host.startswith(b"["):
+            return host
+        return host.partition(b":")[0]
+
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
         try:
             route = await self.plane.table.load(slug)
         except Unavailable:
-            await _answer(send, 503, [(b"retry-after", b"1"), (b"cache-control", b"no-store")])
+            await _answer(send, 503, _NOT_NOW)
             return
         self._begin_round()
         if self.plane.leads_nowhere(route, host):
-            await self._answer_missing(send, host, with_body=is_get)
+            await self._answer_missing(send, host, slug, with_body=is_get)
             return
         head = head_of(headers)
         page = await self._page_for(route, head)
         if page is None:
-            await self._answer_missing(send, host, with_body=is_get)
+            await self._answer_missing(send, host, slug, with_body=is_get)
             return
         tags = route[TAGS] if self._is_fired(head) else None
         visit = self._record(scope, route, head, tags[FIRED] if tags else b"") if is_get else _NO_VISIT
@@ -95,8 +102,22 @@ class Site:
         if not self.plane.senders:
             self.plane.begin_round()
 
-    async def _answer_missing(self, send: Send, host: bytes, *, with_body: bool) -> None:
-        if host == self.plane.shared_host:
+    async def _answer_missing(self, send: Send, host: bytes, slug: bytes, *, with_body: bool) -> None:
+        """On a custom domain its owner says where to, at `/` and elsewhere; on a host that nobody has a bare 404."""
+        if host in self.plane.own_hosts:
+            is_for_links, target = host == self.plane.shared_host, b""
+        else:
+            try:
+                route = await self.plane.hosts.load(host)
+            except Unavailable:
+                await _answer(send, 503, _NOT_NOW)
+                return
+            is_for_links = route is not MISSING
+            root, _, unknown = route[1][LOCATION].partition(b" ")
+            target = unknown if slug else root
+        if target:
+            await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
+        elif is_for_links:
             await _answer(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
         else:
             await _answer(send, 404, [])

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
@@ -14,9 +15,12 @@ from waypost.redirect.agents import Agents
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
 from waypost.redirect.spool import Spool, encode
-from waypost.redirect.table import RouteTable
+from waypost.redirect.table import HostTable, RouteTable
 
 REDIRECT_HEADERS = ((b"cache-control", b"private, no-store"), (b"referrer-policy", b"no-referrer-when-downgrade"))
+
+
+_LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 
 
 @runtime_checkable
@@ -32,25 +36,31 @@ class Plane:
     def __init__(
         self,
         table: RouteTable,
+        hosts: HostTable,
         spool: Spool,
         *,
         is_robot: Callable[[bytes], bool],
         shared_host: str,
         app_host: str,
         app_segments: Iterable[str],
+        everywhere: Iterable[str] = (),
         time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`is_robot`: of a user agent, as sent; robots are shown what a link leads to, and so leave the fast path.
 
-        `app_segments`: the first path segments, in lower case, that are the application's own on its host.
+        `app_segments`: the first path segments, in lower case, that are the application's own on its host; those
+        `everywhere` it answers on any host that is not for links alone.
         """
         self._time_ns = time_ns
         self.table = table
+        self.hosts = hosts
         self.spool = spool
         self.robots = Agents(is_robot)
         self.shared_host = shared_host.encode()
-        self._link_hosts = frozenset() if app_host == shared_host else frozenset([self.shared_host])
+        self._app_host = app_host.encode()
+        self.own_hosts = frozenset([self.shared_host, self._app_host])
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
+        self._everywhere = frozenset(segment.encode() for segment in everywhere)
         self.head_reader = HeadReader()
         self.now = 0.0
         """Seconds since 1970 when this round of the loop heard its first visit."""
@@ -80,7 +90,14 @@ class Plane:
         self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
-        return segment.lower() in self._app_segments and host not in self._link_hosts
+        """The application answers on its own host, and to who is on this machine or says so: a proxy, a check."""
+        if host == self._app_host:
+            return segment.lower() in self._app_segments
+        if host == self.shared_host:
+            return False
+        return segment in self._everywhere or (
+            segment.lower() in self._app_segments and _LOOPBACK.fullmatch(host) is not None
+        )
 
     def begin_round(self) -> None:
         """Called before the first visit of a round of the loop: its visits share a clock reading and a run of ids.

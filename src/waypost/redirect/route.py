@@ -17,6 +17,7 @@ memory, a class of our own would cost a pause at every full collection. Id and l
 one more is a cache line more to wait for.
 """
 
+HOST: Final = 0
 LINK = slice(32)
 LOCATION = slice(32, None)
 """Where in a route's second part: the id is 32 hex digits."""
@@ -26,10 +27,19 @@ NEVER = math.inf
 MISSING: Route = (b"", b"", NEVER, None)
 """Known to lead nowhere: no link, a deleted one, or one that is switched off."""
 
+
+def unserved(host: bytes) -> bytes:
+    """In a route's first place: its host is not served for now. No request can name such a host."""
+    return b" " + host
+
+
 SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
 """What a slug can be. Anything else leads nowhere, and nobody need be asked."""
+HOSTNAME = re.compile(rb"(?=.{4,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
+"""What a custom domain can be. No slug is one, so that both can be told in the same news."""
 
 _LOCATION = re.compile(rb"https?://[\x21-\x7e]+")
+_NO_LINK = b"0" * 32
 
 
 def new_route(
@@ -45,8 +55,22 @@ def new_route(
 
     A route's bytes are never changed once made, so what passed here is what is sent.
     """
-    location = destination.encode("ascii")
-    if not _LOCATION.fullmatch(location):
-        raise ValueError(f"not a destination that may be sent: {destination!r}")
+    location = _location(destination)
     tags = firing.prepare(destination, pixels) if pixels else None
     return host, link.hex.encode() + location, expires_at, tags
+
+
+def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Route:
+    """Of a custom domain: in place of a location both URLs, each empty for none, with a blank between.
+
+    Raises ValueError as `new_route`.
+    """
+    root, unknown = (_location(url) if url else b"" for url in (root_url, not_found_url))
+    return host, _NO_LINK + root + b" " + unknown, NEVER, None
+
+
+def _location(url: str) -> bytes:
+    location = url.encode("ascii")
+    if not _LOCATION.fullmatch(location):
+        raise ValueError(f"not a destination that may be sent: {url!r}")
+    return location

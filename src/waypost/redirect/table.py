@@ -14,10 +14,11 @@ from typing import Protocol
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import MISSING, SLUG, TAGS, Route
+from waypost.redirect.route import HOST, HOSTNAME, MISSING, SLUG, TAGS, Route
 
 TAGGED = b"*"
 """What is told in a slug's place, and is none: every route with tags may have changed."""
+_OF_HOST = "@"
 
 _SHARDS = 256
 _MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
@@ -26,8 +27,13 @@ _SOURCE_REST = 1.0  # seconds a source that failed is left alone while there is 
 _UNTRUSTED = -1  # no position of a feed
 
 
+def of_host(hostname: str) -> str:
+    """What is told in a slug's place, and is none: every route on this host may have changed, and the host's own."""
+    return f"{_OF_HOST}{hostname}"
+
+
 class Source(Protocol):
-    """Where routes come from."""
+    """Where routes come from, by slug, or those of hosts, by host."""
 
     @property
     def find_now(self) -> Callable[[bytes], Route | None] | None:
@@ -38,6 +44,10 @@ class Source(Protocol):
 
 
 class RouteTable:
+    """The routes of links, by their slugs."""
+
+    keys = SLUG
+
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
         """`capacity`: routes in memory, at most."""
         self._source = source
@@ -82,8 +92,12 @@ class RouteTable:
 
     def drop(self, slug: bytes) -> None:
         """The slug changed: whatever was known of it is forgotten, also what is being read right now."""
-        if slug == TAGGED:
-            self._drop_tagged()
+        if slug == TAGGED:  # nobody's pixels are worth forgetting everybody's links
+            self._drop_where(lambda route: bool(route[TAGS]))
+            return
+        if slug.startswith(_OF_HOST.encode()):
+            host = slug.removeprefix(_OF_HOST.encode())
+            self._drop_where(lambda route: route[HOST].lstrip() == host)
             return
         shard = hash(slug) & 255
         self._young[shard].pop(slug, None)
@@ -91,10 +105,9 @@ class RouteTable:
         self._missing.pop(slug, None)
         self._loading.pop(slug, None)
 
-    def _drop_tagged(self) -> None:
-        """Those alone: nobody's pixels are worth forgetting everybody's links."""
+    def _drop_where(self, is_changed: Callable[[Route], bool]) -> None:
         for routes in (*self._young, *self._old):
-            for slug in [slug for slug, route in routes.items() if route[TAGS]]:
+            for slug in [slug for slug, route in routes.items() if is_changed(route)]:
                 del routes[slug]
         self._loading.clear()
 
@@ -116,7 +129,7 @@ class RouteTable:
         self._is_trusted = True
 
     def _find_further(self, shard: int, slug: bytes) -> Route | None:
-        if not SLUG.fullmatch(slug):
+        if not self.keys.fullmatch(slug):
             return MISSING  # nobody can have it: neither asked for nor remembered, however long it is
         route = self._old[shard].pop(slug, None)
         if route is not None:
@@ -182,3 +195,12 @@ class RouteTable:
             self._old[shard] = young
             young = self._young[shard] = {}
         young[slug] = route
+
+
+class HostTable(RouteTable):
+    """Custom domains, by their names. What a route of theirs holds: `new_host`."""
+
+    keys = HOSTNAME
+
+    def drop(self, slug: bytes) -> None:
+        super().drop(slug.removeprefix(_OF_HOST.encode()))

@@ -23,7 +23,7 @@ from waypost.resources.clicks.rows import COLUMNS as STORED
 from waypost.resources.clicks.rows import click_of
 from waypost.resources.clicks.schemas import shown
 from waypost.resources.clicks.subject import Subject
-from waypost.resources.links import links
+from waypost.resources.links import HOSTNAME, links
 
 Form = Literal["csv", "ndjson"]
 Told = Callable[[int, int], None]
@@ -153,7 +153,7 @@ async def _stretches(db: Database, day: Stretch, wanted: Wanted) -> list[Stretch
 async def _page(
     db: Database, stretch: Stretch, after: tuple[datetime, UUID], wanted: Wanted, shared_domain: str
 ) -> list[Row]:
-    host = func.coalesce(links.c.hostname, shared_domain)
+    host = func.coalesce(HOSTNAME, shared_domain)
     order = clicks.c.created_at, clicks.c.id
     oldest = (
         select(*STORED, host + "/" + links.c.slug)

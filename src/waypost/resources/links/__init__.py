@@ -5,13 +5,15 @@ Refuses destinations it cannot reach or that warn of themselves, and slugs that 
 
 from waypost.resources.links.counters import accounts_of, add_clicks
 from waypost.resources.links.doors import Doors
+from waypost.resources.links.freeing import free_links
 from waypost.resources.links.lookups import names, require
-from waypost.resources.links.model import Link, links
-from waypost.resources.links.rerouting import reroute
+from waypost.resources.links.model import HOSTNAME, Link, links
+from waypost.resources.links.rerouting import host_changed, reroute
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.links.service import browse, change, create, delete, find
 
 __all__ = [
+    "HOSTNAME",
     "Doors",
     "Link",
     "PostgresRoutes",
@@ -23,6 +25,8 @@ __all__ = [
     "create",
     "delete",
     "find",
+    "free_links",
+    "host_changed",
     "links",
     "names",
     "require",

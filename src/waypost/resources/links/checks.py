@@ -13,7 +13,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
-from waypost.resources import pixels
+from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import BadImage, CleanImage
@@ -29,8 +29,19 @@ class Seen:
     image: CleanImage | None
 
 
+async def domain_is_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> UUID | None:
+    """The domain's id; None for the shared one, which may also be named."""
+    if fields.hostname is None or fields.hostname == doors.shared_domain:
+        return None
+    async with doors.db.read() as tx:
+        found = await domains.known(tx, account, fields.hostname)
+    if found is None:
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
+    return found
+
+
 async def look(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Seen:
-    url = _destination(doors, fields, problems)
+    url = await _destination(doors, account, fields, problems)
     preview, image = await asyncio.gather(
         _inspected(doors, account, url, problems), _cleaned_image(doors, fields, problems)
     )
@@ -41,8 +52,6 @@ def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> N
     """The rules that creating and changing share."""
     if fields.slug is not None and (fault := rules.slug_problem(fields.slug, doors.reserved)):
         problems.add("slug", fault)
-    if fields.hostname is not None:
-        problems.add("hostname", rules.NO_SUCH_DOMAIN)
     if fields.expires_at is not None and fields.expires_at <= doors.clock():
         problems.add("expires_at", rules.NOT_FUTURE)
     if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):
@@ -92,6 +101,12 @@ async def pixels_are_still_theirs(tx: Tx, account: UUID, fields: LinkFields, pro
         _pixels_are_among(await pixels.hold(tx, account, fields.pixels), fields, problems)
 
 
+async def domain_is_still_there(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
+    """Decides, and counts the link: until the transaction ends nobody deletes the domain."""
+    if not await domains.move_link(tx, before, after):
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
+
+
 def _pixels_are_among(known: Collection[UUID], fields: LinkFields, problems: Problems) -> None:
     for index, sent in enumerate(fields.pixel_ids or []):
         id_ = parse_id(sent) if isinstance(sent, str) else None
@@ -99,7 +114,7 @@ def _pixels_are_among(known: Collection[UUID], fields: LinkFields, problems: Pro
             problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if id_ else rules.NOT_AN_ID)
 
 
-def _destination(doors: Doors, fields: LinkFields, problems: Problems) -> Url | None:
+async def _destination(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
     if fields.destination_url is None:
         return None
     try:
@@ -107,10 +122,15 @@ def _destination(doors: Doors, fields: LinkFields, problems: Problems) -> Url | 
     except BadUrl as fault:
         problems.add("destination_url", str(fault))
         return None
-    if rules.is_own_host(url, doors.own_hosts):
+    if rules.is_own_host(url, doors.own_hosts) or await _is_on_a_domain(doors, account, url):
         problems.add("destination_url", rules.LOOP)
         return None
     return url
+
+
+async def _is_on_a_domain(doors: Doors, account: UUID, url: Url) -> bool:
+    async with doors.db.read() as tx:
+        return await domains.serving(tx, account, [url.host])
 
 
 async def _inspected(doors: Doors, account: UUID, url: Url | None, problems: Problems) -> Preview | None:

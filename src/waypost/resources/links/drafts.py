@@ -22,7 +22,14 @@ def destination(url: Url, utm: Mapping[str, str], written_before: Iterable[str] 
 
 
 def created(
-    account: UUID, new: NewLink, url: Url, preview: Preview | None, *, hosted_image: str | None, now: datetime
+    account: UUID,
+    new: NewLink,
+    url: Url,
+    preview: Preview | None,
+    *,
+    domain: UUID | None,
+    hosted_image: str | None,
+    now: datetime,
 ) -> Link:
     """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
     scraped = preview or Preview(None, None, None, None)
@@ -30,7 +37,8 @@ def created(
         id=new_id(),
         account_id=account,
         slug=new.slug or "",
-        hostname=None,
+        domain_id=domain,
+        hostname=new.hostname if domain else None,
         destination_url=destination(url, new.utm),
         title=new.title or scraped.title or rules.UNTITLED,
         og_title=new.og_title or scraped.og_title,
@@ -48,9 +56,19 @@ def created(
     )
 
 
-def changed(link: Link, wanted: LinkChange, url: Url | None, *, hosted_image: str | None, base_url: str) -> Link:
+def changed(
+    link: Link,
+    wanted: LinkChange,
+    url: Url | None,
+    *,
+    domain: UUID | None,
+    hosted_image: str | None,
+    base_url: str,
+) -> Link:
     """Omitted stays, a value replaces, null clears. The time of the change is not set: it may turn out to be none."""
     values: dict[str, Any] = {name: getattr(wanted, name) for name in _REPLACED_AS_SENT if wanted.sends(name)}
+    if wanted.sends("hostname"):
+        values |= {"domain_id": domain, "hostname": wanted.hostname if domain else None}
     if wanted.sends("title"):
         values["title"] = wanted.title or rules.UNTITLED
     if wanted.sends("tags"):

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.resources.links import store
-from waypost.resources.links.model import ALIVE, Link, links
+from waypost.resources.links.model import ALIVE, HOSTNAME, Link, links
 
 
 async def require(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
@@ -21,7 +21,7 @@ async def require(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
 
 async def names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:
     """(short URL, title) of each that is there; deleted links are missing. For a page's worth of ids."""
-    hostname = func.coalesce(links.c.hostname, shared_domain)
+    hostname = func.coalesce(HOSTNAME, shared_domain)
     found = await tx.execute(
         select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), ALIVE)
     )

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, func, select
 
 from waypost.database import Id, Instant, Json, metadata
-from waypost.resources import pixels
+from waypost.resources import domains, pixels
 
 # PostgreSQL's default collation follows the server's language; slugs are compared byte by byte everywhere
 SLUG = Text().with_variant(Text(collation="C"), "postgresql")
@@ -28,7 +28,7 @@ links = Table(
     Column("id", Id, primary_key=True),
     Column("account_id", Id, ForeignKey("accounts.id"), nullable=False),
     Column("slug", SLUG, nullable=False),
-    Column("hostname", Text),  # null: the shared domain, whatever it is called by then
+    Column("domain_id", Id),  # null, or of a domain that is gone: the shared one, whatever it is called by then
     Column("destination_url", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("og_title", Text),
@@ -54,6 +54,19 @@ Index(
     sqlite_where=ALIVE,
     postgresql_where=ALIVE,
 )
+
+_ON_DOMAIN = ALIVE & links.c.domain_id.is_not(None)
+Index(
+    "ix_links_domain",
+    links.c.domain_id,
+    links.c.created_at,
+    links.c.id,
+    sqlite_where=_ON_DOMAIN,
+    postgresql_where=_ON_DOMAIN,
+)
+
+HOSTNAME = domains.name_of(links.c.domain_id)
+"""Of a link in the statement around it."""
 
 # apart from the links: thousands of them are counted on at once, and a counter is small where a link is not
 link_clicks = Table(
@@ -88,7 +101,9 @@ class Link:
     id: UUID
     account_id: UUID
     slug: str
+    domain_id: UUID | None
     hostname: str | None
+    """Of its domain; None on the shared one."""
     destination_url: str
     title: str
     og_title: str | None
@@ -113,6 +128,7 @@ class Link:
 _CLICKS = select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery()
 
 _ELSEWHERE: dict[str, ColumnElement[Any]] = {
+    "hostname": HOSTNAME.label("hostname"),
     "clicks": func.coalesce(_CLICKS, 0).label("clicks"),
     "pixel_ids": pixels.ids_of(links.c.id).label("pixel_ids"),
 }

@@ -13,10 +13,10 @@ from sqlalchemy import bindparam, select
 from waypost.database import Database
 from waypost.redirect import pages
 from waypost.resources.links import media
-from waypost.resources.links.model import ALIVE, links
+from waypost.resources.links.model import ALIVE, HOSTNAME, links
 
 _FIND = select(
-    links.c.hostname,
+    HOSTNAME.label("hostname"),
     links.c.slug,
     links.c.destination_url,
     links.c.title,

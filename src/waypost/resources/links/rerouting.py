@@ -1,11 +1,12 @@
-"""For the room below: links whose routes change though nothing was done to the links themselves."""
+"""For the rooms below: links whose routes change though nothing was done to the links themselves."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import UUID
 
 from waypost.database import Tx
-from waypost.redirect import TAGGED
+from waypost.kit.clock import Clock
+from waypost.redirect import TAGGED, of_host
 from waypost.resources.links import store
 from waypost.resources.links.doors import Doors
 
@@ -15,3 +16,12 @@ async def reroute(doors: Doors, tx: Tx, link_ids: Sequence[UUID] | None) -> Call
     slugs = [TAGGED.decode()] if link_ids is None else await store.slugs_of(tx, link_ids)
     await store.announce(tx, slugs, doors.clock())
     return partial(doors.routes_changed, slugs)
+
+
+async def host_changed(
+    publish: Callable[[Sequence[str]], None], clock: Clock, tx: Tx, hostname: str, *, links_too: bool
+) -> Callable[[], None]:
+    """For a domain that is served differently from now on. What it returns is to be called after the commit."""
+    told = [of_host(hostname) if links_too else hostname]
+    await store.announce(tx, told, clock())
+    return partial(publish, told)

@@ -15,7 +15,8 @@ from sqlalchemy.dialects import sqlite
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, new_route
+from waypost.redirect import NEVER, Route, new_route, unserved
+from waypost.resources.domains import domains
 from waypost.resources.links.model import ALIVE, links
 from waypost.resources.pixels import Tags, link_pixels, pixels
 
@@ -24,10 +25,11 @@ CHANNEL = "waypost_routes"
 
 _FIND = (
     select(
-        *(links.c.id, links.c.hostname, links.c.destination_url, links.c.expires_at),
+        *(links.c.id, domains.c.hostname, domains.c.is_live, links.c.destination_url, links.c.expires_at),
         *(link_pixels.c.position, pixels.c.id, pixels.c.platform, pixels.c.pixel_id),
     )
     .select_from(links)
+    .outerjoin(domains, domains.c.id == links.c.domain_id)
     .outerjoin(link_pixels, link_pixels.c.link_id == links.c.id)
     .outerjoin(pixels, pixels.c.id == link_pixels.c.pixel_id)
     .where(links.c.slug == bindparam("slug"), ALIVE, links.c.is_on)
@@ -35,7 +37,7 @@ _FIND = (
 """A row for each pixel of the link, in any order; of a link without pixels one row, at the price of one look more."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK, _PIXEL = slice(4), slice(4, None)
+_LINK, _PIXEL = slice(5), slice(5, None)
 
 
 class SqliteRoutes:
@@ -57,11 +59,11 @@ class SqliteRoutes:
             raise Unavailable from error
         if not rows:
             return None
-        link_id, hostname, destination, expires_at = rows[0][_LINK]
+        link_id, hostname, is_live, destination, expires_at = rows[0][_LINK]
         expiry = None if expires_at is None else from_microseconds(expires_at)
         found = (row[_PIXEL] for row in rows if row[-1] is not None)
         sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in found]
-        link = (UUID(bytes=link_id), hostname, destination, expiry)
+        link = (UUID(bytes=link_id), hostname, is_live, destination, expiry)
         return _route(link, sealed, self._shared_host, self._tags)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -107,8 +109,8 @@ class PostgresRoutes:
 
 def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: Tags) -> Route:
     """`link`: the first half of a row of `_FIND`; `sealed`: the second halves, of pixels that are there."""
-    link_id, hostname, destination, expires_at = link
-    host = shared_host if hostname is None else hostname.encode()
+    link_id, hostname, is_live, destination, expires_at = link
+    host = shared_host if hostname is None else hostname.encode() if is_live else unserved(hostname.encode())
     expiry = NEVER if expires_at is None else expires_at.timestamp()
     if not sealed:
         return new_route(host, destination, link_id, expiry)

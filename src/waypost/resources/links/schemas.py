@@ -34,6 +34,10 @@ def _distinct(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(tags))
 
 
+def _canonical_name(text: str) -> str:
+    return text.lower().removesuffix(".")
+
+
 Line = Annotated[Text, at_most(255)]
 Address = Annotated[Text, at_most(rules.MAX_URL)]
 Shown = AfterValidator(_unless_blank)
@@ -41,11 +45,14 @@ Tags = Annotated[list[Annotated[Line, NOT_BLANK]], few(100), AfterValidator(_dis
 UtmParams = Annotated[dict[UtmKey, Line | None], few(20), AfterValidator(_given)]
 
 
+Hostname = Annotated[Text, AfterValidator(_canonical_name)]
+
+
 class LinkFields(Body):
     destination_url: Address | None = None
     slug: Text | None = None
     title: Annotated[Line, Shown] | None = None
-    hostname: Text | None = None
+    hostname: Hostname | None = None
     og_title: Annotated[Line, Shown] | None = None
     og_description: Annotated[LongText, at_most(5000), Shown] | None = None
     og_image: Address | None = None

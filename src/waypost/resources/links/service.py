@@ -28,14 +28,18 @@ async def create(doors: Doors, caller: Caller, new: NewLink, problems: Problems)
     seen = await checks.look(doors, account, new, problems)
     if seen.url is not None:
         checks.length(drafts.destination(seen.url, new.utm), problems)
+    domain = await checks.domain_is_theirs(doors, account, new, problems)
     await checks.pixels_are_theirs(doors, account, new, problems)
     await checks.slug_is_free(doors, account, new.slug, None, problems)
     if problems or seen.url is None:
         raise Invalid(problems.errors)
     async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
-        draft = drafts.created(account, new, seen.url, seen.preview, hosted_image=image, now=doors.clock())
+        draft = drafts.created(
+            account, new, seen.url, seen.preview, domain=domain, hosted_image=image, now=doors.clock()
+        )
         link = replace(draft, slug=await _claimed(doors, tx, draft))
         await checks.pixels_are_still_theirs(tx, account, new, problems)
+        await checks.domain_is_still_there(tx, None, domain, problems)
         problems.raise_if_any()
         await store.add(tx, link)
         await store.announce(tx, [link.slug], link.created_at)
@@ -51,15 +55,17 @@ async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange
     checks.together_on_change(wanted, problems)
     checks.fields_in_general(doors, wanted, problems)
     seen = await checks.look(doors, account, wanted, problems)
-    checks.length(_changed(doors, link, wanted, seen, None).destination_url, problems)
+    domain = await checks.domain_is_theirs(doors, account, wanted, problems)
+    checks.length(_changed(doors, link, wanted, seen, domain, None).destination_url, problems)
     await checks.pixels_are_theirs(doors, account, wanted, problems)
     await checks.slug_is_free(doors, account, wanted.slug, link_id, problems)
     problems.raise_if_any()
     async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
         before = _there(await store.find_for_change(tx, account, link_id))  # it may be another by now
-        after = _changed(doors, before, wanted, seen, image)
+        after = _changed(doors, before, wanted, seen, domain, image)
         checks.length(after.destination_url, problems)
         await checks.pixels_are_still_theirs(tx, account, wanted, problems)
+        await checks.domain_is_still_there(tx, before.domain_id, after.domain_id, problems)
         problems.raise_if_any()
         if after == before:
             return before
@@ -117,8 +123,8 @@ async def _kept_if_saved(doors: Doors, image: CleanImage | None) -> AsyncIterato
         raise
 
 
-def _changed(doors: Doors, link: Link, wanted: LinkChange, seen: Seen, image: str | None) -> Link:
-    return drafts.changed(link, wanted, seen.url, hosted_image=image, base_url=doors.base_url)
+def _changed(doors: Doors, link: Link, wanted: LinkChange, seen: Seen, domain: UUID | None, image: str | None) -> Link:
+    return drafts.changed(link, wanted, seen.url, domain=domain, hosted_image=image, base_url=doors.base_url)
 
 
 async def _claimed(doors: Doors, tx: Tx, draft: Link) -> str:

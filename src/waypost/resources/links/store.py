@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, sele
 from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.pages import PageRequest
-from waypost.resources import pixels
-from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_tags, links, route_changes, slugs
+from waypost.resources import domains, pixels
+from waypost.resources.links.model import ALIVE, COLUMNS, HOSTNAME, Link, link_tags, links, route_changes, slugs
 from waypost.resources.links.routes import CHANNEL
 from waypost.resources.links.rules import Status
 
@@ -20,6 +20,7 @@ _ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.accoun
 """Built once: the API's most frequent statement, and building it took as long as running it."""
 
 _CHANGES_KEPT = timedelta(hours=1)
+_KEPT_ELSEWHERE = ("hostname", "clicks", "pixel_ids")
 
 _IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
 _CLAIM = text(
@@ -73,7 +74,8 @@ async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None
 
 async def add(tx: Tx, link: Link) -> None:
     row = asdict(link) | {"search_text": link.search_text}
-    del row["clicks"], row["pixel_ids"]  # kept elsewhere, once there are any
+    for elsewhere in _KEPT_ELSEWHERE:
+        del row[elsewhere]
     await tx.execute(insert(links), row)
     await _add_tags(tx, link)
     if link.pixel_ids:
@@ -96,7 +98,7 @@ async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | Non
 async def save(tx: Tx, before: Link, after: Link) -> None:
     """Writes only what differs."""
     old, new = asdict(before), asdict(after)
-    values = {name: value for name, value in new.items() if value != old[name] and name != "pixel_ids"}
+    values = {name: value for name, value in new.items() if value != old[name] and name not in _KEPT_ELSEWHERE}
     await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
     if before.tags != after.tags:
         await _drop_tags(tx, before)
@@ -110,12 +112,13 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
     await release(tx, link.slug)
     await _drop_tags(tx, link)
     await pixels.attach(tx, link.id, [])
+    await domains.move_link(tx, link.domain_id, None)
     await _count(tx, link.account_id, -1)
 
 
 async def page(tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime) -> tuple[list[Link], int]:
     """(links of the page, number of links on all pages), newest first."""
-    conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(wanted, now, tx.dialect.name)]
+    conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(account_id, wanted, now, tx.dialect.name)]
     newest = select(*COLUMNS).where(*conditions).order_by(links.c.created_at.desc(), links.c.id.desc())
     rows = (await tx.execute(newest.limit(request.per_page).offset(request.offset))).all()
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
@@ -153,14 +156,14 @@ def _of_account(account_id: UUID, tag: str | None) -> ColumnElement[bool]:
     return links.c.id.in_(select(link_tags.c.link_id).where(*tagged))
 
 
-def _conditions(wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:
+def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:
     if wanted.search:
         place = func.strpos if dialect == "postgresql" else func.instr  # LIKE would read signs and look longer
         yield place(links.c.search_text, wanted.search.casefold()) > 0
     if wanted.on_shared_domain:
-        yield links.c.hostname.is_(None)
+        yield HOSTNAME.is_(None)
     if wanted.hostname is not None:
-        yield links.c.hostname == wanted.hostname
+        yield links.c.domain_id == domains.id_of(account_id, wanted.hostname)
     if wanted.status == "active":
         yield links.c.is_on & or_(links.c.expires_at.is_(None), links.c.expires_at > now)
     if wanted.status == "inactive":

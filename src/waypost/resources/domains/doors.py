@@ -1,0 +1,35 @@
+"""What the domains room needs from the rest of the house, handed in once by the composition root."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
+
+
+class HostChanged(Protocol):
+    async def __call__(self, tx: Tx, hostname: str, *, links_too: bool) -> Callable[[], None]:
+        """Announces that a host is served differently from now on; `links_too`: the links on it as well.
+
+        What it returns is to be called after the commit and before the answer.
+        """
+
+
+class LinksFreed(Protocol):
+    async def __call__(self, tx: Tx, account_id: UUID, domain_id: UUID) -> None:
+        """Sees to it that the links of a domain that is gone no longer name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    db: Database
+    host_changed: HostChanged
+    links_freed: LinksFreed
+    own_hosts: tuple[str, ...]
+    """Hosts of the service itself, without ports: nobody registers these."""
+    cname_target: str
+    """The host that custom domains point to."""
+    base_url: str
+    clock: Clock

@@ -1,0 +1,118 @@
+"""What the settings make of each part: doors, senders, sources. `app` plugs them together."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from urllib.parse import urlsplit
+
+from waypost.database import Database
+from waypost.database.secrets import KeyRing
+from waypost.kit.clock import Clock, now
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
+from waypost.redirect import ChangeFeed, RouteTable
+from waypost.resources import domains, links
+from waypost.resources.clicks import Rules
+from waypost.resources.clicks.intake import countries
+from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.resources.pixels import events
+from waypost.resources.webhooks import Deliverer, Sender
+from waypost.secret_key import derived_key
+from waypost.settings import Settings
+from waypost.web.background import every
+
+
+def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: ChangeFeed, clock: Clock) -> links.Doors:
+    safety = Safety(
+        Blocklist(settings.blocklist) if settings.blocklist else None,
+        SafeBrowsing(way_out, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
+        if settings.safe_browsing_key
+        else None,
+    )
+    is_one_host = settings.base_host == settings.shared_domain
+    return links.Doors(
+        db=db,
+        destinations=Destinations(way_out, safety),
+        media=settings.data_dir / "media",
+        routes_changed=feed.publish,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        clock=clock,
+        reserved=RESERVED if is_one_host else INFRASTRUCTURE,
+    )
+
+
+def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Doors:
+    own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
+    return domains.Doors(
+        db=db,
+        host_changed=partial(links.host_changed, feed.publish, clock),
+        links_freed=partial(links.free_links, clock=clock),
+        own_hosts=tuple(sorted(own | {settings.cname_host})),
+        cname_target=settings.cname_host,
+        base_url=settings.base_url,
+        clock=clock,
+    )
+
+
+def outbound(settings: Settings) -> Outbound:
+    return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
+
+
+def source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
+    host, ring = settings.shared_domain, keys(settings)
+    return SqliteRoutes(db.path, host, ring) if db.dialect == "sqlite" else PostgresRoutes(db, host, ring)
+
+
+async def follow_changes(
+    settings: Settings, routes: SqliteRoutes | PostgresRoutes, tables: Sequence[RouteTable]
+) -> None:
+    """News that does not come through this machine's feed: of other machines, and of processes that died untold."""
+    if isinstance(routes, PostgresRoutes):
+        from waypost.database.listen import follow  # noqa: PLC0415  # psycopg's 7 MB are for those who use PostgreSQL
+
+        def each(act: Callable[[RouteTable], None]) -> None:
+            for table in tables:
+                act(table)
+
+        each(RouteTable.distrust)  # until the connection that brings the news stands
+        await follow(
+            settings.database,
+            CHANNEL,
+            on_news=lambda slug: each(lambda table: table.drop(slug.encode())),
+            on_found=lambda: each(RouteTable.trust),
+            on_lost=lambda: each(RouteTable.distrust),
+        )
+
+    async def poll() -> None:
+        for slug in routes.news():
+            for table in tables:
+                table.drop(slug.encode())
+
+    await every(1, poll)
+
+
+def deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
+    timeout = settings.webhook_timeout
+    sender = Sender(poster.post, keys(settings), clock=now, timeout=timeout, backoff=settings.webhook_backoff)
+    return Deliverer(db, sender, clock=now, timeout=timeout)
+
+
+def event_sender(settings: Settings, db: Database, poster: Poster) -> events.EventSender:
+    urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
+    places = {platform: str(url) for platform, url in urls.items()}
+    return events.EventSender(db, events.Sender(db, keys(settings), poster.post, places, clock=now), clock=now)
+
+
+def keys(settings: Settings) -> KeyRing:
+    return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")
+
+
+def rules(settings: Settings) -> Rules:
+    return Rules(
+        settings.trusted_proxies,
+        settings.ip_privacy,
+        countries.opened(settings.geoip_database).of,
+        derived_key(settings, "visitors"),
+        settings.shared_domain,
+        urlsplit(settings.base_url).scheme,
+    )
