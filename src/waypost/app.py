@@ -22,7 +22,7 @@ from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrow
 from waypost.redirect import ChangeFeed, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
-from waypost.resources import links, pixels, webhooks
+from waypost.resources import links, pixels, qrcodes, webhooks
 from waypost.resources.account import api as account_api
 from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks import api as clicks_api
@@ -37,10 +37,11 @@ from waypost.resources.links import media, previews
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
+from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks.figures import Figures
-from waypost.secret_key import derived_key
+from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
@@ -102,19 +103,17 @@ async def open_web(
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         hooks = webhooks.Doors(db, webhooks.Receivers(outbound), _keys(settings), settings.base_url, clock)
         tags = pixels.Doors(db, _keys(settings), partial(links.reroute, doors), settings.base_url, clock)
-        site = Site(plane, _api(settings, doors, hooks, tags, guard, is_leaving), preview)
+        codes = _code_doors(settings, db, clock)
+        stack.callback(codes.pictures.close)
+        site = Site(plane, _api(settings, doors, hooks, tags, codes, guard, is_leaving), preview)
         yield Web(site, plane, db, tasks)
-
-
-def _is_robot(user_agent: bytes) -> bool:
-    return robot_of(user_agent) is not None
 
 
 def _plane(settings: Settings, table: RouteTable, spool: Spool, time_ns: Callable[[], int]) -> Plane:
     return Plane(
         table,
         spool,
-        is_robot=_is_robot,
+        is_robot=lambda user_agent: robot_of(user_agent) is not None,
         shared_host=settings.shared_domain,
         app_host=urlsplit(settings.base_url).netloc,
         app_segments={"", *RESERVED},
@@ -127,6 +126,7 @@ def _api(
     doors: links.Doors,
     hooks: webhooks.Doors,
     tags: pixels.Doors,
+    codes: qrcodes.Doors,
     guard: Guard,
     is_leaving: Callable[[], bool],
 ) -> FastAPI:
@@ -142,6 +142,7 @@ def _api(
     api.include_router(stats_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(webhooks_api.routes(hooks, guard))
     api.include_router(pixels_api.routes(tags, guard))
+    api.include_router(qrcodes_api.routes(codes, guard))
     api.include_router(media.routes(doors.media))
     return api
 
@@ -164,6 +165,11 @@ def _link_doors(settings: Settings, db: Database, outbound: Outbound, feed: Chan
         clock=clock,
         reserved=RESERVED if is_one_host else frozenset(),
     )
+
+
+def _code_doors(settings: Settings, db: Database, clock: Clock) -> qrcodes.Doors:
+    urls = qrcodes.Urls(settings.base_url, derived_keys(settings, "qrcodes"))
+    return qrcodes.Doors(db, urls, settings.shared_domain, settings.base_url, clock)
 
 
 def _outbound(settings: Settings) -> Outbound:
