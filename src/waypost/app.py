@@ -21,7 +21,7 @@ from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
-from waypost.resources import domains, links, pixels, webhooks
+from waypost.resources import domains, webhooks
 from waypost.resources.account import api as account_api
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks import api as clicks_api
@@ -34,6 +34,7 @@ from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
+from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks.figures import Figures
 from waypost.settings import Settings
@@ -88,19 +89,16 @@ async def open_web(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
         stack.push_async_callback(guard.flush)
-        outbound = wiring.outbound(settings)
-        doors = wiring.link_doors(settings, db, outbound, feed, clock)
-        stack.callback(doors.images.close)
+        rooms = wiring.rooms(settings, db, feed, clock)
+        stack.callback(rooms.links.images.close)
+        stack.callback(rooms.qrcodes.pictures.close)
         tasks = [
             asyncio.create_task(wiring.follow_changes(settings, source, [table, hosts])),
             asyncio.create_task(every(5, guard.flush)),
         ]
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
-        hooks = webhooks.Doors(db, webhooks.Receivers(outbound), wiring.keys(settings), settings.base_url, clock)
-        tags = pixels.Doors(db, wiring.keys(settings), partial(links.reroute, doors), settings.base_url, clock)
-        sites = wiring.domain_doors(settings, db, feed, clock)
-        site = Site(plane, _api(settings, doors, sites, hooks, tags, guard, is_leaving), preview)
+        site = Site(plane, _api(settings, db, rooms, guard, is_leaving), preview)
         yield Web(site, plane, db, tasks)
 
 
@@ -123,27 +121,22 @@ def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool
 
 
 def _api(
-    settings: Settings,
-    doors: links.Doors,
-    sites: domains.Doors,
-    hooks: webhooks.Doors,
-    tags: pixels.Doors,
-    guard: Guard,
-    is_leaving: Callable[[], bool],
+    settings: Settings, db: Database, rooms: wiring.Rooms, guard: Guard, is_leaving: Callable[[], bool]
 ) -> FastAPI:
-    clock = doors.clock
+    clock = rooms.links.clock
     api = new_api()
-    api.include_router(health.routes(doors.db, is_leaving=is_leaving))
+    api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
-    figures = Figures(doors.db, clock=clock)
+    figures = Figures(db, clock=clock)
     api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
-    api.include_router(account_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
-    api.include_router(links_api.routes(doors, guard))
-    api.include_router(clicks_api.routes(doors.db, guard, base_url=settings.base_url))
-    api.include_router(stats_api.routes(doors.db, guard, shared_domain=settings.shared_domain, clock=clock))
-    api.include_router(webhooks_api.routes(hooks, guard))
-    api.include_router(pixels_api.routes(tags, guard))
-    api.include_router(media.routes(doors.media))
+    api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
+    api.include_router(links_api.routes(rooms.links, guard))
+    api.include_router(qrcodes_api.routes(rooms.qrcodes, guard))
+    api.include_router(clicks_api.routes(db, guard, base_url=settings.base_url))
+    api.include_router(stats_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
+    api.include_router(webhooks_api.routes(rooms.webhooks, guard))
+    api.include_router(pixels_api.routes(rooms.pixels, guard))
+    api.include_router(media.routes(rooms.links.media))
     return api
 
 

@@ -22,9 +22,13 @@ def with_secret_key(settings: Settings) -> Settings:
 
 def derived_key(settings: Settings, purpose: str) -> bytes:
     """32 bytes that tell nothing of the key itself, nor of what is derived for another purpose."""
+    return derived_keys(settings, purpose)[0]
+
+
+def derived_keys(settings: Settings, purpose: str) -> list[bytes]:
+    """One of each key, in their order: what was signed under a key counts until that key is removed."""
     secret = settings.secret_key.get_secret_value() if settings.secret_key else ""
-    first = secret.split(",")[0].strip()
-    return hmac.digest(first.encode(), purpose.encode(), "sha256")
+    return [hmac.digest(key.strip().encode(), purpose.encode(), "sha256") for key in secret.split(",")]
 
 
 def make_data_dir(path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the settings make of each part: doors, senders, sources. `app` plugs them together."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -10,15 +11,39 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
 from waypost.redirect import ChangeFeed, RouteTable
-from waypost.resources import domains, links
+from waypost.resources import domains, links, pixels, qrcodes, webhooks
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
-from waypost.secret_key import derived_key
+from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web.background import every
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What each room of a web process is handed."""
+
+    links: links.Doors
+    domains: domains.Doors
+    webhooks: webhooks.Doors
+    pixels: pixels.Doors
+    qrcodes: qrcodes.Doors
+
+
+def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> Rooms:
+    way_out, ring, base_url = outbound(settings), keys(settings), settings.base_url
+    doors = link_doors(settings, db, way_out, feed, clock)
+    urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
+    return Rooms(
+        links=doors,
+        domains=domain_doors(settings, db, feed, clock),
+        webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
+        pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
+        qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
+    )
 
 
 def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: ChangeFeed, clock: Clock) -> links.Doors:

@@ -34,6 +34,8 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/links/{id}/clicks", LINKS_READ, 200),
     Endpoint("GET", "/v1/links/{id}/stats", LINKS_READ, 200),
     Endpoint("GET", "/v1/stats", LINKS_READ, 200),  # beyond the specification
+    Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
+    Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
     Endpoint("GET", "/v1/pixels", PIXELS_READ, 200),
     Endpoint("POST", "/v1/pixels", PIXELS_WRITE, 201),
     Endpoint("GET", "/v1/pixels/{id}", PIXELS_READ, 200),
@@ -48,12 +50,12 @@ ENDPOINTS = (
     Endpoint("POST", "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", WEBHOOKS, 202),
     Endpoint("POST", "/v1/webhooks/{id}/test", WEBHOOKS, 202),
 )
-"""Those the application has."""
+"""Those the application has, for whoever has a key."""
+
+SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
+"""By its URL's signature, without a key."""
 
 LATER = (
-    Endpoint("GET", "/v1/links/{id}/qrcode", LINKS_READ, 200),
-    Endpoint("POST", "/v1/links/{id}/qrcode", LINKS_WRITE, 201),
-    Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200),  # by signed URL, without a key
     Endpoint("GET", "/v1/domains", DOMAINS_READ, 200),
     Endpoint("POST", "/v1/domains", DOMAINS_WRITE, 201),
     Endpoint("GET", "/v1/domains/{id}", DOMAINS_READ, 200),
@@ -195,6 +197,26 @@ DELIVERY = {
 }
 """In this order; beyond the specification."""
 
+QRCODE = {
+    "id": "uuid",
+    "link_id": "uuid",
+    "foreground": "string",
+    "background": "string",
+    "level": "level",
+    "style": "style",
+    "size": "integer",
+    "margin": "integer",
+    "warnings": "strings",
+    "scans": "integer",
+    "image_url": "string",
+    "svg_url": "string",
+    "created_at": "timestamp",
+    "updated_at": "timestamp",
+}
+"""In this order; all but the pictures' URLs, level and style is beyond the specification."""
+
+LEVELS = ("L", "M", "Q", "H")
+STYLES = ("squares", "dots", "fluid")
 PLATFORMS = ("facebook", "tiktok", "pinterest", "google_ads")
 EVENT_TYPES = ("link.created", "link.clicked", "pixel.fired")
 DELIVERY_STATUSES = ("pending", "delivered", "failed", "cancelled")

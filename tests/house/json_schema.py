@@ -81,9 +81,9 @@ def _format(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 
 
 def _limits(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
-    size = value if isinstance(value, int) else len(value or "")
+    size = value if isinstance(value, int | float) else len(value or "")
     low = next((schema[name] for name in ("minLength", "minimum", "minItems") if name in schema), 0)
-    high = next((schema[name] for name in ("maxLength", "maxItems") if name in schema), size)
+    high = next((schema[name] for name in ("maxLength", "maximum", "maxItems") if name in schema), size)
     if not low <= size <= high:
         yield f"{at}: {size} is not from {low} to {high}"
 
@@ -104,5 +104,5 @@ CHECKS = {
     "propertyNames": _names,
     "format": _format,
     "pattern": _pattern,
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minimum"), _limits),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"), _limits),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 from house.code import ROOT, texts
-from house.facts import CODES, ENDPOINTS, KIT_ERRORS, OTHER
+from house.facts import CODES, ENDPOINTS, KIT_ERRORS, OTHER, SIGNED
 
 from waypost.cli import app
 from waypost.settings import PREFIX, Settings
@@ -68,7 +68,8 @@ def test_the_api_s_endpoints_are_told_with_their_scopes() -> None:
         for endpoints, scope in re.findall(r"^\| (`[A-Z]+ /.*?) \| (.*?) \|$", API_PAGE.read_text(), re.MULTILINE)
         for method, path in re.findall(r"`([A-Z]+) (/[^`]*)`", endpoints)
     }
-    assert told == {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS}
+    keyed = {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS}
+    assert told == keyed | {(SIGNED.method, SIGNED.path, "none: the URL is signed")}
 
 
 def test_the_api_s_errors_are_told_with_their_codes() -> None:

@@ -18,14 +18,18 @@ from house.facts import (
     DELIVERY_STATUSES,
     ENDPOINTS,
     EVENT_TYPES,
+    LEVELS,
     LINK,
     LINK_LIMITS,
     PIXEL,
     PIXEL_LIMITS,
     PLATFORMS,
     PREFIX,
+    QRCODE,
     REQUESTS_PER_MINUTE,
     SCOPES,
+    SIGNED,
+    STYLES,
     WEBHOOK,
     WEBHOOK_URL,
     Endpoint,
@@ -40,7 +44,7 @@ from waypost.resources.clicks.model import KINDS
 from waypost.web import envelope
 
 ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
-PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
+QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
 HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST = WEBHOOKS
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
@@ -162,6 +166,30 @@ def test_a_pixel_s_secrets_are_never_shown(document: Document) -> None:
         assert told["platform"]["enum"] == list(PLATFORMS)
 
 
+async def test_a_code_and_its_pictures(document: Document, key: str) -> None:
+    link = await document.house.link(key)
+    shown = (await document.ask(key, QR, link["id"])).json()["data"]
+    assert list(shown) == list(QRCODE) == list(document.content["components"]["schemas"]["QrCode"]["properties"])
+    fields = {name: plain(field) for name, field in document.body(SET_LOOK)["properties"].items()}
+    assert set(fields) == set(document.body(SET_LOOK, FORM)["properties"]) == set(QRCODE) & set(fields)
+    assert (fields["level"]["enum"], fields["style"]["enum"]) == (list(LEVELS), list(STYLES))
+    for name, field in fields.items():
+        for sent in (shown[name], *(field[bound] for bound in ("minimum", "maximum") if bound in field)):
+            assert list(faults(document.content, field, sent)) == []
+            assert (await document.ask(key, SET_LOOK, link["id"], json={name: sent})).json()["data"][name] == sent
+        for wrong in ("red", 1.5, True, *([field["maximum"] + 1] if "maximum" in field else [])):
+            assert list(faults(document.content, field, wrong)) != []
+            told = await document.ask(key, SET_LOOK, link["id"], json={name: wrong})
+            assert list(told.json()["error"]["errors"]) == [name]
+    operation = document.operation(SIGNED)
+    assert operation["security"] == []
+    for url in (shown["image_url"], shown["svg_url"]):
+        picture = await document.house.client.get(url)
+        assert picture.headers["content-type"] in operation["responses"]["200"]["content"]
+    told = {(each["name"], each["in"]) for each in operation["parameters"]}
+    assert told == {("id", "path"), ("format", "path"), ("v", "query"), ("signature", "query")}
+
+
 async def test_a_webhook_s_life(document: Document, key: str) -> None:
     sent = {"url": RECEIVER, "event_types": list(EVENT_TYPES)}
     assert list(faults(document.content, document.body(SUBSCRIBE), sent)) == []
@@ -237,6 +265,9 @@ def test_which_refusals_are_told(document: Document) -> None:
         (DELETE, DELETE_PIXEL),
     ):
         assert document.statuses(of_pixels) == document.statuses(of_links)
+    assert document.statuses(QR) == document.statuses(FIND)
+    assert document.statuses(SET_LOOK) == (document.statuses(CHANGE) | {"201"}) - {"200"}
+    assert document.statuses(SIGNED) >= {"200", "304", "403", "404"}
     assert document.statuses(SUBSCRIBE) == always | {"201", "403", "413", "422"}
     assert document.statuses(HOOK) == always | {"200", "403", "404"}
     assert document.statuses(UNSUBSCRIBE) == always | {"204", "403", "404"}
@@ -253,8 +284,8 @@ def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Docu
 
 
 def test_every_operation_has_a_name_of_its_own(document: Document) -> None:
-    names = [document.operation(endpoint)["operationId"] for endpoint in ENDPOINTS]
-    assert len(set(names)) == len(ENDPOINTS)
+    names = [document.operation(endpoint)["operationId"] for endpoint in (*ENDPOINTS, SIGNED)]
+    assert len(set(names)) == len(names)
     assert "links_create" in names
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, Table, create_engine, select
 
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.links.model import link_clicks
+from waypost.resources.qrcodes.model import qr_scans
 
 Figures = dict[tuple[Any, ...], tuple[Any, ...]]
 """Rows of a table: key and the rest."""
@@ -32,6 +33,8 @@ def agree(database_url: str) -> list[Row[Any]]:
         humans = Counter(row.link_id for row in rows if row.kind == "human")
         counters = connection.execute(select(link_clicks).where(link_clicks.c.clicks > 0))
         assert dict(map(tuple, counters)) == humans
+        scanned = Counter(row.link_id for row in rows if row.kind == "human" and row.is_scan)
+        assert dict(map(tuple, connection.execute(select(qr_scans).where(qr_scans.c.scans > 0)))) == scanned
     engine.dispose()
     return rows
 

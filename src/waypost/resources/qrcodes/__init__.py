@@ -1,0 +1,11 @@
+"""QR codes: one for each link from its beginning, drawn as its account wants it. The room's only door.
+
+Knows no key on the way to a picture: its URL is signed, and counts only as it was given.
+"""
+
+from waypost.resources.qrcodes.counters import add_scans
+from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.pictures import Pictures
+from waypost.resources.qrcodes.urls import Urls
+
+__all__ = ["Doors", "Pictures", "Urls", "add_scans"]

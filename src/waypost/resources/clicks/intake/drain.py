@@ -17,7 +17,7 @@ import structlog
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock, now
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
-from waypost.resources import links
+from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.intake import telling
 from waypost.resources.clicks.intake.finished import remove_drained
@@ -223,6 +223,7 @@ class Drainer:
         await rollups.lock(tx)
         await rollups.add(tx, figures)
         await links.add_clicks(tx, figures.clicks_of_links())
+        await qrcodes.add_scans(tx, figures.scans_of_links())
 
     async def _remove_drained(self, positions: Positions) -> None:
         """The file first: a position without a file does nothing, a file without its position would be read again."""

@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 # places in a row of totals: the columns of `click_totals` behind its key, and one that is for counting only
 _OF_KIND = {kind: place for place, kind in enumerate(KINDS)}
-_SCANS, _MARKS, _FIRSTS, _FIRST, _LAST, _FRESH = 4, 5, 9, 11, 12, 13
+_CLICKS, _SCANS, _MARKS, _FIRSTS, _FIRST, _LAST, _FRESH = 0, 4, 5, 9, 11, 12, 13
 _OF_VISITORS = 6
 _NO_TOTALS = [0] * 11 + [None, None, 0]
 
@@ -69,7 +69,7 @@ class Tally:
         agent = f"{click.device}\t{click.browser}\t{click.platform}"
         for figures in (of_link, of_account):
             row = figures.totals(quarter)
-            row[0] += 1
+            row[_CLICKS] += 1
             row[_SCANS] += click.is_scan
             if row[_FIRST] is None or at < row[_FIRST]:
                 row[_FIRST] = at
@@ -105,10 +105,16 @@ class Tally:
                 row[place] += mark
 
     def clicks_of_links(self) -> dict[Subject, int]:
+        return self._of_links(_CLICKS)
+
+    def scans_of_links(self) -> dict[Subject, int]:
+        return {link: scans for link, scans in self._of_links(_SCANS).items() if scans}
+
+    def _of_links(self, place: int) -> dict[Subject, int]:
         counts: dict[Subject, int] = defaultdict(int)
         for (_, subject), figures in self.days.items():
             if subject in self.links:
-                counts[subject] += sum(row[0] for row in figures.quarters.values())
+                counts[subject] += sum(row[place] for row in figures.quarters.values())
         return counts
 
     def totals(self) -> list[Row]:

@@ -1,0 +1,24 @@
+"""What the room of QR codes needs from the rest of the house, handed in once by the composition root."""
+
+from dataclasses import dataclass, field
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.resources.qrcodes import rules
+from waypost.resources.qrcodes.model import Target
+from waypost.resources.qrcodes.pictures import Pictures
+from waypost.resources.qrcodes.urls import Urls
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    db: Database
+    urls: Urls
+    shared_domain: str
+    base_url: str
+    clock: Clock
+    pictures: Pictures = field(default_factory=Pictures)
+
+    def encoded(self, target: Target) -> str:
+        scheme = self.base_url.partition("://")[0]
+        return rules.encoded(target, shared_domain=self.shared_domain, scheme=scheme)

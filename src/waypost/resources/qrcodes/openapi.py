@@ -1,0 +1,59 @@
+"""What the OpenAPI document tells of codes. Describes; no request comes here."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from fastapi import Response
+from pydantic import BaseModel
+
+from waypost.resources.qrcodes import look
+from waypost.resources.qrcodes.image import FORMATS, TYPES
+from waypost.resources.qrcodes.schemas import LookFields
+from waypost.web.openapi import One, endpoint, parameter, refusals
+from waypost.web.openapi_bodies import request_body
+
+
+class QrCode(BaseModel):
+    id: UUID
+    link_id: UUID
+    foreground: str
+    background: str
+    level: look.Level
+    style: look.Style
+    size: int
+    margin: int
+    warnings: list[str]
+    scans: int
+    image_url: str
+    svg_url: str
+    created_at: datetime
+    updated_at: datetime
+
+
+_COLOUR = {"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}
+_DETAILS: dict[str, dict[str, Any]] = {"foreground": _COLOUR, "background": _COLOUR}
+_LOOK = request_body(LookFields, details=_DETAILS) | {"required": False}
+
+FIND = endpoint(scope="links:read", shows=One[QrCode], refuses=[404])
+SET_LOOK = endpoint(scope="links:write", status=201, shows=One[QrCode], takes=_LOOK, refuses=[404, 413, 422])
+
+_TEXT = {"type": "string"}
+_BINARY = {"type": "string", "format": "binary"}
+_IN_PATH = (
+    {"name": "id", "in": "path", "required": True, "schema": {**_TEXT, "format": "uuid"}},
+    {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(FORMATS)}},
+)
+_SIGNED = (
+    {**parameter("v", _TEXT, "The look, as the API spelled it"), "required": True},
+    {**parameter("signature", _TEXT, "Of path and query, as the API wrote it"), "required": True},
+)
+IMAGE: dict[str, Any] = {
+    "response_class": Response,
+    "responses": {
+        200: {"description": "The picture", "content": {kind: {"schema": _BINARY} for kind in TYPES.values()}},
+        304: {"description": "The picture that If-None-Match names is still the one"},
+        **refusals(403, 404),
+    },
+    "openapi_extra": {"security": [], "parameters": [*_IN_PATH, *_SIGNED]},
+}

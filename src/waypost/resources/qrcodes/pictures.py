@@ -1,0 +1,79 @@
+"""Pictures of codes: drawn once, one after the other in a thread of their own, and kept as long as there is room."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import sha256
+
+from waypost.kit.errors import Unavailable
+from waypost.resources.qrcodes import drawing
+from waypost.resources.qrcodes.urls import Format, read_look
+
+DRAWING = 1
+"""Counts up when the same look is drawn otherwise, so that no browser keeps the old picture."""
+
+_DRAWERS = {"png": drawing.png, "svg": drawing.svg}
+_ROOM = 32 << 20  # bytes
+_WAITING = 256
+
+
+@dataclass(frozen=True)
+class Picture:
+    text: str
+    look: str
+    """As its URL spells it."""
+    format: Format
+
+    @cached_property
+    def etag(self) -> str:
+        told = f"{DRAWING}\n{self.format}\n{self.look}\n{self.text}"
+        return f'"{sha256(told.encode()).hexdigest()[:32]}"'
+
+
+def drawn(picture: Picture) -> bytes:
+    return _DRAWERS[picture.format](picture.text, read_look(picture.look))
+
+
+class Pictures:
+    def __init__(self, *, room: int = _ROOM, waiting: int = _WAITING, draw: Callable[[Picture], bytes] = drawn) -> None:
+        """`room`: bytes that are kept; `waiting`: pictures that may be asked for and not be drawn yet."""
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
+        self._draw = draw
+        self._kept: OrderedDict[Picture, bytes] = OrderedDict()
+        self._room = room
+        self._waiting = waiting
+        self._under_way: dict[Picture, asyncio.Future[bytes]] = {}
+
+    async def content(self, picture: Picture) -> bytes:
+        """Raises Unavailable when too many are waiting."""
+        kept = self._kept.get(picture)
+        if kept is not None:
+            self._kept.move_to_end(picture)
+            return kept
+        drawing_it = self._under_way.get(picture) or self._begin(picture)
+        return await asyncio.shield(drawing_it)  # others may wait for it, too
+
+    def close(self) -> None:
+        """Who waits is let go."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, picture: Picture) -> asyncio.Future[bytes]:
+        if len(self._under_way) == self._waiting:
+            raise Unavailable("Too many codes are waiting to be drawn. Try again in a moment.")
+        future = asyncio.get_running_loop().run_in_executor(self._thread, self._draw, picture)
+        self._under_way[picture] = future
+        future.add_done_callback(partial(self._keep, picture))
+        return future
+
+    def _keep(self, picture: Picture, done: asyncio.Future[bytes]) -> None:
+        del self._under_way[picture]
+        if done.cancelled() or done.exception():
+            return
+        self._kept[picture] = done.result()
+        self._room -= len(done.result())
+        while self._room < 0:
+            _, content = self._kept.popitem(last=False)
+            self._room += len(content)

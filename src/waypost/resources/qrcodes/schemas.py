@@ -1,0 +1,55 @@
+"""What may be sent for a code's look, and how a code is shown."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from waypost.kit.clock import timestamp
+from waypost.resources.qrcodes import rules
+from waypost.resources.qrcodes.look import Level, Look, Style
+from waypost.resources.qrcodes.model import QrCode
+from waypost.web.fields import Body, Text
+
+Colour = Annotated[Text, AfterValidator(rules.colour)]
+
+
+class LookFields(Body):
+    """Null in a field means the same as leaving it out: the default again."""
+
+    foreground: Colour | None = None
+    background: Colour | None = None
+    level: Level | None = None
+    style: Style | None = None
+    size: Annotated[int, Field(ge=rules.MIN_SIZE, le=rules.MAX_SIZE)] | None = None
+    margin: Annotated[int, Field(ge=0, le=rules.MAX_MARGIN)] | None = None
+
+    @property
+    def look(self) -> Look:
+        return Look(**self.model_dump(exclude_none=True))
+
+
+def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A form sends numbers as text."""
+    numbers = {name: _number(fields[name]) for name in ("size", "margin") if name in fields}
+    return {**fields, **numbers}
+
+
+def shown(code: QrCode, *, warnings: list[str], image_url: str, svg_url: str) -> dict[str, Any]:
+    return {
+        "id": str(code.id),
+        "link_id": str(code.link_id),
+        **asdict(code.look),
+        "warnings": warnings,
+        "scans": code.scans,
+        "image_url": image_url,
+        "svg_url": svg_url,
+        "created_at": timestamp(code.created_at),
+        "updated_at": timestamp(code.updated_at),
+    }
+
+
+def _number(value: Any) -> Any:
+    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
+    return int(value) if is_number else value

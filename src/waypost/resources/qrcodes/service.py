@@ -1,0 +1,42 @@
+"""The verbs of codes: find one, set its look, and find what a picture of it holds."""
+
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.kit.errors import NotFound, Problems
+from waypost.resources.qrcodes import store
+from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.model import QrCode, Target, link_id_of
+from waypost.resources.qrcodes.schemas import LookFields
+
+T = TypeVar("T")
+
+
+async def find(doors: Doors, caller: Caller, link_id: UUID) -> QrCode:
+    async with doors.db.glance() as tx:
+        return _there(await store.find(tx, caller.account.id, link_id))
+
+
+async def set_look(doors: Doors, caller: Caller, link_id: UUID, wanted: LookFields, problems: Problems) -> QrCode:
+    """What `wanted` does not send is the default again. Raises NotFound before it looks at the input."""
+    await find(doors, caller, link_id)
+    problems.raise_if_any()
+    now = doors.clock()
+    async with doors.db.write() as tx:
+        code = _there(await store.find(tx, caller.account.id, link_id))
+        await store.set_look(tx, link_id, wanted.look, now)
+    return replace(code, look=wanted.look, updated_at=now)
+
+
+async def target_of(doors: Doors, code: UUID) -> Target:
+    """Raises NotFound once the link is deleted."""
+    async with doors.db.glance() as tx:
+        return _there(await store.target(tx, link_id_of(code)))
+
+
+def _there(found: T | None) -> T:
+    if found is None:
+        raise NotFound
+    return found
