@@ -8,7 +8,7 @@ import waypost
 
 SOURCE = Path(waypost.__file__).parent
 CLIENTS = {
-    "aiohttp", "aiohappyeyeballs", "httpx", "httpcore", "requests", "urllib3", "http.client", "urllib.request",
+    "aiohttp", "aiohappyeyeballs", "aiosmtplib", "httpx", "httpcore", "requests", "urllib3", "http.client", "urllib.request",
     "xmlrpc.client", "ftplib", "smtplib", "telnetlib", "poplib", "imaplib", "websockets", "pycurl", "dns",
 }  # fmt: skip
 CONNECTS = {

@@ -4,34 +4,28 @@ Refuses a host as soon as one of its answers is not public: which of several a c
 """
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
-import dns.asyncresolver
 import dns.exception
 import dns.name
-import dns.nameserver
 import dns.resolver
 
-from waypost.kit.errors import SettingsError
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import Address, Reachable
 from waypost.outbound.errors import NotPublic, Unreachable
+from waypost.outbound.name_servers import resolver
 
-LIFETIME = 5.0  # seconds, all tries together
 MAX_ADDRESSES = 8  # tried in turn; a long list must not become a scan
-_PER_TRY = 1.5
-_SERVER = re.compile(r"\[(?P<six>[^\]]+)\](?::(?P<port6>[0-9]{1,5}))?|(?P<four>[0-9.]+)(?::(?P<port4>[0-9]{1,5}))?")
 
 
 class Names:
     def __init__(self, reachable: Reachable, servers: Sequence[str] = ()) -> None:
         """`servers`: addresses with an optional port. Without them the system's servers and hosts file count."""
         self._reachable = reachable
-        self._resolver = _resolver(servers)
+        self._resolver = resolver(servers)
         self._hosts: Mapping[str, Sequence[Address]] = {} if servers else _hosts_file()
 
     async def resolve(self, url: Url) -> list[Address]:
@@ -72,36 +66,6 @@ def _why(answers: Sequence[object]) -> Exception:
     if any(isinstance(answer, dns.exception.DNSException) for answer in answers):
         return Unreachable("dns: the name servers gave no usable answer")
     return Unreachable("dns: the host has no address")
-
-
-def _resolver(servers: Sequence[str]) -> dns.asyncresolver.Resolver:
-    resolver = dns.asyncresolver.Resolver(configure=False)
-    if servers:
-        resolver.nameservers = [_server(text) for text in servers]
-    else:
-        _configure_from_system(resolver)
-    resolver.timeout, resolver.lifetime = _PER_TRY, LIFETIME
-    return resolver
-
-
-def _configure_from_system(resolver: dns.asyncresolver.Resolver) -> None:
-    try:
-        resolver.read_resolv_conf("/etc/resolv.conf")
-    except (OSError, dns.resolver.NoResolverConfiguration):
-        resolver.nameservers = ["127.0.0.1"]  # as the C library does
-
-
-def _server(text: str) -> dns.nameserver.Do53Nameserver:
-    found = _SERVER.fullmatch(text)
-    host = (found["six"] or found["four"]) if found else text
-    port = int((found and (found["port6"] or found["port4"])) or 53)
-    try:
-        address = ip_address(host)
-    except ValueError:
-        address = None
-    if address is None or not 0 < port < 65_536:
-        raise SettingsError(f"WAYPOST_DNS_SERVERS: {text!r} is not an IP address with an optional port")
-    return dns.nameserver.Do53Nameserver(str(address), port)
 
 
 def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Address]]:
