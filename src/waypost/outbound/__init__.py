@@ -4,8 +4,11 @@ from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Answer, Outbound
 from waypost.outbound.destination import Destinations
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
+from waypost.outbound.handshake import Handshake, Handshakes
+from waypost.outbound.mail import Mailer
 from waypost.outbound.page import Preview
 from waypost.outbound.poster import Poster
+from waypost.outbound.records import LookUp, Records, plain
 from waypost.outbound.safe_browsing import SafeBrowsing
 from waypost.outbound.safety import Safety
 
@@ -13,13 +16,19 @@ __all__ = [
     "Answer",
     "Blocklist",
     "Destinations",
+    "Handshake",
+    "Handshakes",
+    "LookUp",
+    "Mailer",
     "NotPublic",
     "Outbound",
     "OutboundError",
     "Poster",
     "Preview",
+    "Records",
     "SafeBrowsing",
     "Safety",
     "Unreachable",
     "Unsafe",
+    "plain",
 ]

@@ -53,7 +53,8 @@ class Outbound:
         self._reachable = Reachable(tuple(allow))
         self._names = Names(self._reachable, dns_servers)
 
-        self.tls = _tls(ca_file)
+        self.tls = trusting(ca_file)
+        self.tls.set_alpn_protocols(["http/1.1"])
 
     async def resolve(self, url: Url) -> list[Address]:
         """The addresses a request would go to. Raises NotPublic, Unreachable."""
@@ -144,9 +145,9 @@ def target(url: Url) -> yarl.URL:
     )
 
 
-def _tls(ca_file: Path | None) -> ssl.SSLContext:
+def trusting(ca_file: Path | None) -> ssl.SSLContext:
+    """The system's authorities, and those of the file. Raises SettingsError."""
     context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
     try:
         if ca_file:
             context.load_verify_locations(ca_file)
