@@ -30,6 +30,7 @@ from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
+from waypost.resources.domains import api as domains_api
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
@@ -131,6 +132,7 @@ def _api(
     api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(rooms.links, guard))
+    api.include_router(domains_api.routes(rooms.domains, guard))
     api.include_router(qrcodes_api.routes(rooms.qrcodes, guard))
     api.include_router(clicks_api.routes(db, guard, base_url=settings.base_url))
     api.include_router(stats_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))

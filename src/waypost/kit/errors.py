@@ -7,6 +7,7 @@
     ├── Forbidden          the key lacks the scope
     ├── NotFound           missing, or another account's: nobody learns which
     ├── MethodNotAllowed   the path is known, the verb is not
+    ├── NoDomain           the name is one that nobody can have alone
     ├── TooLarge           the body is over its limit
     ├── Invalid            fields that failed, each with its messages
     ├── RateLimited        the budget is spent
@@ -58,6 +59,10 @@ class MethodNotAllowed(WaypostError):
     def __init__(self, allowed: Iterable[str]) -> None:
         super().__init__()
         self.allowed = sorted(allowed)
+
+
+class NoDomain(WaypostError):
+    """The name is no domain that can be registered."""
 
 
 class TooLarge(WaypostError):

@@ -43,11 +43,15 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Forbidden: 403,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
+    errors.NoDomain: 406,
     errors.TooLarge: 413,
     errors.Invalid: 422,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
 }
+
+BARE = frozenset({406})
+"""Told without the envelope (spec, Errors: the exception)."""
 
 BUDGET = "waypost.budget"
 """Where the guard leaves, in the ASGI scope, a pair of what it took from a budget and that budget's limit."""
@@ -68,6 +72,8 @@ def install(app: FastAPI) -> None:
 
 def answer(error: errors.WaypostError) -> Response:
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    if status in BARE:
+        return Json({"message": error.message}, status)
     fields = error.errors if isinstance(error, errors.Invalid) else None
     return enveloped(status, error.message, fields, _headers(error))
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from waypost.accounts import Scope
 from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE
-from waypost.web.envelope import CODES, STATUSES
+from waypost.web.envelope import BARE, CODES, STATUSES
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -57,6 +57,10 @@ class InvalidRefusal(BaseModel):
     error: FieldFaults
 
 
+class BareRefusal(BaseModel):
+    message: str
+
+
 _MEANINGS: Mapping[int | str, str] = {
     **{status: (kind.__doc__ or "").partition("\n")[0] for kind, status in STATUSES.items()},
     "default": "Any other failure.",
@@ -76,12 +80,17 @@ SECURITY_SCHEMES = {
 def refusals(*statuses: int | str) -> dict[int | str, Json]:
     """For `responses=` of a route or an application."""
     told: dict[int | str, Json] = {
-        status: {"description": _MEANINGS[status], "model": InvalidRefusal if status == 422 else Refusal}
-        for status in statuses
+        status: {"description": _MEANINGS[status], "model": _model(status)} for status in statuses
     }
     if 429 in told:
         told[429]["headers"] = _RETRY
     return told
+
+
+def _model(status: int | str) -> type[BaseModel]:
+    if status in BARE:
+        return BareRefusal
+    return InvalidRefusal if status == 422 else Refusal
 
 
 # naming a default also keeps FastAPI from telling of a 422 wherever a path has a parameter

@@ -1,0 +1,213 @@
+"""The verbs of domains. Each opens its own transaction; nothing slow is inside: checks are a worker's business."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from waypost.accounts import Caller
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
+from waypost.kit.ids import new_id
+from waypost.kit.pages import Page, PageRequest
+from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
+from waypost.resources.domains import attached, names, store
+from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.model import Domain
+from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
+
+MOST = 1_000
+"""Domains of an account."""
+MOST_NOT_LIVE = 50
+"""Of these, domains that are not proven: names that others cannot register meanwhile."""
+REQUIRED = "This field is required."
+OWN = "This is a host of the service itself. Links without a custom domain are on its shared one already."
+TAKEN = "This name is already registered on this service. If it is yours, ask whoever runs the service to release it."
+YOURS = "This name is already registered to your account."
+TOO_MANY = f"An account may have at most {MOST:,} domains. Delete one that is not needed any more."
+TOO_MANY_NOT_LIVE = f"An account may have at most {MOST_NOT_LIVE} domains that are not verified. Verify or delete one."
+NO_OTHER_NAME = "A domain's name cannot change. Register the other name instead."
+LOOP = "This address is on this service itself, so visitors would be led in circles. Use an address elsewhere."
+LOOP_OF_DOMAINS = "This address is on a custom domain, so visitors could be led in circles. Use an address elsewhere."
+
+_PAGES = ("root_url", "not_found_url")
+
+
+async def create(doors: Doors, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
+    """`problems`: the faults already found. Raises Invalid, or NoDomain for a name that nobody can own alone."""
+    if new.hostname is None and "hostname" not in problems:
+        problems.add("hostname", REQUIRED)
+    if problems or new.hostname is None:
+        raise Invalid(problems.errors)
+    domain = _claim(doors, caller.account.id, await _claimable(doors, new.hostname))
+    async with doors.db.write() as tx:
+        # the name before the account: whoever creates a link holds the domain's row when it comes to count the link
+        if not await store.add(tx, domain):
+            is_own = await attached.known(tx, domain.account_id, domain.hostname)
+            raise Invalid({"hostname": [YOURS if is_own else TAKEN]})
+        await store.hold_account(tx, domain.account_id)
+        if await store.count(tx, domain.account_id) > MOST:
+            raise Invalid({"hostname": [TOO_MANY]})
+        if await store.count_not_live(tx, domain.account_id) > MOST_NOT_LIVE:
+            raise Invalid({"hostname": [TOO_MANY_NOT_LIVE]})
+    return domain
+
+
+async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainChange, problems: Problems) -> Domain:
+    """Fields that `wanted` does not send stay as they are. Raises NotFound before it looks at the input."""
+    domain = await find(doors, caller, domain_id)
+    if "hostname" in wanted.model_fields_set and not _is_name_of(domain, wanted.hostname):
+        problems.add("hostname", NO_OTHER_NAME)
+    pages = await _pages(doors, caller, wanted, problems)
+    problems.raise_if_any()
+    async with doors.db.write() as tx:
+        before = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        after = replace(
+            before,
+            root_url=pages.get("root_url", before.root_url),
+            not_found_url=pages.get("not_found_url", before.not_found_url),
+        )
+        if after == before:
+            return before
+        after = replace(after, updated_at=doors.clock())
+        await store.save_pages(tx, after)
+        publish = await doors.host_changed(tx, after.hostname, links_too=False)
+    publish()
+    return after
+
+
+async def delete(doors: Doors, caller: Caller, domain_id: UUID) -> None:
+    async with doors.db.write() as tx:
+        domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        publish = await remove(doors, tx, domain)
+    publish()
+
+
+async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain:
+    """Takes a name from whoever claims it, a live one only if forced. Raises NotFound, Invalid."""
+    try:
+        name = names.canonical(hostname)
+    except names.BadName as fault:
+        raise Invalid({hostname: [str(fault)]}) from None
+    async with doors.db.write() as tx:
+        domain = await store.find_named_for_change(tx, name)
+        if domain is None:
+            raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
+        if domain.is_live and not is_forced:
+            raise Invalid({name: ["It is verified, and its links work. Add --force to release it all the same."]})
+        publish = await remove(doors, tx, domain)
+    publish()
+    return domain
+
+
+async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
+    """For whoever holds the domain's row: it goes, and its links are on the shared domain from the commit on.
+
+    What this returns is to be called after the commit.
+    """
+    await store.remove(tx, domain.id)
+    await doors.links_freed(tx, domain.account_id, domain.id)
+    return await doors.host_changed(tx, domain.hostname, links_too=domain.is_live or domain.links_count > 0)
+
+
+async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
+    """A worker checks it within a second or so. Asking again meanwhile changes nothing."""
+    async with doors.db.write() as tx:
+        domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        if domain.status == "verifying":
+            return domain
+        now = doors.clock()
+        await store.ask_for_check(tx, domain_id, now)
+    return replace(domain, status="verifying", updated_at=now)
+
+
+async def find(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
+    async with doors.db.read() as tx:
+        return _there(await store.find(tx, caller.account.id, domain_id))
+
+
+async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Domain]:
+    async with doors.db.read() as tx:
+        found, total = await store.page(tx, caller.account.id, request)
+    return Page(found, total, request)
+
+
+def _there(found: Domain | None) -> Domain:
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def _claimable(doors: Doors, text: str) -> str:
+    """The name's one spelling."""
+    try:
+        name = names.canonical(text)
+    except names.BadName as fault:
+        raise Invalid({"hostname": [str(fault)]}) from None
+    if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
+        raise NoDomain(names.NO_DOMAIN)
+    if name in doors.own_hosts:
+        raise Invalid({"hostname": [OWN]})
+    return name
+
+
+def _claim(doors: Doors, account_id: UUID, hostname: str) -> Domain:
+    now = doors.clock()
+    return Domain(
+        id=new_id(),
+        account_id=account_id,
+        hostname=hostname,
+        token=f"waypost-{secrets.token_hex(16)}",  # a record that an earlier claim left proves nothing
+        status="pending",
+        is_live=False,
+        verified_at=None,
+        last_checked_at=None,
+        error=None,
+        failures=0,
+        unverified_since=now,
+        root_url=None,
+        not_found_url=None,
+        links_count=0,
+        tls_status="none",
+        tls_expires_at=None,
+        tls_error=None,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _is_name_of(domain: Domain, text: str | None) -> bool:
+    try:
+        return text is not None and names.canonical(text) == domain.hostname
+    except names.BadName:
+        return False
+
+
+async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: Problems) -> dict[str, str | None]:
+    """The addresses that were sent, each in its one spelling; faults go to `problems`."""
+    pages: dict[str, str | None] = {}
+    for name in wanted.model_fields_set.intersection(_PAGES):
+        text = getattr(wanted, name)
+        pages[name] = None
+        if text is not None:
+            try:
+                pages[name] = (await _elsewhere(doors, caller, text)).text
+            except BadUrl as fault:
+                problems.add(name, str(fault))
+    return pages
+
+
+async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
+    """Raises BadUrl also for an address that would lead back here."""
+    url = canonical(text)
+    if len(url.text) > MAX_URL:
+        raise BadUrl(f"This may have at most {MAX_URL} characters.")
+    own_ports = {*DEFAULT_PORTS.values(), urlsplit(doors.base_url).port}
+    if url.host in doors.own_hosts and url.port in own_ports:
+        raise BadUrl(LOOP)
+    async with doors.db.read() as tx:
+        if await attached.serving(tx, caller.account.id, [url.host]):
+            raise BadUrl(LOOP_OF_DOMAINS)
+    return url
