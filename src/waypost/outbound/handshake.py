@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Literal
 
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.addresses import Address, Network, Reachable, own_addresses
+from waypost.outbound.client import trusting
 from waypost.outbound.errors import OutboundError
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
@@ -33,17 +35,16 @@ class Handshake:
 class Handshakes:
     def __init__(
         self,
-        tls: ssl.SSLContext,
         *,
         allow: Sequence[Network] = (),
         dns_servers: Sequence[str] = (),
+        ca_file: Path | None = None,
         port: int = 443,
     ) -> None:
-        """`tls`: `Outbound.tls`."""
         # not loopback: what listens there is meant for nobody else, whatever name leads to it
         ours: list[Network] = [ip_network(address) for address in own_addresses() if not address.is_loopback]
         self._names = Names(Reachable([*allow, *ours]), dns_servers)
-        self._tls = tls
+        self._tls = trusting(ca_file)
         self._port = port
 
     async def see(self, hostname: str) -> Handshake:

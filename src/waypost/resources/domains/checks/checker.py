@@ -1,0 +1,149 @@
+"""Works through the checks that are due: claims a few, looks them up side by side, settles each in a transaction.
+
+Refuses to decide by a lost lease, and to hold a transaction open while it waits for the network.
+"""
+
+import asyncio
+from typing import Protocol
+
+import structlog
+
+from waypost.database import Tx
+from waypost.kit.clock import timestamp
+from waypost.kit.errors import Unavailable
+from waypost.outbound import Handshakes, Records
+from waypost.resources.domains.checks import queue, words
+from waypost.resources.domains.checks.expiry import KEPT
+from waypost.resources.domains.checks.findings import Claim, Proof
+from waypost.resources.domains.checks.outcome import probed, settled
+from waypost.resources.domains.checks.proof import prove
+from waypost.resources.domains.checks.queue import Claimed
+from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.model import Domain
+from waypost.worker import mail
+
+AT_ONCE = 16
+_LAST_WAIT = 12.0  # seconds that checks under way get at the end, which the parent grants
+
+
+class LiveChanged(Protocol):
+    async def __call__(self, tx: Tx, hostname: str, *, is_live: bool) -> None:
+        """Told when a name goes live or down, in that transaction: it gets a certificate from now on, or no more."""
+
+
+log = structlog.get_logger(__name__)
+
+
+class Checker:
+    """A poller. Without `live_changed` somebody else sees to certificates, and what is seen of them is shown."""
+
+    def __init__(
+        self,
+        doors: Doors,
+        records: Records,
+        handshakes: Handshakes,
+        *,
+        live_changed: LiveChanged | None = None,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        self._doors = doors
+        self._records = records
+        self._handshakes = handshakes
+        self._live_changed = live_changed
+        self._at_once = at_once
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def step(self) -> bool:
+        """Begins what is due and has room; False when there was nothing. Raises Unavailable."""
+        room = self._at_once - len(self._under_way)
+        if room <= 0 or not await self._has_work():
+            return False
+        async with self._doors.db.write() as tx:
+            claimed = await queue.claim(tx, clock=self._doors.clock, room=room)
+        for each in claimed:
+            task = asyncio.create_task(self._run(each))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+        return bool(claimed)
+
+    async def close(self) -> None:
+        """Waits for the checks under way; what does not end in time is claimed again after its lease."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_LAST_WAIT)
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def _has_work(self) -> bool:
+        async with self._doors.db.read() as tx:
+            return await queue.has_work(tx, self._doors.clock())
+
+    async def _run(self, claimed: Claimed) -> None:
+        proof = await self._prove(claimed)
+        try:
+            if await self._settle(claimed, proof):
+                await self._probe(claimed)
+        except Unavailable as error:
+            log.warning("check not settled", hostname=claimed.hostname, error=error.message)
+        except Exception:
+            log.exception("check not settled", hostname=claimed.hostname)
+
+    async def _prove(self, claimed: Claimed) -> Proof:
+        try:
+            return await prove(self._records, Claim(claimed.hostname, claimed.token, self._doors.cname_target))
+        except Exception:  # whatever a look-up raises says nothing about the domain
+            log.exception("check crashed", hostname=claimed.hostname)
+            return Proof("unclear", words.CRASHED.format(hostname=claimed.hostname))
+
+    async def _settle(self, claimed: Claimed, proof: Proof) -> bool:
+        """Whether it is live now, and was found proven."""
+        publish = None
+        async with self._doors.db.write() as tx:
+            found = await queue.held(tx, claimed)
+            if found is None:
+                return False
+            domain, is_asked_again = found
+            if is_asked_again and proof.outcome != "proven":  # perhaps because the record has been set since
+                await queue.save(tx, domain.id, {"leased_until": None})
+                return False
+            outcome = settled(domain, proof, self._doors.clock())
+            await queue.save(tx, domain.id, outcome.values)
+            if outcome.went:
+                publish = await self._doors.host_changed(tx, domain.hostname, links_too=True)
+                if self._live_changed:
+                    await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
+            if outcome.went == "down":
+                await self._tell_owner(tx, domain, proof)
+        if publish:
+            publish()
+            log.info("domain went live" if outcome.went == "up" else "domain went down", hostname=domain.hostname)
+        return proof.outcome == "proven"
+
+    async def _tell_owner(self, tx: Tx, domain: Domain, proof: Proof) -> None:
+        to, now = await queue.address_of(tx, domain.account_id), self._doors.clock()
+        if to is None:
+            return
+        text = words.MAIL.format(
+            hostname=domain.hostname,
+            now=_day(timestamp(now)),
+            verified=_day(timestamp(domain.verified_at or domain.created_at)),
+            error=proof.error,
+            base_url=self._doors.base_url,
+            id=domain.id,
+            days=KEPT.days,
+        )
+        subject = words.MAIL_SUBJECT.format(hostname=domain.hostname)
+        await mail.send_later(tx, to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
+
+    async def _probe(self, claimed: Claimed) -> None:
+        """After the commit: a certificate may be obtained on demand, which needs the name to be live."""
+        seen = await self._handshakes.see(claimed.hostname)
+        async with self._doors.db.write() as tx:
+            domain = await queue.live(tx, claimed.id)
+            changed = probed(domain, seen, is_issuing=self._live_changed is not None) if domain else {}
+            if changed:
+                await queue.save(tx, claimed.id, changed)
+
+
+def _day(at: str) -> str:
+    return f"{at[:10]} at {at[11:16]} UTC"

@@ -1,0 +1,49 @@
+"""Removes claims that stayed unproven for too long, one after the other: nobody blocks a name they do not own."""
+
+import math
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+
+from waypost.resources.domains import service
+from waypost.resources.domains.checks import queue
+from waypost.resources.domains.doors import Doors
+
+KEPT = timedelta(days=7)
+_EVERY = 60.0  # seconds
+
+log = structlog.get_logger(__name__)
+
+
+class Expiry:
+    """A poller."""
+
+    def __init__(self, doors: Doors, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._doors = doors
+        self._monotonic = monotonic
+        self._next = -math.inf
+
+    async def step(self) -> bool:
+        """Removes one. False when there was none, or it is not time yet."""
+        if self._monotonic() < self._next:
+            return False
+        if await self._remove_one():
+            return True
+        self._next = self._monotonic() + _EVERY
+        return False
+
+    async def _remove_one(self) -> bool:
+        doors, now = self._doors, self._doors.clock()
+        async with doors.db.read() as tx:  # mostly there is nothing to do, and looking takes no write lock
+            if not await queue.has_expired(tx, since=now - KEPT, now=now):
+                return False
+        async with doors.db.write() as tx:
+            domain = await queue.expired(tx, since=now - KEPT, now=now)
+            if domain is None:  # proven meanwhile, or in somebody else's hands
+                return False
+            publish = await service.remove(doors, tx, domain)
+        publish()
+        log.info("claim expired", hostname=domain.hostname, account=str(domain.account_id), links=domain.links_count)
+        return True

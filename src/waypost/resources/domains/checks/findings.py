@@ -1,0 +1,52 @@
+"""What a check goes by, what it saw, and what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from waypost.outbound import LookUp
+
+_QUOTES = "\"'“”\u2018\u2019 \t"  # and blanks: what comes along when a value is copied
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    txt: LookUp
+    chain: Sequence[LookUp]
+    """The look-ups of CNAME from the host name on, at least one."""
+    addresses: Sequence[str] = ()
+    advice: str = ""
+    """For one whose record was found in a wrong place."""
+
+    @property
+    def is_answered(self) -> bool:
+        return self.txt.is_answer and self.chain[-1].is_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    hostname: str
+    token: str
+    target: str
+    """Where its CNAME may lead instead."""
+
+    @property
+    def txt_name(self) -> str:
+        return f"_waypost.{self.hostname}"
+
+    def is_proven(self, seen: Seen) -> bool:
+        return self.has_token(seen.txt) or self.has_target(*seen.chain)
+
+    def has_token(self, look_up: LookUp) -> bool:
+        return any(value.strip(_QUOTES) == self.token for value in look_up.values)
+
+    def has_target(self, *chain: LookUp) -> bool:
+        return any(self.target in hop.values for hop in chain)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    outcome: Literal["proven", "unproven", "unclear"]
+    """unclear: nobody could tell."""
+    error: str | None = None
+    """In plain words, unless it is proven."""

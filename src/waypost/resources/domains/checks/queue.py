@@ -1,0 +1,118 @@
+"""Which checks are due, and who may have how many: claim under a lease, settle with that lease or not at all.
+
+Those that were asked for go first, and no account has more than its share under way, so that a thousand dead names of
+one of them keep nobody else waiting.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+
+from waypost.accounts import accounts
+from waypost.database import Tx, take
+from waypost.kit.clock import Clock
+from waypost.resources.domains.model import Domain, domains
+
+LEASE = timedelta(seconds=60)
+PER_ACCOUNT = 2
+_D = domains.c
+_LOCK = 0x646F6D61696E  # "domain"
+_CANDIDATES = 200
+_DOMAIN = select(*(_D[name] for name in Domain.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    id: UUID
+    hostname: str
+    token: str
+    check_at: datetime
+    """When it became due: another moment later on means that somebody has asked for it again."""
+    leased_until: datetime
+
+
+async def has_work(tx: Tx, now: datetime) -> bool:
+    """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
+    return bool(await _chosen(tx, now, 1))
+
+
+async def claim(tx: Tx, *, clock: Clock, room: int) -> list[Claimed]:
+    await take(tx, _LOCK)  # or two processes could fill the same account's share
+    now = clock()
+    ids = await _chosen(tx, now, room)
+    free = select(_D.id).where(_D.id.in_(ids), _is_waiting(now)).with_for_update(skip_locked=True)
+    ids = (await tx.execute(free)).scalars().all()
+    leased = update(domains).where(_D.id.in_(ids)).values(leased_until=now + LEASE)
+    rows = await tx.execute(leased.returning(_D.id, _D.hostname, _D.token, _D.check_at, _D.leased_until))
+    return [Claimed(*row) for row in rows]
+
+
+async def held(tx: Tx, claimed: Claimed) -> tuple[Domain, bool] | None:
+    """(the domain, whether its check was asked for again meanwhile). None when it is gone, or the lease is lost.
+
+    Nobody else changes it until the transaction ends.
+    """
+    wanted = _DOMAIN.add_columns(_D.check_at).where(_D.id == claimed.id, _D.leased_until == claimed.leased_until)
+    row = (await tx.execute(wanted.with_for_update())).one_or_none()
+    return None if row is None else (Domain(*row[:-1]), row[-1] != claimed.check_at)
+
+
+async def live(tx: Tx, domain_id: UUID) -> Domain | None:
+    """As `held`, whatever lease it has."""
+    row = (await tx.execute(_DOMAIN.where(_D.id == domain_id, _D.is_live).with_for_update())).one_or_none()
+    return None if row is None else Domain(*row)
+
+
+async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
+    await tx.execute(update(domains).where(_D.id == domain_id).values(**values))
+
+
+async def address_of(tx: Tx, account_id: UUID) -> str | None:
+    return (await tx.execute(select(accounts.c.email).where(accounts.c.id == account_id))).scalar_one_or_none()
+
+
+async def has_expired(tx: Tx, *, since: datetime, now: datetime) -> bool:
+    return (await tx.execute(_expired(since, now))).first() is not None
+
+
+async def expired(tx: Tx, *, since: datetime, now: datetime) -> Domain | None:
+    """A claim that has been unproven since `since`, and that nobody is checking or changing.
+
+    Nobody else changes it until the transaction ends.
+    """
+    row = (await tx.execute(_expired(since, now).with_for_update(skip_locked=True))).one_or_none()
+    return None if row is None else Domain(*row)
+
+
+def _expired(since: datetime, now: datetime) -> Select[Any]:
+    due = and_(_D.unverified_since <= since, ~_D.is_live, _is_free(now))
+    return _DOMAIN.where(due).order_by(_D.unverified_since).limit(1)
+
+
+async def _chosen(tx: Tx, now: datetime, room: int) -> Sequence[UUID]:
+    under_way = select(_D.account_id, func.count()).where(_D.check_at <= now, _D.leased_until > now)
+    busy = Counter({row[0]: row[1] for row in await tx.execute(under_way.group_by(_D.account_id))})
+    chosen: list[UUID] = []
+    for of_kind in (_D.status == "verifying", _D.status != "verifying"):
+        full = [account for account, count in busy.items() if count >= PER_ACCOUNT]
+        waiting = select(_D.id, _D.account_id).where(_is_waiting(now), of_kind, _D.account_id.not_in(full))
+        for row in await tx.execute(waiting.order_by(_D.check_at, _D.id).limit(_CANDIDATES)):
+            if len(chosen) < room and busy[row.account_id] < PER_ACCOUNT:
+                busy[row.account_id] += 1
+                chosen.append(row.id)
+        if len(chosen) == room:
+            break
+    return chosen
+
+
+def _is_waiting(now: datetime) -> ColumnElement[bool]:
+    return and_(_D.check_at <= now, _is_free(now))
+
+
+def _is_free(now: datetime) -> ColumnElement[bool]:
+    return or_(_D.leased_until.is_(None), _D.leased_until <= now)
