@@ -45,17 +45,10 @@ ENDPOINTS = (
     Endpoint("GET", "/v1/webhooks", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks", WEBHOOKS, 201),
     Endpoint("DELETE", "/v1/webhooks/{id}", WEBHOOKS, 204),
-    Endpoint("GET", "/v1/webhooks/{id}", WEBHOOKS, 200),  # this and what follows: beyond the specification
+    Endpoint("GET", "/v1/webhooks/{id}", WEBHOOKS, 200),  # this and those of deliveries: beyond the specification
     Endpoint("GET", "/v1/webhooks/{id}/deliveries", WEBHOOKS, 200),
     Endpoint("POST", "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", WEBHOOKS, 202),
     Endpoint("POST", "/v1/webhooks/{id}/test", WEBHOOKS, 202),
-)
-"""Those the application has, for whoever has a key."""
-
-SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
-"""By its URL's signature, without a key."""
-
-LATER = (
     Endpoint("GET", "/v1/domains", DOMAINS_READ, 200),
     Endpoint("POST", "/v1/domains", DOMAINS_WRITE, 201),
     Endpoint("GET", "/v1/domains/{id}", DOMAINS_READ, 200),
@@ -63,7 +56,10 @@ LATER = (
     Endpoint("POST", "/v1/domains/{id}/verify", DOMAINS_WRITE, 202),
     Endpoint("DELETE", "/v1/domains/{id}", DOMAINS_WRITE, 204),
 )
-"""Those still to be built. Building one moves its line up."""
+"""Those the application has, for whoever has a key."""
+
+SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
+"""By its URL's signature, without a key."""
 
 NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DELETE", "/v1/links"))
 """Verbs that no issue shall add: webhooks are deleted and made anew, links are never replaced whole nor all deleted."""
@@ -99,6 +95,9 @@ KIT_ERRORS = {
     "Unavailable": 503,
 }
 
+BARE = {"NoDomain": 406}
+"""Told as a message alone, without envelope and code."""
+
 # ── limits ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 REQUESTS_PER_MINUTE = 60
@@ -122,6 +121,9 @@ LINK_LIMITS = {
     "tags.0": 255,
 }
 """Characters, by the name under which a fault is told."""
+
+DOMAIN_URL = 2048
+"""Characters of `root_url` and of `not_found_url`."""
 
 PIXEL_LIMITS = {"name": 255, "pixel_id": 255}
 """Characters."""
@@ -176,6 +178,23 @@ CLICK = {
 PIXEL = {"id": "uuid", "platform": "platform", "name": "string", "created_at": "timestamp", "updated_at": "timestamp"}
 """In this order, and nothing else ever."""
 
+DOMAIN = {
+    "id": "uuid",
+    "hostname": "string",
+    "status": "domain status",
+    "verified_at": "timestamp or null",
+    "last_checked_at": "timestamp or null",
+    "error": "string or null",
+    "dns_records": "records",
+    "root_url": "string or null",
+    "not_found_url": "string or null",
+    "links_count": "integer",
+    "tls": "tls object",
+    "created_at": "timestamp",
+    "updated_at": "timestamp",
+}
+"""In this order; `tls` is beyond the specification."""
+
 WEBHOOK = {
     "id": "uuid",
     "url": "string",
@@ -220,6 +239,8 @@ STYLES = ("squares", "dots", "fluid")
 PLATFORMS = ("facebook", "tiktok", "pinterest", "google_ads")
 EVENT_TYPES = ("link.created", "link.clicked", "pixel.fired")
 DELIVERY_STATUSES = ("pending", "delivered", "failed", "cancelled")
+DOMAIN_STATUSES = ("pending", "verifying", "verified", "failed")
+TLS_STATUSES = ("none", "pending", "active", "failed")
 LINK_STATUSES = ("active", "inactive")
 PAGE = ("data", "links", "meta")
 PAGE_LINKS = ("first", "last", "prev", "next")

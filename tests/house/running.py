@@ -63,6 +63,13 @@ class House:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
+    async def domain(self, key: str) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {key}"}
+        sent = {"hostname": f"go{next(self._numbers)}.brand.test"}
+        answer = await self.client.post("/api/v1/domains", headers=headers, json=sent)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
     async def webhook(self, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """A subscription with its secret, and a delivery of it."""
         headers = {"Authorization": f"Bearer {key}"}

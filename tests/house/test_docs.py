@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 from house.code import ROOT, texts
-from house.facts import CODES, ENDPOINTS, KIT_ERRORS, OTHER, SIGNED
+from house.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, OTHER, SIGNED
 
 from waypost.cli import app
 from waypost.settings import PREFIX, Settings
@@ -57,7 +57,7 @@ def test_every_command_is_explained(command: str) -> None:
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_other_command_or_setting_is_told_of(path: Path) -> None:
     code = "\n".join(CODE.findall(path.read_text()))
-    named = set(re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets) \w+|[a-z]+)", code))
+    named = set(re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets|domain) \w+|[a-z]+)", code))
     assert {f"waypost {each}" for each in named} <= set(COMMANDS)
     assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
 
@@ -76,6 +76,8 @@ def test_the_api_s_errors_are_told_with_their_codes() -> None:
     rows = re.findall(r"^\| (\d{3}(?:, \d{3})*) \| `(\w+)` \|", API_PAGE.read_text(), re.MULTILINE)
     told = {int(status): code for statuses, code in rows for status in statuses.split(", ")}
     assert told == {status: CODES.get(status, OTHER) for status in {*CODES, *KIT_ERRORS.values()}}
+    bare = re.findall(r"^\| (\d{3}) \| none \|", API_PAGE.read_text(), re.MULTILINE)
+    assert sorted(map(int, bare)) == sorted(BARE.values())
 
 
 def test_every_dependency_has_a_reason() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from house.facts import CODES, ENDPOINTS, KIT_ERRORS, MESSAGES, OTHER, REQUESTS_PER_MINUTE, SCOPES, Endpoint
+from house.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, MESSAGES, OTHER, REQUESTS_PER_MINUTE, SCOPES, Endpoint
 from house.running import House
 
 from waypost.kit import errors
@@ -30,7 +30,7 @@ async def test_it_works(house: House) -> None:
 
 def test_every_error_of_the_kit_is_known() -> None:
     own = [each for each in errors.WaypostError.__subclasses__() if each.__module__ == errors.__name__]
-    assert {each.__name__ for each in own} == set(KIT_ERRORS)
+    assert {each.__name__ for each in own} == set(KIT_ERRORS | BARE)
     assert envelope.CODES == CODES
 
 
@@ -42,6 +42,12 @@ def test_the_answer_to(name: str, status: int) -> None:
     assert (answer.status_code, told["code"], told["message"]) == (status, code_of(status), error.message)
     assert list(told) == (["code", "message", "errors"] if status == 422 else ["code", "message"])
     assert told["message"] == MESSAGES.get(status, told["message"])
+
+
+@pytest.mark.parametrize(("name", "status"), BARE.items())
+def test_the_bare_answer_to(name: str, status: int) -> None:
+    answer = envelope.answer(getattr(errors, name)("Why."))
+    assert (answer.status_code, json.loads(bytes(answer.body))) == (status, {"message": "Why."})
 
 
 @pytest.mark.parametrize("status", CODES)

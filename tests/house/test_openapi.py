@@ -16,6 +16,9 @@ from house.facts import (
     CODES,
     DELIVERY,
     DELIVERY_STATUSES,
+    DOMAIN,
+    DOMAIN_STATUSES,
+    DOMAIN_URL,
     ENDPOINTS,
     EVENT_TYPES,
     LEVELS,
@@ -30,6 +33,7 @@ from house.facts import (
     SCOPES,
     SIGNED,
     STYLES,
+    TLS_STATUSES,
     WEBHOOK,
     WEBHOOK_URL,
     Endpoint,
@@ -45,7 +49,8 @@ from waypost.web import envelope
 
 ME, TOKENS, BROWSE, CREATE, FIND, CHANGE, DELETE, CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS, *REST = ENDPOINTS
 QR, SET_LOOK, PIXELS, MAKE_PIXEL, ONE_PIXEL, CHANGE_PIXEL, DELETE_PIXEL, PIXEL_RESULTS, *WEBHOOKS = REST
-HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST = WEBHOOKS
+HOOKS, SUBSCRIBE, UNSUBSCRIBE, HOOK, DELIVERIES, REDELIVER, ASK_FOR_TEST, *OF_DOMAINS = WEBHOOKS
+DOMAINS, CLAIM, ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN = OF_DOMAINS
 COUNTED = (CLICKS, CLICKS_OF_LINK, STATS_OF_LINK, STATS)
 UTM_KEYS = [name.removeprefix("utm_params.") for name in LINK_LIMITS if name.startswith("utm_params.")]
 JSON, FORM = "application/json", "multipart/form-data"
@@ -217,6 +222,39 @@ async def test_what_a_webhook_may_be(document: Document, key: str) -> None:
         assert set(told) == {"url", "event_types"}
 
 
+async def test_a_domain_s_life(document: Document, key: str) -> None:
+    sent = {"hostname": "go.brand.test"}
+    assert list(faults(document.content, document.body(CLAIM), sent)) == []
+    made = (await document.ask(key, CLAIM, json=sent)).json()["data"]
+    assert list(made) == list(DOMAIN)
+    assert (await document.ask(key, ONE_DOMAIN, made["id"])).json()["data"] == made
+    assert (await document.ask(key, DOMAINS)).json()["data"] == [made]
+    for name in ("root_url", "not_found_url"):
+        for length, status in ((DOMAIN_URL, 200), (DOMAIN_URL + 1, 422)):
+            address = "https://brand.example/".ljust(length, "a")
+            answer = await document.ask(key, CHANGE_DOMAIN, made["id"], json={name: address})
+            assert answer.status_code == status
+        assert plain(document.body(CHANGE_DOMAIN)["properties"][name])["maxLength"] == DOMAIN_URL
+    for name, field in document.body(CHANGE_DOMAIN)["properties"].items():
+        answer = await document.ask(key, CHANGE_DOMAIN, made["id"], json={name: None})
+        assert answer.status_code == (200 if "anyOf" in field else 422), name
+    assert (await document.ask(key, VERIFY, made["id"])).json()["data"]["status"] == "verifying"
+    assert [(await document.ask(key, CLAIM, json={"hostname": name})).status_code for name in ("co.uk", "")] == [
+        406,
+        422,
+    ]
+    assert (await document.ask(key, DELETE_DOMAIN, made["id"])).status_code == 204
+    for endpoint in (ONE_DOMAIN, CHANGE_DOMAIN, VERIFY, DELETE_DOMAIN):
+        assert (await document.ask(key, endpoint, made["id"], json={})).status_code == 404
+
+
+def test_what_a_domain_s_states_are(document: Document) -> None:
+    schemas = document.content["components"]["schemas"]
+    assert list(schemas["Domain"]["properties"]) == list(DOMAIN)
+    assert schemas["Domain"]["properties"]["status"]["enum"] == list(DOMAIN_STATUSES)
+    assert schemas["Tls"]["properties"]["status"]["enum"] == list(TLS_STATUSES)
+
+
 async def test_every_parameter_of_the_log_is_read(document: Document, key: str) -> None:
     webhook, _ = await document.house.webhook(key)
     parameters = document.operation(DELIVERIES)["parameters"]
@@ -272,6 +310,12 @@ def test_which_refusals_are_told(document: Document) -> None:
     assert document.statuses(HOOK) == always | {"200", "403", "404"}
     assert document.statuses(UNSUBSCRIBE) == always | {"204", "403", "404"}
     assert document.statuses(DELIVERIES) == always | {"200", "403", "404", "422"}
+    assert document.statuses(DOMAINS) == document.statuses(HOOKS)
+    assert document.statuses(CLAIM) == document.statuses(CREATE) | {"406"}
+    assert document.statuses(ONE_DOMAIN) == document.statuses(FIND)
+    assert document.statuses(CHANGE_DOMAIN) == document.statuses(CHANGE)
+    assert document.statuses(DELETE_DOMAIN) == document.statuses(DELETE)
+    assert document.statuses(VERIFY) == document.statuses(ASK_FOR_TEST)
     assert document.statuses(REDELIVER) == document.statuses(ASK_FOR_TEST) == always | {"202", "403", "404"}
 
 

@@ -26,13 +26,17 @@ def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
         return {"json": {"url": RECEIVER, "event_types": ["link.created"]}}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/pixels"):
         return {"json": PIXEL}
+    if (endpoint.method, endpoint.path) == ("POST", "/v1/domains"):
+        return {"json": {"hostname": "links.brand.test"}}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 
 async def owned(house: House, key: str, endpoint: Endpoint) -> tuple[str, str]:
-    """What the endpoint is to find: a link, a pixel, or a webhook and a delivery of it."""
+    """What the endpoint is to find: a link, a pixel, a domain, or a webhook and a delivery of it."""
     if endpoint.path.startswith("/v1/pixels"):
         return (await house.pixel(key))["id"], ""
+    if endpoint.path.startswith("/v1/domains"):
+        return (await house.domain(key))["id"], ""
     if endpoint.path.startswith("/v1/webhooks"):
         webhook, delivery = await house.webhook(key)
         return webhook["id"], delivery["id"]
