@@ -57,6 +57,7 @@ clean:
 	@scripts/ensure 'compgen -G "/usr/lib/postgresql/*/bin/initdb"' postgresql
 	@scripts/ensure 'command -v chromium' chromium
 	@scripts/ensure 'command -v node' nodejs
+	@scripts/ensure 'command -v pebble' pebble
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

@@ -31,6 +31,7 @@ from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.domains import api as domains_api
+from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
@@ -61,7 +62,7 @@ class Web:
     site: Site
     plane: Plane
     db: Database
-    tasks: "Sequence[asyncio.Task[None]]"
+    tasks: "list[asyncio.Task[None]]"
     """Run as long as it lives; one that ends by itself has failed."""
 
 
@@ -128,6 +129,7 @@ def _api(
     api = new_api()
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
+    api.include_router(challenges.routes(db))
     figures = Figures(db, clock=clock)
     api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
@@ -147,6 +149,7 @@ async def run_web(
     *,
     role: str,
     sockets: list[socket.socket],
+    tls_sockets: Sequence[socket.socket] = (),
     stop: asyncio.Event,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
@@ -165,7 +168,8 @@ async def run_web(
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=_DRAIN,
         )
-        server = Server(config)
+        tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
+        server = Server(config, tls, tls_sockets)
         order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
@@ -190,6 +194,7 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     poster = Poster(wiring.outbound(settings))
     deliverer = wiring.deliverer(settings, db, poster)
     event_sender = wiring.event_sender(settings, db, poster)
+    issuer = wiring.issuer(settings, db)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -202,6 +207,7 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             webhooks.Leftovers(db),
             event_sender,
             events.Leftovers(db, clock=now),
+            *([issuer] if settings.tls else []),
         ]
         handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now), freeing.JOB: freeing.Freeing(db)}
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
@@ -209,4 +215,5 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
             for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
-            await asyncio.gather(deliverer.close(), event_sender.close())  # at once: the parent waits for none twice
+            # at once: the parent waits for none twice
+            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close())

@@ -43,6 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="waypost.child")
     parser.add_argument("kind", choices=["web", "worker", "welcome"])
     parser.add_argument("--socket", type=int)
+    parser.add_argument("--tls-socket", type=int)
     parser.add_argument("--lifeline", type=int, required=True)
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
@@ -60,8 +61,10 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         return
     app: App = importlib.import_module(given.app)
     if given.kind == "web":
-        sockets = [socket.socket(fileno=given.socket)]
-        await app.run_web(config, role=given.role, sockets=sockets, stop=stop)
+        sockets = {"sockets": [socket.socket(fileno=given.socket)]}
+        if given.tls_socket is not None:
+            sockets["tls_sockets"] = [socket.socket(fileno=given.tls_socket)]
+        await app.run_web(config, role=given.role, **sockets, stop=stop)
     else:
         await app.run_worker(config, stop=stop)
 

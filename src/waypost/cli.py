@@ -37,6 +37,8 @@ def serve(
     port: int | None = None,
     workers: int = 1,
     role: Role = "all",
+    tls: Annotated[bool, Parameter(negative="")] = False,
+    tls_port: int | None = None,
     data_dir: Path | None = None,
 ) -> int:
     """Run the service until SIGTERM or Ctrl-C.
@@ -46,18 +48,24 @@ def serve(
     host
         Address to listen on; 0.0.0.0 is every one.
     port
-        Port to listen on; without it the one of a local WAYPOST_BASE_URL, else 8000.
+        Port to listen on; without it the one of a local WAYPOST_BASE_URL, else 8000, with --tls 80.
     workers
         Number of web processes.
     role
         all is everything in one command; the others are the parts of a larger deployment.
+    tls
+        Serve HTTPS too, with certificates obtained by ACME (WAYPOST_TLS).
+    tls_port
+        Port for HTTPS, 443 unless named (WAYPOST_TLS_PORT).
     data_dir
         Where database, images and spool live (WAYPOST_DATA_DIR).
 
     """
     from waypost.commands import serving
 
-    return serving.start(host=host, port=port, workers=workers, role=role, data_dir=data_dir)
+    return serving.start(
+        host=host, port=port, workers=workers, role=role, data_dir=data_dir, tls=tls, tls_port=tls_port
+    )
 
 
 @app.command

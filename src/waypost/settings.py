@@ -5,6 +5,7 @@ Only `app.py` and `cli.py` read it. An unknown name is an error that names the n
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -52,6 +53,10 @@ class Settings(BaseSettings):
     outbound_ca_file: Path | None = None
     dns_servers: Strings = []
     cname_target: str = ""
+    tls: bool = False
+    tls_port: int = Field(443, ge=1, le=65_535)
+    acme_directory: AnyUrl = AnyUrl("https://acme-v02.api.letsencrypt.org/directory")
+    acme_email: str = ""
     webhook_backoff: Annotated[list[Annotated[float, Field(ge=0, le=86_400)]], NoDecode, BeforeValidator(_commas)] = [
         10,
         30,
@@ -59,6 +64,8 @@ class Settings(BaseSettings):
         300,
     ]
     webhook_timeout: float = Field(10, gt=0, le=60)
+    smtp_url: SecretStr | None = None
+    mail_from: str = ""
     trial_days: int = Field(14, ge=0)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
     safe_browsing_key: SecretStr | None = None
@@ -107,6 +114,19 @@ class Settings(BaseSettings):
         canonical(str(value))  # tells at the start what would otherwise fail at each event
         return value
 
+    @field_validator("acme_directory")
+    @classmethod
+    def _is_asked_over_tls(cls, value: AnyUrl) -> AnyUrl:
+        canonical(str(value), schemes=("https",))
+        return value
+
+    @field_validator("acme_email")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):
+            raise ValueError("must be an e-mail address, such as ops@example.com")
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _is_database(cls, value: str) -> str:
@@ -146,6 +166,14 @@ class Settings(BaseSettings):
         return self.cname_target or urlsplit(f"//{self.shared_domain}").hostname or ""
 
     @property
+    def certified_hosts(self) -> tuple[str, ...]:
+        """The service's own names that are to have certificates: none where people visit it over plain HTTP."""
+        if not (self.tls and self.base_url.startswith("https://")):
+            return ()
+        hosts = (urlsplit(f"//{netloc}").hostname or "" for netloc in (self.base_host, self.shared_domain))
+        return tuple(dict.fromkeys(host for host in hosts if _is_public_name(host)))
+
+    @property
     def database(self) -> str:
         """The database's URL; SQLite in the data directory unless another is set."""
         return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
@@ -174,6 +202,14 @@ def load(**overrides: Any) -> Settings:
         return Settings(**given)
     except ValidationError as error:
         raise SettingsError(_told(error)) from None  # the error's own text would print secret values
+
+
+def _is_public_name(host: str) -> bool:
+    """No authority certifies `localhost`, or an address the way we ask for it."""
+    try:
+        return not canonical(f"https://{host}").is_ip
+    except BadUrl:
+        return False
 
 
 def _told(error: ValidationError) -> str:

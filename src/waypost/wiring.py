@@ -1,5 +1,8 @@
 """What the settings make of each part: doors, senders, sources. `app` plugs them together."""
 
+import asyncio
+import contextlib
+import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,12 +11,15 @@ from urllib.parse import urlsplit
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
+from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
+from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources import domains, links, pixels, qrcodes, webhooks
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
+from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
@@ -77,6 +83,22 @@ def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Cloc
         base_url=settings.base_url,
         clock=clock,
     )
+
+
+def issuer(settings: Settings, db: Database) -> Issuer:
+    acme, ring = Acme(outbound(settings), str(settings.acme_directory)), keys(settings)
+    authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
+    return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
+
+
+async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
+    """For the listener; one more of `tasks` keeps it up to date."""
+    contexts = Contexts(keys(settings), urlsplit(settings.base_url).hostname or "")
+    following = Following(db, contexts)
+    with contextlib.suppress(Unavailable):  # then it will be told and waited out
+        await following.look()
+    tasks.append(asyncio.create_task(every(1, following.look)))
+    return contexts.listening
 
 
 def outbound(settings: Settings) -> Outbound:

@@ -15,26 +15,38 @@ from waypost.worker.parent import parent_command
 APP = "waypost.app"
 _MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
 _DEFAULT_PORT = 8000
+_PLAIN_PORT = 80
+"""Beside TLS: where certificate authorities come to see that a name leads here."""
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
-def start(*, host: str, port: int | None, workers: int, role: str, data_dir: Path | None) -> int:
+def start(
+    *,
+    host: str,
+    port: int | None,
+    workers: int,
+    role: str,
+    data_dir: Path | None,
+    tls: bool = False,
+    tls_port: int | None = None,
+) -> int:
     """Does not return: this process goes on as the parent."""
-    if workers < 1 or (port is not None and not 0 < port < 65536):
-        raise SettingsError("--workers must be at least 1, and --port between 1 and 65535.")
-    settings = with_secret_key(_settings(port, data_dir))
+    if workers < 1 or not all(0 < each < 65536 for each in (port, tls_port) if each is not None):
+        raise SettingsError("--workers must be at least 1, and --port and --tls-port between 1 and 65535.")
+    settings = with_secret_key(_settings(port, data_dir, tls=tls, tls_port=tls_port))
     _check_countries(settings)
     _prepare_schema(settings, role)
     metrics.begin(settings.data_dir)
-    chosen = port or _port_of(settings.base_url)
-    command = parent_command(host, chosen, workers=workers, role=role, app=APP, welcome=role == "all")
+    chosen = port or (_PLAIN_PORT if settings.tls else _port_of(settings.base_url))
+    beside = settings.tls_port if settings.tls else 0
+    command = parent_command(host, chosen, tls_port=beside, workers=workers, role=role, app=APP, welcome=role == "all")
     return os.execv(command[0], command)  # noqa: S606  # our own interpreter; what was imported here is gone with it
 
 
-def _settings(port: int | None, data_dir: Path | None) -> Settings:
+def _settings(port: int | None, data_dir: Path | None, *, tls: bool, tls_port: int | None) -> Settings:
     """Options go into the environment, where the processes to come find them."""
-    if data_dir:
-        os.environ[f"{PREFIX}DATA_DIR"] = str(data_dir)
+    options = {"DATA_DIR": data_dir, "TLS": tls or None, "TLS_PORT": tls_port}
+    os.environ |= {f"{PREFIX}{name}": str(value) for name, value in options.items() if value is not None}
     settings = load()
     if port and "base_url" not in settings.model_fields_set:
         os.environ[f"{PREFIX}BASE_URL"] = f"http://localhost:{port}"

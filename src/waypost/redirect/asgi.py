@@ -25,6 +25,8 @@ Preview = Callable[[bytes], Awaitable[bytes | None]]
 """The page that robots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
 
 _METHODS = {"GET", "HEAD"}
+_PROOFS = b"/.well-known/acme-challenge/"
+"""On any host, also one that nobody has: a certificate authority asks before a name is served."""
 _PREVIEWS_AT_ONCE = 4
 """Each asks the database: a crowd of robots must leave it to those who write links and read figures."""
 _ROBOTS_AT_MOST = 64
@@ -50,7 +52,7 @@ class Site:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["raw_path"].startswith(_PROOFS):
             await self.app(scope, receive, send)
             return
         headers = _joined(scope["headers"])

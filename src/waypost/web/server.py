@@ -1,13 +1,39 @@
-"""The HTTP server of a web process: uvicorn, told to leave by an event instead of by signals."""
+"""The HTTP server of a web process: uvicorn, told to leave by an event instead of by signals, and with TLS beside."""
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
 
 import uvicorn
 
+_HANDSHAKE = 10.0  # seconds a visitor has for it
+_GOODBYE = 2.0  # seconds to answer the end of a connection
+
 
 class Server(uvicorn.Server):
+    def __init__(
+        self, config: uvicorn.Config, tls: ssl.SSLContext | None = None, tls_sockets: Sequence[socket.socket] = ()
+    ) -> None:
+        """Connections of `tls_sockets` are counted, limited and ended with all others."""
+        super().__init__(config)
+        self._tls = tls
+        self._tls_sockets = tls_sockets
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        for bound in self._tls_sockets:
+            listening = await asyncio.get_running_loop().create_server(
+                self._protocol,
+                sock=bound,
+                ssl=self._tls,
+                backlog=self.config.backlog,
+                ssl_handshake_timeout=_HANDSHAKE,
+                ssl_shutdown_timeout=_GOODBYE,
+            )
+            self.servers.append(listening)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield  # the process listens to them, and to its parent's death, itself
@@ -15,3 +41,8 @@ class Server(uvicorn.Server):
     async def leave_on(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self.should_exit = True
+
+    def _protocol(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )

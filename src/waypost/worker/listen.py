@@ -12,7 +12,8 @@ class CannotListen(Exception):
     """Why, in words for the operator."""
 
 
-def listen(host: str, port: int, *, patience: float = PATIENCE) -> socket.socket:
+def listen(host: str, port: int, *, option: str = "--port", patience: float = PATIENCE) -> socket.socket:
+    """`option` of the command chooses the port. Raises CannotListen."""
     give_up = time.monotonic() + patience
     while True:
         try:
@@ -21,7 +22,7 @@ def listen(host: str, port: int, *, patience: float = PATIENCE) -> socket.socket
             if error.errno == errno.EADDRINUSE and time.monotonic() < give_up:
                 time.sleep(0.1)
                 continue
-            raise CannotListen(_explain(error, host, port)) from None
+            raise CannotListen(_explain(error, host, port, option)) from None
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -39,9 +40,9 @@ def _bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _explain(error: OSError, host: str, port: int) -> str:
+def _explain(error: OSError, host: str, port: int, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is in use by another program. Stop it, or choose another port with --port."
+        return f"Port {port} on {host} is in use by another program. Stop it, or choose another port with {option}."
     if error.errno == errno.EACCES:
-        return f"Port {port} needs more rights than this user has. Choose a port above 1023 with --port."
+        return f"Port {port} needs more rights than this user has. Choose a port above 1023 with {option}."
     return f"Cannot listen on {host} port {port}: {error.strerror}."

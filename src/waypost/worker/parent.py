@@ -134,19 +134,21 @@ class Parent:
         return [process for process in running if process.poll() is None]
 
 
-def serve(host: str, port: int, *, workers: int, role: str, app: str, welcome: bool) -> int:
-    """Runs the processes of `role` until SIGTERM. Returns the exit code."""
+def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
+    """Runs the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
     lifeline, _keep = os.pipe()  # never written to: its end of file tells the children that this process is gone
     common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
     children = []
     if role != "worker":
         try:
-            bound = listen(host, port)
+            bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]
         except CannotListen as error:
             say(str(error))
             return 1
-        web = child_command("web", "--socket", str(bound.fileno()), *common)
-        children += [Child(f"web-{n}", web, (bound.fileno(), lifeline)) for n in range(1, workers + 1)]
+        fds = tuple(each.fileno() for each in bound)
+        given = (text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair)
+        web = child_command("web", *given, *common)
+        children += [Child(f"web-{n}", web, (*fds, lifeline)) for n in range(1, workers + 1)]
     if role in {"all", "worker"}:
         children.append(Child("worker", [*_STEPS_ASIDE, *child_command("worker", *common)], (lifeline,)))
     if welcome:
@@ -161,9 +163,11 @@ def child_command(kind: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", "waypost.child", kind, *arguments]
 
 
-def parent_command(host: str, port: int, *, workers: int, role: str, app: str, welcome: bool) -> list[str]:
+def parent_command(
+    host: str, port: int, *, workers: int, role: str, app: str, welcome: bool, tls_port: int = 0
+) -> list[str]:
     """What `waypost serve` turns itself into, so that nothing it had to import stays in memory."""
-    options = [host, str(port), str(workers), role, app, "welcome" if welcome else "quiet"]
+    options = [host, str(port), str(tls_port), str(workers), role, app, "welcome" if welcome else "quiet"]
     return [sys.executable, "-P", "-m", "waypost.worker.parent", *options]
 
 
@@ -182,5 +186,6 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    _host, _port, _workers, _role, _app, _welcome = sys.argv[1:]
-    sys.exit(serve(_host, int(_port), workers=int(_workers), role=_role, app=_app, welcome=_welcome == "welcome"))
+    _host, _port, _tls, _workers, _role, _app, _told = sys.argv[1:]
+    _ports = {"port": int(_port), "tls_port": int(_tls)}
+    sys.exit(serve(_host, **_ports, workers=int(_workers), role=_role, app=_app, welcome=_told == "welcome"))

@@ -1,0 +1,12 @@
+"""Certificates of the names that are served, with `waypost serve --tls`: obtained, renewed and chosen by name.
+
+Orders none for a name that is not proven, and none because somebody visits it.
+"""
+
+from waypost.resources.domains.certificates.authority import Authority
+from waypost.resources.domains.certificates.contexts import Contexts
+from waypost.resources.domains.certificates.following import Following
+from waypost.resources.domains.certificates.issuer import Issuer
+from waypost.resources.domains.certificates.store import forget, unwanted, wanted
+
+__all__ = ["Authority", "Contexts", "Following", "Issuer", "forget", "unwanted", "wanted"]

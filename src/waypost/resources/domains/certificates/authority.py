@@ -1,0 +1,105 @@
+"""The certificate authority as the issuer sees it: a name goes in, a certificate and its key come out.
+
+Keeps our account there, and has proofs served while they are asked for.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import Clock
+from waypost.kit.ids import new_id
+from waypost.outbound.acme import Account, Acme, Prove
+from waypost.outbound.acme_keys import SigningKey
+from waypost.outbound.acme_problems import Down, Refused
+from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
+from waypost.resources.domains.certificates.reading import Term, Unusable, term_of
+
+_A, _P = acme_accounts.c, acme_challenges.c
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    chain: str
+    key: str
+    term: Term
+
+
+class Authority:
+    def __init__(self, db: Database, acme: Acme, keys: KeyRing, *, email: str, clock: Clock) -> None:
+        self._db = db
+        self._acme = acme
+        self._keys = keys
+        self._email = email
+        self._clock = clock
+        self._opening = asyncio.Lock()
+
+    async def obtain(self, hostname: str) -> Issued:
+        """Raises AcmeError, Unavailable."""
+        try:
+            return await self._obtain(await self._account(), hostname)
+        except Refused as refused:
+            if refused.kind != "accountDoesNotExist":
+                raise
+        await self._close_account()
+        return await self._obtain(await self._account(), hostname)
+
+    async def _obtain(self, account: Account, hostname: str) -> Issued:
+        key = SigningKey.new()
+        async with self._proofs() as prove:
+            chain = await self._acme.obtain(account, hostname, key.request_for(hostname), prove)
+        pem = key.pem()
+        try:
+            return Issued(chain, pem, term_of(chain, pem, hostname, self._clock()))
+        except Unusable as fault:
+            raise Down(f"The certificate that the authority gave {fault}.") from fault
+
+    @asynccontextmanager
+    async def _proofs(self) -> AsyncIterator[Prove]:
+        tokens: list[str] = []
+
+        async def prove(token: str, answer: str) -> None:
+            tokens.append(token)
+            row = {"token": token, "answer": answer, "created_at": self._clock()}
+            async with self._db.write() as tx:
+                await tx.execute(delete(acme_challenges).where(_P.token == token))
+                await tx.execute(insert(acme_challenges), row)
+
+        yield prove  # of a failure nothing is taken back: the authority may still be reading, and a sweep comes
+        if tokens:
+            async with self._db.write() as tx:
+                await tx.execute(delete(acme_challenges).where(_P.token.in_(tokens)))
+
+    async def _account(self) -> Account:
+        """Opened once for all nodes; two that do so at once have one account each, of which the first is kept."""
+        async with self._opening:
+            if account := await self._kept():
+                return account
+            opened = await self._acme.register(SigningKey.new(), self._email)
+            try:
+                await self._keep(opened)
+            except IntegrityError:
+                return await self._kept() or opened
+            return opened
+
+    async def _kept(self) -> Account | None:
+        found = select(_A.id, _A.url, _A.key).where(_A.directory == self._acme.directory)
+        async with self._db.read() as tx:
+            row = (await tx.execute(found)).one_or_none()
+        return row and Account(row.url, SigningKey.from_pem(self._keys.open(_A.key, row.id, row.key)))
+
+    async def _keep(self, account: Account) -> None:
+        id_ = new_id()
+        row = {"id": id_, "directory": self._acme.directory, "url": account.url}
+        row["key"] = self._keys.seal(_A.key, id_, account.key.pem())
+        async with self._db.write() as tx:
+            await tx.execute(insert(acme_accounts), row)
+
+    async def _close_account(self) -> None:
+        async with self._db.write() as tx:
+            await tx.execute(delete(acme_accounts).where(_A.directory == self._acme.directory))

@@ -1,0 +1,58 @@
+"""Has a web process know every certificate that the workers obtain, a second later."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from waypost.database import Database
+from waypost.resources.domains.certificates.contexts import Contexts
+from waypost.resources.domains.certificates.model import certificates
+
+_AT_ONCE = 1_000
+_LATE = timedelta(seconds=60)
+"""By so much a change may be older than one that was seen before: transactions end out of turn, clocks differ."""
+_C = certificates.c
+_FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at)
+
+
+class Following:
+    def __init__(self, db: Database, contexts: Contexts) -> None:
+        self._db = db
+        self._contexts = contexts
+        self._newest: datetime | None = None
+        self._seen: dict[str, datetime] = {}
+
+    async def look(self) -> None:
+        """Raises Unavailable."""
+        if self._newest is None:
+            await self._read_all()
+            return
+        changed = select(*_FIELDS).where(_C.updated_at > self._newest - _LATE).order_by(_C.updated_at, _C.id)
+        async with self._db.read() as tx:
+            rows = (await tx.execute(changed)).all()
+        for row in rows:
+            if self._seen.get(row.hostname) != row.updated_at:
+                self._take(row)
+        self._seen = {row.hostname: row.updated_at for row in rows}
+        self._newest = max([self._newest, *(row.updated_at for row in rows)])
+
+    async def _read_all(self) -> None:
+        newest, after = datetime(2000, 1, 1, tzinfo=UTC), None
+        while True:
+            some = select(*_FIELDS).order_by(_C.id).limit(_AT_ONCE)
+            async with self._db.read() as tx:
+                rows = (await tx.execute(some if after is None else some.where(_C.id > after))).all()
+            for row in rows:
+                self._take(row)
+            newest = max([newest, *(row.updated_at for row in rows)])
+            if len(rows) < _AT_ONCE:
+                break
+            after = rows[-1].id
+        self._newest = newest
+
+    def _take(self, row: Any) -> None:
+        if row.chain is None:
+            self._contexts.drop(row.hostname)
+        else:
+            self._contexts.put(row.hostname, row.id, row.chain, row.key)

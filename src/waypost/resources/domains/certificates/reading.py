@@ -1,0 +1,45 @@
+"""What a chain of certificates says: for which name, from when and until when. Takes no other than was asked for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+
+class Unusable(ValueError):
+    """Its text tells what is wrong with the chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    expires_at: datetime
+    renew_at: datetime
+
+
+def term_of(chain: str, key: str, hostname: str, now: datetime) -> Term:
+    """Raises Unusable for a chain that nobody could be served with."""
+    try:
+        certificate = x509.load_pem_x509_certificates(chain.encode())[0]
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound) as error:
+        raise Unusable("is not a chain of certificates in PEM") from error
+    if hostname not in names.get_values_for_type(x509.DNSName):
+        raise Unusable(f"is not for {hostname}")
+    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    wanted = load_pem_private_key(key.encode(), password=None).public_key().public_bytes(*form)
+    if certificate.public_key().public_bytes(*form) != wanted:
+        raise Unusable("is of another key")
+    if certificate.not_valid_after_utc <= now:
+        raise Unusable("is over already")
+    return Term(certificate.not_valid_after_utc, _renewal(certificate))
+
+
+def renewal_of(chain: str) -> datetime:
+    return _renewal(x509.load_pem_x509_certificate(chain.encode()))
+
+
+def _renewal(certificate: x509.Certificate) -> datetime:
+    """When two thirds of its time are over, however long that is."""
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return begin + (end - begin) * 2 / 3
