@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.clicks import export, stats
+from waypost.commands.domains import domain
 from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
 from waypost.commands.secrets import secrets
 from waypost.commands.webhooks import webhook
@@ -26,7 +27,7 @@ Account = Annotated[str, Parameter(name="--account")]
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version_flags=[])
 account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
-for group in (account, key, stats, export, webhook, secrets):
+for group in (account, key, domain, stats, export, webhook, secrets):
     app.command(group)
 
 

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from waypost.accounts import Account, ApiKey
 from waypost.commands.doctor import Finding
 from waypost.kit.clock import timestamp
+from waypost.resources.domains.model import Domain
 
 _COLUMNS = {
     "id",
@@ -21,8 +22,12 @@ _COLUMNS = {
     "scopes",
     "expires_at",
     "revoked_at",
+    "hostname",
+    "account",
+    "status",
+    "links_count",
 }  # what a line has room for
-_WHOLE = {"id", "email", "scopes"}  # what somebody copies
+_WHOLE = {"id", "email", "scopes", "hostname", "account"}  # what somebody copies
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
@@ -51,6 +56,18 @@ def key(of: ApiKey) -> dict[str, Any]:
         "last_used_at": _time(of.last_used_at),
         "expires_at": _time(of.expires_at),
         "revoked_at": _time(of.revoked_at),
+        "created_at": timestamp(of.created_at),
+    }
+
+
+def domain(owner: str, of: Domain) -> dict[str, Any]:
+    return {
+        "hostname": of.hostname,
+        "account": owner,
+        "status": of.status,
+        "is_live": of.is_live,
+        "links_count": of.links_count,
+        "verified_at": _time(of.verified_at),
         "created_at": timestamp(of.created_at),
     }
 
