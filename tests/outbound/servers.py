@@ -30,27 +30,56 @@ Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers each question with the name's next scripted turn; the last one stays. Time to live is always 0."""
+    """Answers each question with the name's next scripted turn; the last one stays. Time to live is always 0.
+
+    What does not fit into 512 bytes is cut off, and told in full over TCP.
+    """
 
     def __init__(self) -> None:
         self._turns: dict[tuple[str, str], list[Sequence[str]]] = {}
+        self._failing: dict[str, str] = {}
         self.questions: list[tuple[str, str]] = []
+        self.over_tcp = 0
         self.silent = False
+        self.silent_about: set[str] = set()
 
     def has(self, name: str, *turns: Sequence[str], kind: str = "A") -> None:
-        """`turns`: the addresses (or, for CNAME, the target) of the first answer, the second, …"""
+        """`turns`: the addresses (or, for CNAME, the target; for TXT, quoted texts) of the first answer, the second, …
+
+        A turn of nothing: there is such a name, and no such record.
+        """
         self._turns[name, kind] = list(turns)
+
+    def forgets(self, name: str) -> None:
+        self._turns = {key: turns for key, turns in self._turns.items() if key[0] != name}
+        self._failing.pop(name, None)
+
+    def fails(self, name: str, rcode: str = "SERVFAIL") -> None:
+        self._failing[name] = rcode
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:
         self._transport = transport
         self.address = "{}:{}".format(*transport.get_extra_info("sockname"))
 
     def datagram_received(self, data: bytes, peer: tuple[str, int]) -> None:
+        if answer := self._heard(data):
+            self._transport.sendto(answer.to_wire(max_size=512, prefer_truncation=True), peer)
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.over_tcp += 1
+        asked = await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
+        if answer := self._heard(asked):
+            wire = answer.to_wire(max_size=65_535)
+            writer.write(len(wire).to_bytes(2) + wire)
+            await writer.drain()
+        writer.close()
+
+    def _heard(self, data: bytes) -> dns.message.Message | None:
         question = dns.message.from_wire(data)
         name, kind = question.question[0].name, dns.rdatatype.to_text(question.question[0].rdtype)
-        self.questions.append((name.to_text(omit_final_dot=True), kind))
-        if not self.silent:
-            self._transport.sendto(self._answer(question, name, kind).to_wire(), peer)
+        text = name.to_text(omit_final_dot=True)
+        self.questions.append((text, kind))
+        return None if self.silent or text in self.silent_about else self._answer(question, name, kind)
 
     def _answer(self, question: dns.message.Message, name: dns.name.Name, kind: str) -> dns.message.Message:
         answer = dns.message.make_response(question)
@@ -58,11 +87,15 @@ class NameServer(asyncio.DatagramProtocol):
         text = name.to_text(omit_final_dot=True)
         if text not in known:
             answer.set_rcode(dns.rcode.NXDOMAIN)
-        while target := self._next(text, "CNAME"):
+        if text in self._failing:
+            answer.set_rcode(dns.rcode.from_text(self._failing[text]))
+        hops = 20 if kind != "CNAME" else 0
+        while (hops := hops - 1) >= 0 and (target := self._next(text, "CNAME")):
             answer.answer.append(dns.rrset.from_text(name, 0, "IN", "CNAME", f"{target[0]}."))
             text, name = target[0], dns.name.from_text(target[0])
         if addresses := self._next(text, kind):
-            answer.answer.append(dns.rrset.from_text(name, 0, "IN", kind, *addresses))
+            values = [f"{value}." for value in addresses] if kind == "CNAME" else addresses
+            answer.answer.append(dns.rrset.from_text(name, 0, "IN", kind, *values))
         return answer
 
     def _next(self, name: str, kind: str) -> Sequence[str]:
@@ -74,8 +107,10 @@ class NameServer(asyncio.DatagramProtocol):
 async def name_server() -> AsyncIterator[NameServer]:
     loop = asyncio.get_running_loop()
     transport, server = await loop.create_datagram_endpoint(NameServer, local_addr=(PRIVATE, 0))
+    port = transport.get_extra_info("sockname")[1]
     try:
-        yield server
+        async with await asyncio.start_server(server.accept, PRIVATE, port):
+            yield server
     finally:
         transport.close()
 

@@ -8,8 +8,9 @@ import waypost
 
 SOURCE = Path(waypost.__file__).parent
 CLIENTS = {
-    "aiohttp", "aiohappyeyeballs", "aiosmtplib", "httpx", "httpcore", "requests", "urllib3", "http.client", "urllib.request",
-    "xmlrpc.client", "ftplib", "smtplib", "telnetlib", "poplib", "imaplib", "websockets", "pycurl", "dns",
+    "aiohttp", "aiohappyeyeballs", "aiosmtplib", "httpx", "httpcore", "requests", "urllib3", "http.client",
+    "urllib.request", "xmlrpc.client", "ftplib", "smtplib", "telnetlib", "poplib", "imaplib", "websockets",
+    "pycurl", "dns",
 }  # fmt: skip
 CONNECTS = {
     "open_connection", "create_connection", "sock_connect", "connect_ex", "create_datagram_endpoint",

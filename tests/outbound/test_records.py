@@ -1,0 +1,109 @@
+"""Records as they are right now, whatever name servers answer, and always within seconds."""
+
+import pytest
+from servers import NameServer, name_server
+
+from waypost.kit.errors import SettingsError
+from waypost.outbound import LookUp, Records, plain
+from waypost.outbound.records import MAX_HOPS
+
+
+@pytest.fixture
+def records(names: NameServer) -> Records:
+    return Records([names.address])
+
+
+async def test_it_works(names: NameServer, records: Records) -> None:
+    names.has("a.test", ['"one"', '"two pieces, " "joined"', '""', r'"\255\195\188"'], kind="TXT")
+    names.has("b.test", ["a.test"], kind="CNAME")
+    names.has("c.test", ["A.Test"], kind="CNAME")
+    names.has("a.test", ["8.8.8.8"])
+    found = await records.find("a.test", "TXT")
+    assert set(found.values) == {"one", "two pieces, joined", "", "\ufffdü"}
+    assert found.is_answer
+    assert await records.find("c.test", "CNAME") == LookUp("c.test", ("a.test",))
+    assert set((await records.find("b.test", "TXT")).values) == set(found.values)  # through the alias
+    assert await records.addresses("b.test") == ("8.8.8.8",)
+
+
+async def test_nothing_is_remembered(names: NameServer, records: Records) -> None:
+    names.has("a.test", ['"old"'], ['"new"'], kind="TXT")
+    assert [(await records.find("a.test", "TXT")).values for _ in "12"] == [("old",), ("new",)]
+
+
+async def test_five_hundred_texts_come_over_tcp(names: NameServer, records: Records) -> None:
+    names.has("a.test", [f'"text-{n}" "{"x" * 60}"' for n in range(500)], kind="TXT")
+    found = await records.find("a.test", "TXT")
+    assert len(found.values) == 500
+    assert f"text-499{'x' * 60}" in found.values
+    assert names.over_tcp == 1
+
+
+@pytest.mark.parametrize("rcode", ["SERVFAIL", "REFUSED", "NOTIMP"])
+async def test_failing_name_servers(names: NameServer, records: Records, rcode: str) -> None:
+    names.fails("a.test", rcode)
+    assert await records.find("a.test", "TXT") == LookUp("a.test", problem="server_failed", code=rcode)
+    assert not (await records.find("a.test", "TXT")).is_answer
+
+
+async def test_what_is_not_there(names: NameServer, records: Records) -> None:
+    names.has("a.test", ["8.8.8.8"])
+    assert (await records.find("a.test", "TXT")).problem == "no_record"
+    assert (await records.find("b.test", "TXT")).problem == "no_name"
+    assert (await records.find(f"_waypost.{'a.' * 123}test", "TXT")).problem == "no_name"  # too long to be a name
+    assert await records.aliases("a.test") == (LookUp("a.test", problem="no_record"),)
+
+
+async def test_silence_ends(names: NameServer, records: Records) -> None:
+    names.silent_about.add("a.test")
+    records._resolver.lifetime = 0.2
+    assert await records.find("a.test", "CNAME") == LookUp("a.test", problem="timed_out")
+
+
+async def test_nobody_is_there() -> None:
+    async with name_server() as gone:
+        records = Records([gone.address])
+    records._resolver.lifetime = 0.2
+    found = await records.find("a.test", "TXT")
+    assert found.problem in {"unreachable", "timed_out"}
+    assert not found.is_answer
+
+
+async def test_chains(names: NameServer, records: Records) -> None:
+    for n in range(MAX_HOPS + 1):
+        names.has(f"h{n}.test", [f"h{n + 1}.test"], kind="CNAME")
+    assert [hop.name for hop in await records.aliases("h5.test")] == [
+        "h5.test",
+        "h6.test",
+        "h7.test",
+        "h8.test",
+        "h9.test",
+    ]
+    reached = await records.aliases("h1.test", until="h3.test")
+    assert [hop.values for hop in reached] == [("h2.test",), ("h3.test",)]
+    assert [hop.values for hop in await records.aliases("h0.test", until=f"h{MAX_HOPS}.test")][-1] == ("h8.test",)
+    assert (await records.aliases("h0.test"))[-1].problem == "loop"  # one too many
+
+
+async def test_circles(names: NameServer, records: Records) -> None:
+    names.has("a.test", ["b.test"], kind="CNAME")
+    names.has("b.test", ["a.test"], kind="CNAME")
+    names.has("self.test", ["self.test"], kind="CNAME")
+    assert [(hop.name, hop.problem) for hop in await records.aliases("a.test")] == [
+        ("a.test", None),
+        ("b.test", None),
+        ("a.test", "loop"),
+    ]
+    assert (await records.aliases("self.test"))[-1].problem == "loop"
+    assert (await records.find("a.test", "TXT")).problem == "loop"
+
+
+def test_servers_are_addresses() -> None:
+    with pytest.raises(SettingsError, match="WAYPOST_DNS_SERVERS"):
+        Records(["dns.example.com"])
+
+
+def test_what_is_shown_is_plain() -> None:
+    assert plain("a\x1b[31m\r\nb\u202ec\ud800d") == "a [31m  b c d"
+    assert plain("x" * 200) == "x" * 200
+    assert plain("x" * 100_000) == "x" * 199 + "…"
