@@ -43,6 +43,7 @@ class Contexts:
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
         self.listening = _context()
         """For the listener: has no certificate, and another context takes its place in each handshake."""
+        self.listening.sslobject_class = _Connection
         self.listening.sni_callback = self._choose
 
     def __len__(self) -> int:
@@ -86,6 +87,26 @@ class Contexts:
             log.error("certificate cannot be served", host=hostname, error=type(error).__name__)
             return None
         return context
+
+
+class _Connection(ssl.SSLObject):
+    """The event loop drops a connection whose handshake fails with what was still to be sent: the alert that says why.
+
+    So the failure is told at its next question. Until then it sends, and waits no longer than for any handshake.
+    """
+
+    _failure: ssl.SSLError | None = None
+
+    def do_handshake(self) -> None:
+        if self._failure:
+            raise self._failure
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as failure:
+            self._failure = failure
+            raise ssl.SSLWantReadError from failure
 
 
 def _context() -> ssl.SSLContext:

@@ -1,0 +1,106 @@
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from redirect.wire import serve
+from resources.domains.certificates.authorities import HERE, Pebble, RunningPebble, Scripted
+from sqlalchemy import insert, select
+
+from waypost.database import Database, KeyRing
+from waypost.kit.ids import new_id
+from waypost.outbound import Outbound
+from waypost.outbound.acme import Acme
+from waypost.resources.domains import domains
+from waypost.resources.domains.certificates import Authority, Issuer, challenges
+
+RING = KeyRing(["secret"])
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def live(db: Database, clock: Clock):
+    """Registers domains that are proven already."""
+
+    async def add(*hostnames: str, is_live: bool = True) -> None:
+        async with db.write() as tx:
+            for each in hostnames:
+                await tx.execute(insert(domains), domain(each, clock.now, is_live=is_live))
+
+    return add
+
+
+def domain(hostname: str, now: datetime, *, is_live: bool = True) -> dict[str, object]:
+    status = "verified" if is_live else "pending"
+    row = {"id": new_id(), "account_id": new_id(), "hostname": hostname, "token": "t", "status": status}
+    row |= {"is_live": is_live, "failures": 0, "links_count": 0, "tls_status": "none"}
+    return row | {"created_at": now, "updated_at": now}
+
+
+@pytest.fixture
+def shown(db: Database):
+    """(status, whether it has an end, error) of a domain's `tls`."""
+
+    async def read(hostname: str) -> tuple[str, bool, str | None]:
+        c = domains.c
+        async with db.read() as tx:
+            found = select(c.tls_status, c.tls_expires_at, c.tls_error).where(c.hostname == hostname)
+            row = (await tx.execute(found)).one()
+        return row.tls_status, row.tls_expires_at is not None, row.tls_error
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def pebble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pebble]:
+    with RunningPebble(tmp_path_factory.mktemp("pebble")) as running:
+        yield running
+
+
+@pytest.fixture
+async def scripted(tmp_path: Path) -> AsyncIterator[Scripted]:
+    async with Scripted(tmp_path) as authority:
+        yield authority
+
+
+@pytest.fixture
+def issuer(db: Database, clock: Clock) -> Callable[..., Issuer]:
+    def make(directory: str, ca_file: Path, dns_server: str = "", own: tuple[str, ...] = ()) -> Issuer:
+        here = [ip_network(f"{HERE}/32")]
+        outbound = Outbound(allow=here, dns_servers=[dns_server] if dns_server else [], ca_file=ca_file)
+        authority = Authority(db, Acme(outbound, directory), RING, email="ops@example.com", clock=clock)
+        return Issuer(db, authority, RING, own=own, clock=clock)
+
+    return make
+
+
+@contextlib.asynccontextmanager
+async def proofs(db: Database, port: int) -> AsyncIterator[None]:
+    app = FastAPI()
+    app.include_router(challenges.routes(db))
+    async with serve(app, port=port):
+        yield
+
+
+async def work(issuer: Issuer) -> None:
+    """Until there is nothing to do."""
+    while await issuer.step():
+        pass

@@ -1,0 +1,190 @@
+"""Certificates for what is served and for nothing else, from a real authority and from those that fail."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from cryptography import x509
+from resources.domains.certificates.authorities import NOWHERE, Pebble, Scripted, needs_pebble, problem
+from resources.domains.certificates.conftest import RING, proofs, work
+from servers import response
+from sqlalchemy import func, select, update
+
+from waypost.database import Database
+from waypost.resources.domains.certificates import store
+from waypost.resources.domains.certificates.issuer import wait_after
+from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges, certificates
+
+C = certificates.c
+
+
+async def row_of(db: Database, hostname: str):
+    async with db.read() as tx:
+        return (await tx.execute(select(certificates).where(C.hostname == hostname))).one_or_none()
+
+
+async def count(db: Database, table) -> int:
+    async with db.read() as tx:
+        return await tx.scalar(select(func.count()).select_from(table))
+
+
+async def make_due(db: Database, hostname: str, clock) -> None:
+    async with db.write() as tx:
+        await tx.execute(update(certificates).where(C.hostname == hostname).values(due_at=clock.now))
+    clock.passes(seconds=2)
+
+
+@needs_pebble
+async def test_it_works(pebble: Pebble, issuer, live, shown, clock, db: Database) -> None:
+    await live("go.alice.example", "bob.example")
+    await live("claimed.example", is_live=False)
+    at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server, own=("app.test",))
+    async with proofs(db, pebble.proof_port):
+        await work(at_work)
+        for host in ("go.alice.example", "bob.example", "app.test"):
+            row = await row_of(db, host)
+            leaf = x509.load_pem_x509_certificates(row.chain.encode())[0]
+            lifetime = leaf.not_valid_after_utc - leaf.not_valid_before_utc
+            assert row.expires_at == leaf.not_valid_after_utc
+            assert abs(row.due_at - leaf.not_valid_before_utc - lifetime * 2 / 3) < timedelta(seconds=1)
+            assert "PRIVATE KEY" in RING.open(C.key, row.id, row.key)
+        assert await row_of(db, "claimed.example") is None
+        assert await shown("bob.example") == ("active", True, None)
+        assert await count(db, acme_accounts) == 1
+        assert await count(db, acme_challenges) == 0
+
+        before = await row_of(db, "bob.example")
+        await make_due(db, "bob.example", clock)
+        await work(at_work)
+        after = await row_of(db, "bob.example")
+        assert after.chain != before.chain
+        assert after.key != before.key
+        assert after.updated_at > before.updated_at
+
+
+@needs_pebble
+async def test_a_name_that_is_not_proven_to_the_authority(pebble, issuer, live, shown, clock, db) -> None:
+    """It holds up no other, and is told why."""
+    missing = f"{NOWHERE}example"
+    await live(missing, "carol.example")
+    async with proofs(db, pebble.proof_port):
+        await work(issuer(pebble.directory, pebble.ca_file, pebble.dns_server))
+    assert await shown("carol.example") == ("active", True, None)
+    status, has_end, error = await shown(missing)
+    assert (status, has_end) == ("failed", False)
+    assert error.startswith("The certificate authority refused: ")
+    row = await row_of(db, missing)
+    assert (row.failures, row.due_at) == (1, clock.now + timedelta(minutes=1))
+
+
+@needs_pebble
+async def test_an_authority_that_has_forgotten_us(pebble, issuer, live, shown, db) -> None:
+    await live("dave.example")
+    at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server)
+    account = await at_work._authority._account()
+    async with db.write() as tx:
+        await tx.execute(update(acme_accounts).values(url=f"{account.url}999"))
+    async with proofs(db, pebble.proof_port):
+        await work(at_work)
+    assert (await shown("dave.example"))[0] == "active"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, db: Database) -> None:
+    """It comes back when it may; what there is stays served, and is not said to have failed, until it ends."""
+    await live("erin.example")
+    scripted.on_order = [problem(429, "rateLimited", "too many\ncertificates", retry_after="7200")]
+    async with db.write() as tx:
+        await store.wanted(tx, "erin.example", clock.now)
+        end = clock.now + timedelta(hours=3)
+        sealed = RING.seal(C.key, (await tx.execute(select(C.id))).scalar_one(), "key")
+        await tx.execute(update(certificates).values(chain="old", key=sealed, expires_at=end))
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    await work(at_work)
+    row = await row_of(db, "erin.example")
+    assert (row.due_at, row.failures, row.chain) == (clock.now + timedelta(hours=2), 1, "old")
+    told = "The certificate authority refused: too many certificates were asked for lately."
+    assert await shown("erin.example") == ("active", True, f'{told} It said: "too many certificates"')
+    asked = len(scripted.asked)
+    clock.passes(hours=1, minutes=59)
+    await work(at_work)
+    assert len(scripted.asked) == asked
+    clock.passes(hours=2)
+    await work(at_work)
+    assert len(scripted.asked) > asked
+    assert (await shown("erin.example"))[0] == "failed"
+    assert (await row_of(db, "erin.example")).chain == "old"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("directory", "told"),
+    [
+        (b"", "cannot be reached: connection refused"),
+        (response(503, b"busy", retry_after="600"), "out of order: it answered with status 503"),
+        (response(200, b"<html>"), "does not speak ACME: its answer has no JSON"),
+        (response(200, b"{}"), "does not speak ACME: its answer has no newAccount"),
+        (response(200, b'{"newAccount":"http://127.0.0.1/"}'), "does not speak ACME: its answer has no newNonce"),
+        (response(200, b'{"newNonce":"file:///etc/passwd","newAccount":"/"}'), "named an address that is none"),
+        (response(200, b"{" * 300_000), "does not speak ACME"),
+    ],
+    ids=["down", "busy", "no-json", "empty", "half", "file", "endless"],
+)
+async def test_an_authority_out_of_order(directory, told, scripted, issuer, live, shown, clock, db) -> None:
+    """All names wait for it, and it is left in peace for a while."""
+    await live(*(f"{n}.example" for n in range(6)))
+    scripted.on_directory = directory
+    url = scripted.directory if directory else "https://127.0.0.1:1/directory".replace(":1/", f":{_closed()}/")
+    at_work = issuer(url, scripted.ca_file)
+    await work(at_work)
+    states = [await shown(f"{n}.example") for n in range(6)]
+    assert [state[0] for state in states] == ["failed"] * 4 + ["pending"] * 2
+    assert told in states[0][2]
+    clock.passes(seconds=20)
+    asked = len(scripted.asked)
+    await work(at_work)
+    assert len(scripted.asked) == asked
+    clock.passes(minutes=11)
+    await work(at_work)
+    assert (await shown("5.example"))[0] == "failed"
+
+
+def _closed() -> int:
+    from resources.domains.certificates.authorities import free_ports
+
+    return free_ports(1)[0]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_nonce_that_is_refused_is_replaced(scripted, issuer, live, shown, db) -> None:
+    await live("frank.example")
+    refused = problem(400, "badNonce", "stale")
+    scripted.on_order = [refused, refused, problem(403, "rejectedIdentifier", "not this one")]
+    await work(issuer(scripted.directory, scripted.ca_file))
+    told = 'refused: it issues no certificates for this name. It said: "not this one"'
+    assert told in (await shown("frank.example"))[2]
+    assert scripted.asked.count("/newOrder") == 3
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, live, db, monkeypatch) -> None:
+    await live("grace.example")
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def stall(hostname: str) -> None:
+        reached.set()
+        await never.wait()
+
+    monkeypatch.setattr(at_work._authority, "obtain", stall)
+    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._LAST_WAIT", 0.01)
+    await at_work.step()
+    await reached.wait()
+    assert (await row_of(db, "grace.example")).leased_until is not None
+    await at_work.close()
+    row = await row_of(db, "grace.example")
+    assert (row.leased_until, row.failures, row.error) == (None, 0, None)
+
+
+def test_waits() -> None:
+    assert [wait_after(n) // timedelta(minutes=1) for n in (1, 2, 3, 6, 7, 1_000)] == [1, 4, 16, 1024, 1440, 1440]

@@ -1,0 +1,227 @@
+"""Which names want a certificate, and what became of it, on both databases."""
+
+from datetime import timedelta
+
+import pytest
+import trustme
+from resources.domains.certificates.conftest import RING
+from sqlalchemy import delete, select, update
+
+from waypost.commands.rotating import encrypted_columns, rotate
+from waypost.database import Database, KeyRing, metadata
+from waypost.resources.domains import domains
+from waypost.resources.domains.certificates import Contexts, Following, store
+from waypost.resources.domains.certificates.model import acme_accounts, certificates
+from waypost.resources.domains.certificates.reading import Unusable, renewal_of, term_of
+from waypost.resources.domains.certificates.store import Claimed, Failed, Obtained
+
+C = certificates.c
+LEASE = timedelta(minutes=4)
+HOST = "go.alice.example"
+
+
+def chain(*hostnames: str) -> tuple[str, str]:
+    """A certificate and its key, in PEM."""
+    leaf = trustme.CA().issue_cert(*hostnames)
+    return leaf.cert_chain_pems[0].bytes().decode(), leaf.private_key_pem.bytes().decode()
+
+
+@pytest.fixture(scope="module")
+def alices() -> tuple[str, str]:
+    return chain(HOST)
+
+
+async def want(db: Database, clock, *hostnames: str) -> None:
+    async with db.write() as tx:
+        for each in hostnames:
+            await store.wanted(tx, each, clock.now)
+
+
+async def claim(db: Database, clock, room: int = 4, own: tuple[str, ...] = ()) -> list[Claimed]:
+    async with db.write() as tx:
+        return await store.claim(tx, now=clock.now, lease=LEASE, own=own, room=room)
+
+
+async def settle(db: Database, outcome, clock) -> bool:
+    async with db.write() as tx:
+        return await store.settle(tx, outcome, clock.now)
+
+
+def obtained(claimed: Claimed, pems: tuple[str, str], clock) -> Obtained:
+    end = clock.now + timedelta(days=90)
+    sealed = RING.seal(C.key, claimed.id, pems[1])
+    return Obtained(claimed, pems[0], sealed, end, clock.now + timedelta(days=60))
+
+
+async def rows(db: Database) -> dict[str, object]:
+    async with db.read() as tx:
+        return {row.hostname: row for row in await tx.execute(select(certificates))}
+
+
+async def test_it_works(db: Database, live, shown, clock, alices) -> None:
+    await live(HOST)
+    await want(db, clock, HOST)
+    assert await shown(HOST) == ("pending", False, None)
+    [claimed] = await claim(db, clock)
+    assert await claim(db, clock) == []  # it is under way
+    assert await settle(db, obtained(claimed, alices, clock), clock)
+    assert await shown(HOST) == ("active", True, None)
+    assert await claim(db, clock) == []
+    clock.passes(days=60)
+    [again] = await claim(db, clock)
+    failed = Failed(again, "Refused.", clock.now + timedelta(minutes=1))
+    assert await settle(db, failed, clock)
+    assert await shown(HOST) == ("active", True, "Refused.")
+    assert (await rows(db))[HOST].chain == alices[0]
+
+
+async def test_a_process_that_died(db: Database, live, clock, alices) -> None:
+    """Its attempt is another's when the lease has run out, and then it may not settle any more."""
+    await live(HOST)
+    await want(db, clock, HOST)
+    [first] = await claim(db, clock)
+    clock.passes(minutes=4)
+    [second] = await claim(db, clock)
+    assert not await settle(db, obtained(first, alices, clock), clock)
+    assert (await rows(db))[HOST].chain is None
+    assert await settle(db, obtained(second, alices, clock), clock)
+
+
+async def test_only_what_is_served(db: Database, live, clock) -> None:
+    """Claims, and those that lost their proof, get none; those of the service itself need no domain."""
+    await live("a.example")
+    await live("b.example", is_live=False)
+    await want(db, clock, "a.example", "b.example", "nobodys.example", "app.test")
+    assert {each.hostname for each in await claim(db, clock, own=("app.test",))} == {"a.example", "app.test"}
+    clock.passes(minutes=5)
+    async with db.write() as tx:
+        await store.sweep(tx, clock.now, ("app.test",))
+    assert {host for host, row in (await rows(db)).items() if row.due_at} == {"a.example", "app.test"}
+
+
+async def test_a_few_at_a_time_and_the_longest_waiting_first(db: Database, live, clock) -> None:
+    names = [f"{n}.example" for n in range(6)]
+    await live(*names)
+    for each in names:
+        await want(db, clock, each)
+        clock.passes(seconds=1)
+    assert {each.hostname for each in await claim(db, clock)} == set(names[:4])
+    assert {each.hostname for each in await claim(db, clock)} == set(names[4:])
+
+
+async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
+    """The certificate stays and is not renewed; live again, it is no reason for another order."""
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    await settle(db, obtained(claimed, alices, clock), clock)
+    async with db.write() as tx:
+        await store.unwanted(tx, HOST)
+    row = (await rows(db))[HOST]
+    assert (row.due_at, row.chain) == (None, alices[0])
+    assert (await shown(HOST))[0] == "active"
+    await want(db, clock, HOST)
+    assert (await rows(db))[HOST].due_at == renewal_of(alices[0])
+    assert await shown(HOST) == ("active", True, None)
+
+    async with db.write() as tx:
+        await store.unwanted(tx, HOST)
+        await tx.execute(update(domains).values(is_live=False))
+    clock.passes(days=91)
+    async with db.write() as tx:
+        await store.sweep(tx, clock.now, ())
+    assert (await rows(db))[HOST].key is None
+    assert await shown(HOST) == ("none", False, None)
+
+
+async def test_no_longer_live_before_there_was_one(db: Database, live, shown, clock, alices) -> None:
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    async with db.write() as tx:
+        await store.unwanted(tx, HOST)
+    assert await shown(HOST) == ("none", False, None)
+    assert not await settle(db, obtained(claimed, alices, clock), clock)
+
+
+async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
+    """The key goes at once, the row when all have seen it; who has the name next begins anew."""
+    await live(HOST)
+    await want(db, clock, HOST)
+    contexts = Contexts(RING, "")
+    following = Following(db, contexts)
+    await following.look()
+    assert len(contexts) == 0
+    [claimed] = await claim(db, clock)
+    clock.passes(seconds=1)
+    await settle(db, obtained(claimed, alices, clock), clock)
+    await following.look()
+    ready = contexts.find(HOST)
+    assert ready
+    await following.look()
+    assert contexts.find(HOST) is ready  # seen before: nothing is made anew
+    clock.passes(seconds=1)
+    async with db.write() as tx:
+        await store.forget(tx, HOST, clock.now)
+        await tx.execute(delete(domains))
+    row = (await rows(db))[HOST]
+    assert (row.chain, row.key, row.due_at) == (None, None, None)
+    await following.look()
+    assert len(contexts) == 0
+    for minutes, left in ((59, 1), (2, 0)):
+        clock.passes(minutes=minutes)
+        async with db.write() as tx:
+            await store.sweep(tx, clock.now, ())
+        assert len(await rows(db)) == left
+
+
+async def test_those_that_went_live_without_us(db: Database, live, clock, monkeypatch) -> None:
+    monkeypatch.setattr(store, "STEP", 2)
+    names = [f"{n}.example" for n in range(3)]
+    await live(*names)
+    for expected in (names[:2], names[2:], []):
+        async with db.read() as tx:
+            assert await store.missing(tx) == expected
+        await want(db, clock, *expected)
+
+
+async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monkeypatch) -> None:
+    monkeypatch.setattr("waypost.resources.domains.certificates.following._AT_ONCE", 2)
+    names = [f"{n}.example" for n in range(5)]
+    await live(*names)
+    await want(db, clock, *names)
+    for each in await claim(db, clock, room=5):
+        await settle(db, obtained(each, alices, clock), clock)
+    contexts = Contexts(RING, "")
+    await Following(db, contexts).look()
+    assert len(contexts) == 5
+
+
+async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) -> None:
+    assert {each.table for each in encrypted_columns(metadata)} >= {certificates, acme_accounts}
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    await settle(db, obtained(claimed, alices, clock), clock)
+    done = await rotate(db, KeyRing(["new", "secret"]), [C.key])
+    assert (done.moved, done.unreadable) == (1, [])
+    row = (await rows(db))[HOST]
+    assert KeyRing(["new"]).open(C.key, row.id, row.key) == alices[1]
+    assert alices[1].encode()[30:60] not in row.key
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda pem, key: (pem, chain(HOST)[1]), "is of another key"),
+        (lambda pem, key: chain("mallory.example"), f"is not for {HOST}"),
+        (lambda pem, key: ("-----BEGIN NOTHING-----", key), "is not a chain"),
+    ],
+    ids=["key", "name", "form"],
+)
+def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> None:
+    with pytest.raises(Unusable, match=told):
+        term_of(*change(*alices), HOST, clock.now)
+    assert term_of(*alices, HOST, clock.now).expires_at > clock.now
+    with pytest.raises(Unusable, match="is over"):
+        term_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
