@@ -13,7 +13,7 @@ from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
-from waypost.resources.domains import attached, names, store
+from waypost.resources.domains import attached, certificates, names, store
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -103,11 +103,12 @@ async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain:
 
 
 async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
-    """For whoever holds the domain's row: it goes, and its links are on the shared domain from the commit on.
+    """For whoever holds the domain's row: it goes with its certificate, and its links are on the shared domain.
 
     What this returns is to be called after the commit.
     """
     await store.remove(tx, domain.id)
+    await certificates.forget(tx, domain.hostname, doors.clock())
     await doors.links_freed(tx, domain.account_id, domain.id)
     return await doors.host_changed(tx, domain.hostname, links_too=domain.is_live or domain.links_count > 0)
 

@@ -1,0 +1,98 @@
+"""The domains API with the links room beside it, for two people who want the same names."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+from people import BASE_URL, FakeClock, Person, new_client
+from resources.links.room import SHARED
+from resources.links.room import Room as LinksRoom
+from resources.links.room import open_room as open_links_room
+from sqlalchemy import select, update
+
+from waypost.database import Database
+from waypost.resources import links
+from waypost.resources.domains import Doors, api, domains
+
+NAME = "go.brand.test"
+TARGET = "cname.test"
+
+
+@dataclass
+class Room:
+    client: httpx.AsyncClient
+    doors: Doors
+    links: LinksRoom
+
+    @property
+    def alice(self) -> Person:
+        return self.links.alice
+
+    @property
+    def bob(self) -> Person:
+        return self.links.bob
+
+    @property
+    def clock(self) -> FakeClock:
+        return self.links.clock
+
+    @property
+    def told(self) -> list[str]:
+        """What the redirect plane was told of, in order."""
+        return self.links.told
+
+    async def ask(self, method: str, path: str = "", who: Person | None = None, **rest: Any) -> httpx.Response:
+        headers = (who or self.alice).headers
+        return await self.client.request(method, f"/api/v1/domains{path}", headers=headers, **rest)
+
+    async def post(self, fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.ask("POST", "", who, content=json.dumps(fields))  # in ASCII: a lone surrogate, too
+
+    async def make(self, hostname: str = NAME, who: Person | None = None) -> dict[str, Any]:
+        answer = await self.post({"hostname": hostname}, who)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    async def find(self, domain: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.ask("GET", f"/{domain['id']}", who)
+
+    async def patch(self, domain: dict[str, Any], fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.ask("PATCH", f"/{domain['id']}", who, content=json.dumps(fields))
+
+    async def delete(self, domain: dict[str, Any], who: Person | None = None) -> httpx.Response:
+        return await self.ask("DELETE", f"/{domain['id']}", who)
+
+    async def set(self, domain: dict[str, Any], **values: Any) -> None:
+        """What only checks do."""
+        async with self.doors.db.write() as tx:
+            await tx.execute(update(domains).where(domains.c.id == UUID(domain["id"])).values(values))
+
+    async def go_live(self, domain: dict[str, Any]) -> None:
+        await self.set(domain, is_live=True, status="verified", unverified_since=None, verified_at=self.clock())
+
+    async def row(self, domain: dict[str, Any]) -> Any:
+        async with self.doors.db.read() as tx:
+            return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
+
+
+@contextlib.asynccontextmanager
+async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+    async with open_links_room(db, directory) as beside:
+        doors = Doors(
+            db=db,
+            host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
+            links_freed=partial(links.free_links, clock=beside.clock),
+            own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
+            cname_target=TARGET,
+            base_url=BASE_URL,
+            clock=beside.clock,
+        )
+        routes = partial(api.routes, doors)
+        async with new_client(db, directory, routes, clock=beside.clock) as client:
+            yield Room(client, doors, beside)

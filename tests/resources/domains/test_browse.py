@@ -1,0 +1,43 @@
+"""GET /v1/domains and GET /v1/domains/{id}"""
+
+from datetime import timedelta
+
+from resources.domains.room import Room
+
+
+async def test_it_works(room: Room) -> None:
+    made = []
+    for number in range(3):
+        made.append(await room.make(f"go{number}.test"))
+        room.clock.move(timedelta(seconds=number))  # the first two at the same moment
+    await room.make("of-bob.test", room.bob)
+    listed = (await room.ask("GET", "?per_page=2")).json()
+    assert listed["data"] == [made[2], made[1]]
+    assert listed["meta"]["total"] == 3
+    assert listed["links"]["next"] == "http://app.test/api/v1/domains?per_page=2&page=2"
+    assert (await room.ask("GET", "?per_page=2&page=2")).json()["data"] == [made[0]]
+    assert (await room.ask("GET", "", room.bob)).json()["meta"]["total"] == 1
+    assert (await room.ask("GET", "?page=x")).status_code == 422
+
+
+async def test_what_checks_found_is_shown(room: Room) -> None:
+    made = await room.make()
+    at = room.clock()
+    found = {"status": "failed", "last_checked_at": at, "verified_at": at, "error": "There is no record."}
+    await room.set(made, **found, tls_status="active", tls_expires_at=at, tls_error="It ends soon.", links_count=7)
+    told = "2030-01-01T12:00:00.000000Z"
+    assert (await room.find(made)).json()["data"] == made | {
+        **found,
+        "last_checked_at": told,
+        "verified_at": told,
+        "links_count": 7,
+        "tls": {"status": "active", "expires_at": told, "error": "It ends soon."},
+    }
+
+
+async def test_another_account_s_looks_like_none(room: Room) -> None:
+    made = await room.make()
+    missing = made | {"id": "01a1fbb2-2855-72ee-8e77-c161c4205e89"}
+    foreign, none = await room.find(made, room.bob), await room.find(missing)
+    assert (foreign.status_code, foreign.content) == (none.status_code, none.content)
+    assert foreign.status_code == 404

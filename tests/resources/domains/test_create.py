@@ -1,0 +1,101 @@
+"""POST /v1/domains"""
+
+import asyncio
+import re
+
+import pytest
+from people import new_key
+from resources.domains.room import NAME, TARGET, Room
+from resources.links.room import faults
+
+from waypost.resources.domains import names, service
+
+SHOWN = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", "dns_records", "root_url"]
+SHOWN += ["not_found_url", "links_count", "tls", "created_at", "updated_at"]
+
+
+async def test_it_works(room: Room) -> None:
+    answer = await room.post({"hostname": NAME})
+    assert answer.status_code == 201
+    made = answer.json()["data"]
+    assert list(made) == SHOWN
+    txt, cname = made["dns_records"]
+    assert re.fullmatch(r"waypost-[0-9a-f]{32}", txt["value"])
+    assert (txt["type"], txt["name"]) == ("TXT", "_waypost.go.brand.test")
+    assert cname == {"type": "CNAME", "name": NAME, "value": TARGET}
+    assert made["created_at"] == made["updated_at"] == "2030-01-01T12:00:00.000000Z"
+    assert made["tls"] == {"status": "none", "expires_at": None, "error": None}
+    rest = {name: made[name] for name in SHOWN[1:6] + SHOWN[7:10]}
+    empty = dict.fromkeys(["verified_at", "last_checked_at", "error", "root_url", "not_found_url"])
+    assert rest == {"hostname": NAME, "status": "pending", "links_count": 0} | empty
+    assert (await room.find(made)).json()["data"] == made
+    row = await room.row(made)
+    assert (row.is_live, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, room.clock())
+    assert room.told == []
+
+
+async def test_a_form_in_capitals_with_letters_of_its_own(room: Room) -> None:
+    answer = await room.ask("POST", files=[("hostname", (None, "Links.BÜCHER.example."))])
+    assert answer.json()["data"]["hostname"] == "links.xn--bcher-kva.example"
+
+
+async def test_faults(room: Room) -> None:
+    for fields, told in (
+        ({}, service.REQUIRED),
+        ({"hostname": None}, service.REQUIRED),
+        ({"hostname": ""}, names.EMPTY),
+        *(({"hostname": wrong}, "This must be a string.") for wrong in (5, True, ["go.brand.test"], {})),
+        ({"hostname": "go.brand.test\ud800"}, "This may not hold control characters."),
+        ({"hostname": "a" * 255}, names.TOO_LONG),
+        ({"hostname": "https://go.brand.test"}, names.SCHEME),
+        ({"hostname": "192.0.2.1"}, names.ADDRESS),
+        ({"hostname": "*.brand.test"}, names.WILDCARD),
+        ({"hostname": "br\u0430nd.test"}, names.MIXED),
+        *(({"hostname": own}, service.OWN) for own in ("go.test", "APP.test.", TARGET)),
+    ):
+        assert faults(await room.post(fields)) == {"hostname": [told]}
+    assert (await room.ask("GET")).json()["data"] == []
+
+
+async def test_what_nobody_can_have_alone_is_told_without_an_envelope(room: Room) -> None:
+    for name in ("localhost", "co.uk", "foo", "GitHub.io.", "go.localhost", "公司.cn"):
+        answer = await room.post({"hostname": name})
+        assert (answer.status_code, answer.json()) == (406, {"message": names.NO_DOMAIN})
+        assert answer.headers["X-RateLimit-Limit"]
+
+
+async def test_a_name_is_one_account_s(room: Room) -> None:
+    made = await room.make()
+    for spelling in (NAME, "GO.Brand.Test."):
+        assert faults(await room.post({"hostname": spelling})) == {"hostname": [service.YOURS]}
+        assert faults(await room.post({"hostname": spelling}, room.bob)) == {"hostname": [service.TAKEN]}
+    await room.go_live(made)
+    assert faults(await room.post({"hostname": NAME}, room.bob)) == {"hostname": [service.TAKEN]}
+    await room.make(f"other.{NAME}", room.bob)
+    await room.delete(made)
+    again = await room.make(NAME, room.bob)
+    assert again["id"] != made["id"]
+    assert again["dns_records"][0]["value"] != made["dns_records"][0]["value"]
+
+
+async def test_of_many_claims_at_once_one_wins(room: Room) -> None:
+    people = [await new_key(room.doors.db, who.account_id) for who in (room.alice, room.bob) for _ in range(4)]
+    answers = await asyncio.gather(*(room.post({"hostname": NAME}, who) for who in people))
+    assert sorted(answer.status_code for answer in answers) == [201] + [422] * 7
+    told = [faults(answer)["hostname"][0] for answer in answers if answer.status_code == 422]
+    assert sorted(told) == sorted([service.YOURS] * 3 + [service.TAKEN] * 4)
+
+
+async def test_how_many_an_account_may_have(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MOST_NOT_LIVE", 2)
+    monkeypatch.setattr(service, "MOST", 3)
+    first, _ = await room.make("a.test"), await room.make("b.test")
+    assert faults(await room.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}
+    await room.make("c.test", room.bob)
+    await room.go_live(first)
+    await room.make("d.test")
+    assert faults(await room.post({"hostname": "e.test"})) == {"hostname": [service.TOO_MANY]}
+    await room.delete(first)
+    people = [await new_key(room.doors.db, room.bob.account_id) for _ in range(6)]
+    answers = await asyncio.gather(*(room.post({"hostname": f"{i}.f.test"}, who) for i, who in enumerate(people)))
+    assert sorted(answer.status_code for answer in answers) == [201] + [422] * 5
