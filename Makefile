@@ -58,6 +58,7 @@ clean:
 	@scripts/ensure 'command -v chromium' chromium
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v pebble' pebble
+	@scripts/ensure 'command -v caddy' caddy
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

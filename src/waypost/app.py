@@ -31,6 +31,7 @@ from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.domains import api as domains_api
+from waypost.resources.domains import ask
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
@@ -100,7 +101,7 @@ async def open_web(
         ]
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
-        site = Site(plane, _api(settings, db, rooms, guard, is_leaving), preview)
+        site = Site(plane, _api(settings, db, hosts, rooms, guard, is_leaving), preview)
         yield Web(site, plane, db, tasks)
 
 
@@ -123,13 +124,19 @@ def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool
 
 
 def _api(
-    settings: Settings, db: Database, rooms: wiring.Rooms, guard: Guard, is_leaving: Callable[[], bool]
+    settings: Settings,
+    db: Database,
+    hosts: HostTable,
+    rooms: wiring.Rooms,
+    guard: Guard,
+    is_leaving: Callable[[], bool],
 ) -> FastAPI:
     clock = rooms.links.clock
     api = new_api()
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
     api.include_router(challenges.routes(db))
+    api.include_router(ask.routes(hosts, trusted=settings.trusted_proxies))
     figures = Figures(db, clock=clock)
     api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
