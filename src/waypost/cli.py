@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.clicks import export, stats
+from waypost.commands.qrcodes import qr
 from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
 from waypost.commands.secrets import secrets
 from waypost.commands.webhooks import webhook
@@ -28,6 +29,7 @@ account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
 for group in (account, key, stats, export, webhook, secrets):
     app.command(group)
+app.command(qr)
 
 
 @app.command
