@@ -202,8 +202,8 @@ QRCODE = {
     "link_id": "uuid",
     "foreground": "string",
     "background": "string",
-    "level": "level",
-    "style": "style",
+    "level": "string",
+    "style": "string",
     "size": "integer",
     "margin": "integer",
     "warnings": "strings",
@@ -213,7 +213,7 @@ QRCODE = {
     "created_at": "timestamp",
     "updated_at": "timestamp",
 }
-"""In this order; all but the pictures' URLs, level and style is beyond the specification."""
+"""In this order."""
 
 LEVELS = ("L", "M", "Q", "H")
 STYLES = ("squares", "dots", "fluid")

@@ -90,9 +90,17 @@ class Document:
         return answer
 
 
+@pytest.fixture(scope="module")
+def served() -> dict[str, Any]:
+    """The same for every test, and made once: that takes longer than most of them."""
+    return {}
+
+
 @pytest.fixture
-async def document(house: House) -> Document:
-    return Document(house, (await house.client.get("/api/openapi.json")).json())
+async def document(house: House, served: dict[str, Any]) -> Document:
+    if not served:
+        served |= (await house.client.get("/api/openapi.json")).json()
+    return Document(house, served)
 
 
 @pytest.fixture
