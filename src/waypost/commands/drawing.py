@@ -31,8 +31,9 @@ class DrawFailed(WaypostError):
     """The code could not be drawn."""
 
 
-def draw(url: str, output: Path | None, asked: Mapping[str, Any]) -> int:
-    """`asked` has only what was named of a Look."""
+def draw(url: str, output: Path | None, **options: Any) -> int:
+    """`options` are a Look's fields; those that are None were not named."""
+    asked = {name: value for name, value in options.items() if value is not None}
     text, look = _checked_url(url), _checked_look(asked)
     try:
         if output:

@@ -24,7 +24,7 @@ def qr(
     Parameters
     ----------
     url
-        Any http:// or https:// URL.
+        http:// or https://
     output
         File instead of the terminal; its name ends with .png or .svg.
     level
@@ -43,12 +43,6 @@ def qr(
     """
     from waypost.commands import drawing  # noqa: PLC0415  # see above
 
-    asked = {
-        "level": level,
-        "margin": margin,
-        "style": style,
-        "size": size,
-        "foreground": foreground,
-        "background": background,
-    }
-    return drawing.draw(url, output, {name: value for name, value in asked.items() if value is not None})
+    return drawing.draw(
+        url, output, level=level, margin=margin, style=style, size=size, foreground=foreground, background=background
+    )
