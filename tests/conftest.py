@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import trustme
+from hypothesis import settings
 
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -25,6 +26,9 @@ ROOM = 4 << 30
 # A database for each test is hundreds of files: in memory they are made ten times as fast. TMPDIR says otherwise.
 if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+settings.register_profile("short", max_examples=30)  # `make test-slow` tries the default's hundred
+settings.load_profile("short")
 
 
 class PostgresServer:

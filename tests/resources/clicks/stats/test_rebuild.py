@@ -129,7 +129,11 @@ async def test_it_works(db: Database) -> None:
 
 
 @given(told=st.lists(visits, max_size=30))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 3,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 async def test_it_counts_as_the_drainer_does(db: Database, told: list[Click]) -> None:
     await empty(db)
     await add(db, told)
