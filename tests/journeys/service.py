@@ -212,7 +212,7 @@ class Website:
         self.seen: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
 
     def __enter__(self) -> Self:
         self._thread.start()
