@@ -67,7 +67,7 @@ def test_long_links_margins_and_small_sizes(reads: Reads, style: Style) -> None:
     long, short = f"https://{host}/{'Way-post_1' * 25}12345?r=qr", "https://a.example/b?r=qr"
     drawn = [(long, Look(style=style, level=level, size=640)) for level in ("L", "H")]
     drawn += [(TEXT, Look(style=style, margin=margin, size=256)) for margin in (1, 2, 10)]
-    drawn += [(short, Look(style=style, size=64, level="L", margin=2))]
+    drawn += [(short, Look(style=style, size=80, level="L"))]  # 2.4 pixels a module
     pictures = [picture for text, look in drawn for picture in both(text, look)]
     reads(pictures, [text for text, _ in drawn for _ in range(2)])
 
