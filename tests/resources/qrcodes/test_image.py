@@ -1,18 +1,21 @@
 """GET /v1/qrcodes/{id}/image/{format}: by its URL as it was given, and by no other."""
 
 import io
+from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import httpx
 import pytest
 import zxingcpp
+from people import BASE_URL, new_client
 from PIL import Image
 from resources.links.room import SHARED
 from resources.qrcodes.asking import KEY, Room
 from sqlalchemy import update
 
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes import pictures
+from waypost.resources.qrcodes import api, pictures
 from waypost.resources.qrcodes.look import Look
 from waypost.resources.qrcodes.urls import Urls
 
@@ -146,3 +149,13 @@ async def test_when_keys_are_replaced(room: Room) -> None:
     urls._keys = [b"the new one"]
     assert (await room.picture(new["image_url"])).status_code == 200
     refused(await room.picture(code["image_url"]), 403, "forbidden")
+
+
+async def test_over_plain_http_nothing_is_drawn(room: Room, tmp_path: Path) -> None:
+    code = await room.find(await room.links.make())
+    path = code["image_url"].partition(BASE_URL)[2]
+    db, routes = room.links.doors.db, partial(api.routes, room.doors)
+    async with new_client(db, tmp_path, routes, base_url="https://app.test") as secure:
+        refused(await secure.get(f"http://app.test{path}"), 400, "http_error")
+        assert room.drawn == []
+        assert (await secure.get(path)).status_code == 200

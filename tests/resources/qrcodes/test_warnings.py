@@ -35,9 +35,9 @@ async def test_it_works(room: Room) -> None:
         ({"foreground": "#ff0000", "background": "#00ff00"}, ["a contrast of 2.9:1"]),
         ({"foreground": "#ffffff", "background": "#000000"}, [LIGHT_ON_DARK]),
         ({"foreground": "#123456", "background": "#123456"}, ["a contrast of 1.0:1"]),
-        ({"size": 74}, []),
-        ({"size": 73}, ["A size of 148 or more"]),
-        ({"size": 64, "margin": 0}, []),
+        ({"size": 93}, []),
+        ({"size": 92}, ["A size of 148 or more"]),
+        ({"size": 64, "margin": 0}, ["A size of 116 or more"]),
     ],
 )
 def test_what_is_said(fields: dict[str, Any], told: list[str]) -> None:

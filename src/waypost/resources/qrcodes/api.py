@@ -48,6 +48,7 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         return data(show(await service.set_look(doors, caller, link_id, wanted, problems)), 201)
 
     async def draw(request: Request) -> Response:
+        guard.refuse_plain_http(request)
         names = request.path_params
         return await image.show(doors, request, names["id"], names["format"])
 
