@@ -12,17 +12,19 @@ from functools import partial
 import structlog
 import uvicorn
 from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from waypost import wiring
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, webhooks
 from waypost.resources.account import api as account_api
+from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks import api as clicks_api
 from waypost.resources.clicks.intake.robots import robot_of
@@ -44,6 +46,7 @@ from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.background import cancel, every
+from waypost.web.dashboard import Assets, Front, Reception, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.server import Server
 from waypost.worker import garbage, jobs
@@ -101,7 +104,9 @@ async def open_web(
         ]
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
-        site = Site(plane, _api(settings, db, hosts, rooms, guard, is_leaving), preview)
+        api = _api(settings, db, hosts, rooms, guard, is_leaving)
+        front = Front(api, _dashboard(settings, db, rooms, clock), API_SEGMENTS)
+        site = Site(plane, front, preview)
         yield Web(site, plane, db, tasks)
 
 
@@ -149,6 +154,16 @@ def _api(
     api.include_router(pixels_api.routes(rooms.pixels, guard))
     api.include_router(media.routes(rooms.links.media))
     return api
+
+
+def _dashboard(settings: Settings, db: Database, rooms: wiring.Rooms, clock: Clock) -> Starlette:
+    assets = Assets()
+    views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
+    door = Reception(db, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
+    pages = [
+        *account_pages.routes(db, door, views),
+    ]
+    return new_dashboard(views, assets, pages)
 
 
 async def run_web(

@@ -27,6 +27,12 @@ from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web.background import every
 
+TEMPLATES = {
+    name: f"waypost.resources.{name}"
+    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks")
+}
+"""The package of each room that has pages, by the name its templates go by."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rooms:

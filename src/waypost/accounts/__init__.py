@@ -2,7 +2,7 @@
 
 from waypost.accounts.callers import Callers
 from waypost.accounts.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
-from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, Plan, PlanChoice, Scope, accounts
+from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, KeyHolder, Plan, PlanChoice, Scope, accounts
 from waypost.accounts.passwords import hash_password
 from waypost.accounts.rules import is_live, is_usable
 from waypost.accounts.service import (
@@ -24,6 +24,7 @@ __all__ = [
     "Caller",
     "Callers",
     "FileLimiter",
+    "KeyHolder",
     "Limiter",
     "Plan",
     "PlanChoice",

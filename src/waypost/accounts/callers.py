@@ -7,7 +7,7 @@ from itertools import islice
 from uuid import UUID
 
 from waypost.accounts import keys, store
-from waypost.accounts.model import Caller
+from waypost.accounts.model import KeyHolder
 from waypost.accounts.stamp import stamp_of
 from waypost.database import Database
 
@@ -22,10 +22,10 @@ class Callers:
         self._db = db
         self._clock = clock
         self._stamp = stamp_of(db)
-        self._kept: dict[str, tuple[bytes, int, Caller]] = {}
+        self._kept: dict[str, tuple[bytes, int, KeyHolder]] = {}
         self._used: dict[UUID, datetime] = {}
 
-    async def find(self, key: str) -> Caller | None:
+    async def find(self, key: str) -> KeyHolder | None:
         """The caller this text is a key of, even if revoked, expired or unpaid: judging is the asker's business."""
         if not keys.is_wellformed(key):
             return None
@@ -40,7 +40,7 @@ class Callers:
         self._keep(digest, stamp, now, caller)
         return caller
 
-    def used(self, caller: Caller, at: datetime) -> None:
+    def used(self, caller: KeyHolder, at: datetime) -> None:
         """Notes the use of a key; `flush` writes it."""
         last = caller.key.last_used_at
         if last is None or at - last >= _USE_NOTED_EVERY:
@@ -54,11 +54,11 @@ class Callers:
             for key_id in noted:
                 self._used.pop(key_id, None)  # another flush may have been as fast
 
-    async def _load(self, digest: str) -> Caller | None:
+    async def _load(self, digest: str) -> KeyHolder | None:
         async with self._db.glance() as tx:
             return await store.caller_with(tx, digest)
 
-    def _keep(self, digest: str, stamp: bytes, now: int, caller: Caller | None) -> None:
+    def _keep(self, digest: str, stamp: bytes, now: int, caller: KeyHolder | None) -> None:
         if caller is None:
             self._kept.pop(digest, None)
             return

@@ -93,7 +93,13 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a request speaks for, and with which key."""
+    """Whom a request speaks for."""
 
     account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHolder(Caller):
+    """Over the API."""
+
     key: ApiKey

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, insert, or_, select, update
 
-from waypost.accounts.model import Account, ApiKey, Caller, Plan, accounts, api_keys
+from waypost.accounts.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
 
-_ACCOUNT = (
+ACCOUNT = (
     accounts.c.id,
     accounts.c.email,
     accounts.c.name,
@@ -33,7 +33,7 @@ _KEY = (
     api_keys.c.created_at,
 )
 _CALLER = (
-    select(*_ACCOUNT, *_KEY)
+    select(*ACCOUNT, *_KEY)
     .join_from(api_keys, accounts, api_keys.c.account_id == accounts.c.id)
     .where(api_keys.c.digest == bindparam("digest"))
 )
@@ -54,18 +54,18 @@ async def add_account(tx: Tx, account: Account, password_hash: str | None) -> No
 
 async def change_plan(tx: Tx, account_id: UUID, plan: Plan, now: datetime) -> Account | None:
     statement = update(accounts).where(accounts.c.id == account_id).values(updated_at=now, **_plan_values(plan))
-    row = (await tx.execute(statement.returning(*_ACCOUNT))).one_or_none()
-    return None if row is None else _account(row)
+    row = (await tx.execute(statement.returning(*ACCOUNT))).one_or_none()
+    return None if row is None else account_from(row)
 
 
 async def account_of(tx: Tx, email: str) -> Account | None:
-    row = (await tx.execute(select(*_ACCOUNT).where(accounts.c.email == email))).one_or_none()
-    return None if row is None else _account(row)
+    row = (await tx.execute(select(*ACCOUNT).where(accounts.c.email == email))).one_or_none()
+    return None if row is None else account_from(row)
 
 
 async def all_accounts(tx: Tx) -> list[Account]:
-    rows = await tx.execute(select(*_ACCOUNT).order_by(accounts.c.created_at.desc(), accounts.c.id.desc()))
-    return [_account(row) for row in rows]
+    rows = await tx.execute(select(*ACCOUNT).order_by(accounts.c.created_at.desc(), accounts.c.id.desc()))
+    return [account_from(row) for row in rows]
 
 
 async def has_account(tx: Tx, account_id: UUID) -> bool:
@@ -91,10 +91,10 @@ async def keys_of(tx: Tx, account_id: UUID) -> list[ApiKey]:
     return [_key(row) for row in await tx.execute(statement)]
 
 
-async def caller_with(tx: Tx | Glance, digest: str) -> Caller | None:
+async def caller_with(tx: Tx | Glance, digest: str) -> KeyHolder | None:
     """Key and account in one go: it stands before every API request."""
     row = (await tx.execute(_CALLER, {"digest": digest})).one_or_none()
-    return None if row is None else Caller(_account(row[: len(_ACCOUNT)]), _key(row[len(_ACCOUNT) :]))
+    return None if row is None else KeyHolder(account_from(row[: len(ACCOUNT)]), _key(row[len(ACCOUNT) :]))
 
 
 async def note_uses(tx: Tx, used: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
@@ -108,7 +108,7 @@ def _plan_values(plan: Plan) -> dict[str, Any]:
     return {"plan_type": plan.type, "plan_status": plan.status, **times}
 
 
-def _account(row: Sequence[Any]) -> Account:
+def account_from(row: Sequence[Any]) -> Account:
     account_id, email, name, plan_type, plan_status, trial_ends_at, renews_at, created_at, updated_at = row
     plan = Plan(plan_type, plan_status, trial_ends_at, renews_at)
     return Account(account_id, email, name, plan, created_at, updated_at)

@@ -6,6 +6,9 @@ A slug of one of these names would hide a page of the application or be hidden b
 INFRASTRUCTURE = frozenset({"healthz", "readyz", "metrics", "internal"})
 """Asked for by those who know no host name: load balancers, supervisors, proxies beside us."""
 
+API_SEGMENTS = INFRASTRUCTURE | {"api", "media", ".well-known", "robots.txt", "favicon.ico"}
+"""Answered by the API's application; what else is the application's own is the dashboard's."""
+
 RESERVED = frozenset({
     # the API and what watches it
     "api", "docs", "openapi.json", *INFRASTRUCTURE,
@@ -18,7 +21,7 @@ RESERVED = frozenset({
     # the dashboard
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
-    "billing", "plans", "pricing", "checkout", "admin",
+    "billing", "plan", "plans", "pricing", "checkout", "admin",
     # what people look for
     "about", "help", "support", "contact", "status", "legal", "terms", "privacy", "imprint", "security", "abuse",
     "report",

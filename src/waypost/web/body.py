@@ -29,13 +29,13 @@ async def read_fields(request: Request) -> dict[str, Any]:
         raise malformed(f"The Content-Type may have at most {_TYPE_LIMIT} characters.")
     kind, options = parse_options_header(content_type)
     if kind == b"multipart/form-data":
-        return read_multipart(await _read(request, MULTIPART_LIMIT), options.get(b"boundary", b""))
+        return read_multipart(await read_body(request, MULTIPART_LIMIT), options.get(b"boundary", b""))
     if kind in {b"", b"application/json"} or kind.endswith(b"+json"):
-        return _json(await _read(request, JSON_LIMIT))
+        return _json(await read_body(request, JSON_LIMIT))
     raise malformed("Send JSON (Content-Type: application/json) or a multipart/form-data body.")
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
         raise TooLarge

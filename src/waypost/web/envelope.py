@@ -114,7 +114,7 @@ class Envelope:
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # the one place that answers for whatever was not foreseen
-            number = _log(error, scope)
+            number = log_unforeseen(error, scope)
             if not has_begun:
                 told = enveloped(500, f"Something went wrong on our side. The error's number is {number}.")
                 await told(scope, receive, send_with_budget)
@@ -132,7 +132,8 @@ def note_budget(request: Request, taken: Taken, limit: int) -> None:
     request.scope[BUDGET] = (taken, limit)
 
 
-def _log(error: Exception, scope: Scope) -> str:
+def log_unforeseen(error: Exception, scope: Scope) -> str:
+    """Returns the number it can be found by."""
     number = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
     log.error("request failed", error_id=number, method=scope["method"], path=scope["path"], trace=trace)

@@ -13,7 +13,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import accounts
-from waypost.accounts import Caller, Callers, FileLimiter, Limiter, Scope
+from waypost.accounts import Callers, FileLimiter, KeyHolder, Limiter, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -30,7 +30,7 @@ from waypost.web.envelope import note_budget
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # told, not checked: what is no UUID is a 404, not a 422
 
-Allowed = Callable[[Request], Awaitable[Caller]]
+Allowed = Callable[[Request], Awaitable[KeyHolder]]
 
 
 class Guard:
@@ -71,7 +71,7 @@ class Guard:
     def allow(self, scope: Scope | None) -> Allowed:
         """A dependency that gives the caller, or raises. None: any valid key will do."""
 
-        async def allowed(request: Request) -> Caller:
+        async def allowed(request: Request) -> KeyHolder:
             self.refuse_plain_http(request)
             caller = await self._authenticate(request)
             taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
@@ -100,7 +100,7 @@ class Guard:
             if scheme != "https":
                 raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
 
-    async def _authenticate(self, request: Request) -> Caller:
+    async def _authenticate(self, request: Request) -> KeyHolder:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
         if caller is None or not accounts.is_usable(caller.key, self._clock()):
@@ -109,8 +109,7 @@ class Guard:
         return caller
 
     async def _throttle(self, request: Request) -> None:
-        address = visitor_address(_peer(request), _forwarded(request)[0], self._trusted)
-        taken = await self._unknown.take(_household(address))
+        taken = await self._unknown.take(household(peer_address(request, self._trusted)))
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
 
@@ -123,11 +122,16 @@ async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path 
     return parsed
 
 
+def peer_address(request: Request, trusted: Sequence[Network]) -> str:
+    """Of the visitor, as far as proxies may be believed."""
+    return visitor_address(_peer(request), _forwarded(request)[0], trusted)
+
+
 def _peer(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _household(address: str) -> bytes:
+def household(address: str) -> bytes:
     """Who is counted as one: a v4 address, or the /64 of a v6 one, which a single caller can have all of."""
     try:
         parsed = ip_address(address)

@@ -22,7 +22,7 @@ _Part = tuple[dict[bytes, bytes], bytes]
 
 def read_multipart(body: bytes, boundary: bytes) -> dict[str, Any]:
     """Raises Invalid on `body`."""
-    return _nest(_named(*part) for part in _parts(body, boundary))
+    return nest(_named(*part) for part in _parts(body, boundary))
 
 
 def malformed(why: str) -> Invalid:
@@ -75,7 +75,7 @@ def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, Value]:
     return name, Upload(filename, headers.get(b"content-type", b"").decode("latin-1"), content)
 
 
-def _nest(values: Iterable[tuple[str, Value]]) -> dict[str, Any]:
+def nest(values: Iterable[tuple[str, Value]]) -> dict[str, Any]:
     """`a[]` and `a[0]` make a list in the order sent, `a[x]` an object; of a name sent twice the last value stands.
 
     An empty element is none: a form with a row left blank means the others, and `a[]=` alone an empty list.

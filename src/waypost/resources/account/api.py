@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from waypost.accounts import Caller, list_keys
+from waypost.accounts import KeyHolder, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.account import openapi, schemas
@@ -14,7 +14,7 @@ from waypost.web import PREFIX, Guard, data
 
 def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["account"])
-    Anyone = Annotated[Caller, Depends(guard.allow(None))]  # noqa: N806  # a type
+    Anyone = Annotated[KeyHolder, Depends(guard.allow(None))]  # noqa: N806  # a type
 
     @router.get("/me", **openapi.ME)
     async def me(caller: Anyone) -> Response:

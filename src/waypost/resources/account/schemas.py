@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from waypost.accounts import REQUESTS_PER_MINUTE, ApiKey, Caller, Plan, is_live
+from waypost.accounts import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, is_live
 from waypost.kit.clock import timestamp
 
 
-def me(caller: Caller, shared_domain: str, now: datetime) -> dict[str, Any]:
+def me(caller: KeyHolder, shared_domain: str, now: datetime) -> dict[str, Any]:
     account = caller.account
     return {
         "id": str(account.id),

@@ -1,0 +1,101 @@
+"""Who is signed in with which browser. A session's token is in its cookie alone: here is only the digest.
+
+Ends by itself a month after it was last used, and at once with a changed password (R14).
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
+
+from waypost.accounts.model import Account, Caller, accounts
+from waypost.accounts.store import ACCOUNT, account_from
+from waypost.database import Database, Id, Instant, Tx, metadata
+from waypost.kit.ids import new_id
+
+LASTS = timedelta(days=30)
+_NOTED_EVERY = timedelta(minutes=5)
+_AGENT_KEPT = 256
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("user_agent", Text, nullable=False),
+    Column("ip", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("seen_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False, index=True),
+)
+_FIELDS = (sessions.c.id, sessions.c.user_agent, sessions.c.ip, sessions.c.created_at, sessions.c.seen_at)
+_FIND = (
+    select(*ACCOUNT, *_FIELDS)
+    .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
+    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session(Caller):
+    id: UUID
+    user_agent: str
+    ip: str
+    created_at: datetime
+    seen_at: datetime
+
+
+async def begin(tx: Tx, account_id: UUID, *, user_agent: str, ip: str, now: datetime) -> str:
+    """Returns the token, which nobody can be shown again."""
+    token = secrets.token_urlsafe(32)
+    row = {
+        "id": new_id(),
+        "digest": _digest(token),
+        "account_id": account_id,
+        "user_agent": user_agent[:_AGENT_KEPT],
+        "ip": ip,
+        "created_at": now,
+        "seen_at": now,
+        "expires_at": now + LASTS,
+    }
+    await tx.execute(delete(sessions).where(sessions.c.expires_at <= now))
+    await tx.execute(insert(sessions), row)
+    return token
+
+
+async def find(db: Database, token: str, *, now: datetime) -> Session | None:
+    """The session this token belongs to, and its account as it is now."""
+    async with db.glance() as tx:
+        row = (await tx.execute(_FIND, {"digest": _digest(token), "now": now})).one_or_none()
+    if row is None:
+        return None
+    found = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
+    if now - found.seen_at >= _NOTED_EVERY:
+        async with db.write() as tx:
+            seen = update(sessions).where(sessions.c.id == found.id)
+            await tx.execute(seen.values(seen_at=now, expires_at=now + LASTS))
+    return found
+
+
+async def end(tx: Tx, account_id: UUID, session_id: UUID) -> None:
+    await tx.execute(delete(sessions).where(sessions.c.id == session_id, sessions.c.account_id == account_id))
+
+
+async def end_all(tx: Tx, account_id: UUID, *, but: UUID | None = None) -> None:
+    gone = delete(sessions).where(sessions.c.account_id == account_id)
+    await tx.execute(gone if but is None else gone.where(sessions.c.id != but))
+
+
+async def of_account(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
+    """Those that last, the one used last first."""
+    lasting = sessions.c.account_id == account.id, sessions.c.expires_at > now
+    rows = await tx.execute(select(*_FIELDS).where(*lasting).order_by(sessions.c.seen_at.desc()))
+    return [Session(account, *row) for row in rows]
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode()).hexdigest()

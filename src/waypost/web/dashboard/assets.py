@@ -1,0 +1,71 @@
+"""What pages load: style sheets, scripts and fonts of our own or vendored, under names that change with their content.
+
+Read once at the start and kept compressed: a page's files are answered from memory, and a browser asks for each once.
+"""
+
+import gzip
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from waypost.kit.errors import NotFound
+
+PATH = "/assets"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
+_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+    "Vary": "Accept-Encoding",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    content: bytes
+    compressed: bytes
+    media_type: str
+
+
+class Assets:
+    def __init__(self, root: Traversable | None = None) -> None:
+        self._assets: dict[str, Asset] = {}
+        self._urls: dict[str, str] = {}
+        self._add(root or files("waypost.web.dashboard") / "static", PurePosixPath())
+
+    def url(self, name: str) -> str:
+        """Of `app.css` or `vendor/htmx.min.js`. Raises KeyError for a file there is not: a page's mistake."""
+        return self._urls[name]
+
+    def route(self) -> Route:
+        return Route(f"{PATH}/{{name:path}}", self._show, methods=["GET"])
+
+    async def _show(self, request: Request) -> Response:
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            raise NotFound
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(asset.content, media_type=asset.media_type, headers=_HEADERS)
+        headers = {**_HEADERS, "Content-Encoding": "gzip"}
+        return Response(asset.compressed, media_type=asset.media_type, headers=headers)
+
+    def _add(self, directory: Traversable, place: PurePosixPath) -> None:
+        for entry in directory.iterdir():
+            name = place / entry.name
+            if entry.is_dir():
+                self._add(entry, name)
+            elif name.suffix in _TYPES:
+                content = entry.read_bytes()
+                hashed = name.with_name(f"{name.stem}.{sha256(content).hexdigest()[:10]}{name.suffix}")
+                self._assets[str(hashed)] = Asset(content, gzip.compress(content, 9, mtime=0), _TYPES[name.suffix])
+                self._urls[str(name)] = f"{PATH}/{hashed}"

@@ -1,0 +1,65 @@
+"""What a form sent, in the shape of an API body: so the rooms' own schemas read it, and faults come back by field.
+
+Names nest as in multipart bodies of the API: `tags[]`, `utm_params[utm_source]`. A field left blank is null.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from python_multipart.multipart import parse_options_header
+from starlette.requests import Request
+
+from waypost.kit.errors import Errors
+from waypost.web.body import MULTIPART_LIMIT, read_body
+from waypost.web.multipart import malformed, nest, read_multipart
+
+_LIMIT = 1 << 20
+_FIELDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form as it stands on a page: what is in its fields, and what is wrong with them."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    errors: Errors = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """What stands in a field, `utm_params.utm_source` for one within another; empty where nothing does."""
+        value: Any = self.fields
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """Of a field that can be there several times."""
+        value = self.fields.get(name)
+        return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+    def is_on(self, name: str) -> bool:
+        return bool(self.text(name))
+
+    def fault(self, name: str) -> str:
+        """What is wrong with a field or with one of its entries, empty where nothing is."""
+        told = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
+        return " ".join(dict.fromkeys(text for texts in told for text in texts))
+
+    def wrong(self, errors: Errors) -> "Form":
+        return replace(self, errors=errors)
+
+
+async def read_form(request: Request) -> Form:
+    """Raises Invalid on `body`, and TooLarge."""
+    kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
+    if kind == b"multipart/form-data":
+        return Form(read_multipart(await read_body(request, MULTIPART_LIMIT), options.get(b"boundary", b"")))
+    if kind != b"application/x-www-form-urlencoded":
+        raise malformed("Send a form.")
+    body = await read_body(request, _LIMIT)
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
+    except ValueError:
+        raise malformed("The form cannot be read.") from None
+    return Form(nest((name, text or None) for name, text in pairs))

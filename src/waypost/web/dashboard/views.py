@@ -1,0 +1,68 @@
+"""Pages out of templates: each room has its own, all of them stand in one frame.
+
+Every text is escaped unless a template of ours made it. What a page may load and do is said in its headers: nothing
+from elsewhere, no inline script, no frame around it.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from waypost.kit.clock import Clock
+from waypost.web.dashboard import shapes
+from waypost.web.dashboard.assets import Assets
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none';"
+        " object-src 'none'"
+    ),
+    "Cache-Control": "private, no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Views:
+    def __init__(self, rooms: Mapping[str, str], assets: Assets, *, base_url: str, clock: Clock) -> None:
+        """`rooms`: of each its name in templates (`links/list.html`), and its package, which has `templates`."""
+        loaders = {name: PackageLoader(package) for name, package in rooms.items()}
+        self._environment = Environment(
+            loader=PrefixLoader({"frame": PackageLoader("waypost.web.dashboard"), **loaders}),
+            autoescape=True,
+            undefined=StrictUndefined,
+            auto_reload=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(shapes.FILTERS)
+        self._environment.globals.update(asset=assets.url, base_url=base_url)
+        self._clock = clock
+
+    def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+        """A whole page, or for htmx the block of it that its header `HX-Target` names."""
+        return HTMLResponse(self.text(request, template, **context), status, HEADERS)
+
+    def text(self, request: Request, template: str, **context: Any) -> str:
+        session = request.scope.get(SESSION)
+        told = {"request": request, "session": session, "now": self._clock(), **context}
+        return self._environment.get_template(template).render(told)
+
+    def part(self, request: Request, template: str, block: str, *, status: int = 200, **context: Any) -> Response:
+        """One block of a template alone, for a page that replaces it in place."""
+        session = request.scope.get(SESSION)
+        found = self._environment.get_template(template)
+        shown = found.new_context({"request": request, "session": session, "now": self._clock(), **context})
+        return HTMLResponse("".join(found.blocks[block](shown)), status, HEADERS)
+
+
+SESSION = "waypost.session"
+"""Where the reception leaves, in the ASGI scope, who is signed in."""
+
+Now = Callable[[], datetime]
