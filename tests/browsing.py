@@ -1,0 +1,67 @@
+"""Pages as a browser gets them, without one: the whole site of a web process, and people who are signed in."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from people import FakeClock
+
+from waypost.accounts import Account, create_account, sessions
+from waypost.app import open_web
+from waypost.database import Database
+from waypost.secret_key import with_secret_key
+from waypost.settings import Settings
+
+BASE_URL = "http://app.test"
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+
+
+@dataclass
+class Browser:
+    """One person's, with its cookies."""
+
+    client: httpx.AsyncClient
+    account: Account | None
+
+    async def get(self, path: str, **rest: Any) -> httpx.Response:
+        return await self.client.get(path, **rest)
+
+    async def post(self, path: str, fields: dict[str, Any] | None = None, **rest: Any) -> httpx.Response:
+        """A form, sent from a page of ours."""
+        return await self.client.post(path, data=fields or {}, headers=SAME_ORIGIN | rest.pop("headers", {}), **rest)
+
+
+@dataclass
+class Place:
+    """A service with a dashboard."""
+
+    db: Database
+    site: Any
+    clock: FakeClock
+    settings: Settings
+    stack: contextlib.AsyncExitStack
+
+    async def browser(self, email: str | None = None, *, plan: Any = "lifetime") -> Browser:
+        """Signed in as somebody new, or without an address as nobody."""
+        transport = httpx.ASGITransport(self.site)
+        client = await self.stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=BASE_URL))
+        if email is None:
+            return Browser(client, None)
+        now, name = self.clock(), email.partition("@")[0]
+        account = await create_account(self.db, email=email, name=name, plan=plan, now=now, trial_days=14)
+        async with self.db.write() as tx:
+            token = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now)
+        client.cookies.set("waypost", token, domain="app.test")
+        return Browser(client, account)
+
+
+@contextlib.asynccontextmanager
+async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> AsyncIterator[Place]:
+    """`database_url`: of a database with the current schema."""
+    given = {"base_url": BASE_URL, "database_url": database_url, "data_dir": tmp_path / "data"} | settings
+    chosen, clock = with_secret_key(Settings(**given)), FakeClock()
+    async with contextlib.AsyncExitStack() as stack, open_web(chosen, clock=clock) as web:
+        yield Place(web.db, web.site, clock, chosen, stack)
