@@ -15,7 +15,11 @@ document.addEventListener("click", async (event) => {
     toast("Copied");
   }
   const opener = event.target.closest("[data-dialog]");
-  if (opener) document.getElementById(opener.dataset.dialog)?.showModal();
+  const dialog = opener && document.getElementById(opener.dataset.dialog);
+  if (dialog) {
+    event.preventDefault(); // the opener can be a link to a page that asks the same where no script runs
+    dialog.showModal();
+  }
   if (event.target.closest("[data-close]")) event.target.closest("dialog")?.close();
 });
 
