@@ -40,6 +40,7 @@ from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
 from waypost.resources.qrcodes import api as qrcodes_api
+from waypost.resources.qrcodes import pages as qrcodes_pages
 from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks.figures import Figures
 from waypost.settings import Settings
@@ -162,6 +163,7 @@ def _dashboard(settings: Settings, db: Database, rooms: wiring.Rooms, clock: Clo
     door = Reception(db, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
     pages = [
         *account_pages.routes(db, door, views),
+        *qrcodes_pages.routes(rooms.qrcodes, door, views),
     ]
     return new_dashboard(views, assets, pages)
 

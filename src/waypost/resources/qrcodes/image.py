@@ -16,7 +16,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 TYPES = {"png": "image/png", "svg": "image/svg+xml"}
 
 _KEPT = {"Cache-Control": "public, max-age=86400"}
-_SAFE = {
+SAFE = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
 }
@@ -34,7 +34,7 @@ async def show(doors: Doors, request: Request, code: str, form: str) -> Response
     if _is_had(request, picture.etag):
         return Response(status_code=304, headers=headers)
     content = await doors.pictures.content(picture)
-    headers |= _SAFE | {"Content-Disposition": f'inline; filename="{target.slug}.{form}"'}
+    headers |= SAFE | {"Content-Disposition": f'inline; filename="{target.slug}.{form}"'}
     headers["Content-Length"] = str(len(content))
     return Response(b"" if scope["method"] == "HEAD" else content, media_type=TYPES[form], headers=headers)
 

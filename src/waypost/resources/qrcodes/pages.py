@@ -1,0 +1,131 @@
+"""The designer of a link's code: what is changed is seen at once, and saved when it looks right."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.kit.errors import Invalid, Unavailable
+from waypost.resources.qrcodes import image, rules, service
+from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.model import QrCode
+from waypost.resources.qrcodes.pictures import Picture
+from waypost.resources.qrcodes.schemas import LookFields, of_form
+from waypost.resources.qrcodes.urls import spelled
+from waypost.web import parse, path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+_ONE = "/links/{id}/qrcode"
+_NAMES = tuple(Look.__dataclass_fields__)
+_AT_ONCE = 4
+"""Previews of an account that may be drawn at the same time: all codes of the service share one thread."""
+_SIZE_SEEN = 512
+_BRIEFLY = {"Cache-Control": "private, max-age=300"}
+
+
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
+    return [
+        Route(_ONE, pages.show, methods=["GET"]),
+        Route(_ONE, pages.save, methods=["POST"]),
+        Route(f"{_ONE}/look", pages.look, methods=["GET"]),
+        Route(f"{_ONE}/preview", pages.preview, methods=["GET"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+        self._drawing = Counter[UUID]()
+
+    async def show(self, request: Request) -> Response:
+        """With a look in its query, that one: so the preview works without scripts, too."""
+        code = await self._code(request)
+        form = _asked(request)
+        notice = "Saved." if "saved" in request.query_params else ""
+        return self._page(request, code, form if form.fields else Form(_texts(code.look)), notice=notice)
+
+    async def save(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        code = await self._code(request)
+        form = await read_form(request)
+        wanted, problems = parse(LookFields, of_form(form.fields))
+        try:
+            await service.set_look(self._doors, session, code.link_id, wanted, problems)
+        except Invalid as error:
+            return self._page(request, code, form.wrong(error.errors), status=422)
+        return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
+
+    async def look(self, request: Request) -> Response:
+        """What is to be said of a look that is being tried."""
+        code = await self._code(request)
+        form = _asked(request)
+        _, problems = parse(LookFields, of_form(form.fields))
+        tried = form.wrong(problems.errors)
+        return self._views.page(request, "qrcodes/_look.html", form=tried, **self._told(code, form))
+
+    async def preview(self, request: Request) -> Response:
+        """A picture of a look that is not saved, and may never be."""
+        code = await self._code(request)
+        wanted, problems = parse(LookFields, of_form(_asked(request).fields))
+        problems.raise_if_any()
+        seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
+        session = await self._door.session(request)
+        with self._turn(session.account.id):
+            content = await self._doors.pictures.content(Picture(self._text(code), spelled(seen), "svg"))
+        return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
+
+    async def _code(self, request: Request) -> QrCode:
+        session = await self._door.session(request)
+        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+
+    def _text(self, code: QrCode) -> str:
+        return self._doors.encoded(code.target)
+
+    def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
+        told = self._told(code, form)
+        return self._views.page(request, "qrcodes/designer.html", status=status, form=form, notice=notice, **told)
+
+    def _told(self, code: QrCode, form: Form) -> dict[str, Any]:
+        wanted, problems = parse(LookFields, of_form(form.fields))
+        look = code.look if problems else wanted.look
+        png_url, svg_url = (self._doors.urls.url(code.id, look, each) for each in image.FORMATS)
+        return {
+            "code": code,
+            "short_url": f"{code.target.hostname or self._doors.shared_domain}/{code.target.slug}",
+            "is_saved": look == code.look and not problems,
+            "warnings": list(rules.warnings(look, self._text(code))),
+            "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(look))}",
+            "png_url": png_url,
+            "svg_url": svg_url,
+            "limits": rules,
+        }
+
+    @contextmanager
+    def _turn(self, account_id: UUID) -> Iterator[None]:
+        if self._drawing[account_id] >= _AT_ONCE:
+            raise Unavailable
+        self._drawing[account_id] += 1
+        try:
+            yield
+        finally:
+            self._drawing[account_id] -= 1
+            self._drawing += Counter()  # without those that have none left
+
+
+def _asked(request: Request) -> Form:
+    return Form({name: request.query_params[name] or None for name in _NAMES if name in request.query_params})
+
+
+def _texts(look: Look) -> dict[str, str]:
+    return {name: str(value) for name, value in asdict(look).items()}
