@@ -34,6 +34,8 @@ accounts = Table(
     Column("email", String(254), nullable=False, unique=True),  # lower case
     Column("name", Text, nullable=False),
     Column("password_hash", Text),
+    Column("confirmed_at", Instant),  # when the address was proven; null while nobody can say whose it is
+    Column("closed_at", Instant),  # its owner has left, and what is left of it is being removed
     Column("plan_type", Text, nullable=False),
     Column("plan_status", Text),  # Stripe's word; null without a subscription
     Column("trial_ends_at", Instant),
@@ -76,6 +78,7 @@ class Account:
     plan: Plan
     created_at: datetime
     updated_at: datetime
+    confirmed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,78 @@
-"""Passwords: argon2id off the event loop, few at once because each one fills 19 MiB and a core."""
+"""Passwords: argon2id off the event loop, few at once because each one fills 19 MiB and a core.
+
+Refuses to let anybody tell by the time whether there is an account: where there is no hash, a fixed one is tried.
+"""
 
 import asyncio
+import unicodedata
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
 
 from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from waypost.kit.errors import Unavailable
+
+T = TypeVar("T")
 
 AT_ONCE = 2
+WAITING_AT_MOST = 40  # some two seconds; beyond that a flood of guesses would keep everybody waiting
+LEAST, MOST = 10, 1_024  # characters
+NOBODY_S = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5RXlp6T0plh7pBdwRA6GyNatXK+cvyVYo"
+"""A hash of what nobody knows, as costly to try as all others."""
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")  # starts no thread before the first hash
 
 
+def fault_of(text: str, *others: str) -> str | None:
+    """What is wrong with a new password, if anything. `others`: what it may not be, such as the address."""
+    if not LEAST <= len(text) <= MOST:
+        return f"This must have from {LEAST} to {MOST:,} characters."
+    plain = text.casefold()
+    if plain in {other.casefold() for other in others} or plain in {other.partition("@")[0] for other in others}:
+        return "This must not be your name or address."
+    if len(set(plain)) < 4 or plain in _known():
+        return "This is one of the passwords that are tried first. Choose another."
+    return None
+
+
 async def hash_password(text: str) -> str:
-    return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, text)
+    return await _off_the_loop(lambda: _hasher.hash(_one_spelling(text)))
+
+
+async def is_right(text: str, stored: str | None) -> bool:
+    """Takes the same time where nothing is stored. Raises Unavailable when too many are being tried."""
+    matches = await _off_the_loop(lambda: _matches(text[:MOST], stored or NOBODY_S))
+    return matches and stored is not None and len(text) <= MOST
+
+
+def is_outdated(stored: str) -> bool:
+    """Whether it was made by an earlier rule, so that the password should be hashed anew while it is known."""
+    return _hasher.check_needs_rehash(stored)
+
+
+def _matches(text: str, stored: str) -> bool:
+    try:
+        return _hasher.verify(stored, _one_spelling(text))
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+def _one_spelling(text: str) -> str:
+    """Keyboards differ in how they write the same letter."""
+    return unicodedata.normalize("NFKC", text)
+
+
+async def _off_the_loop(work: Callable[[], T]) -> T:
+    if _threads._work_queue.qsize() >= WAITING_AT_MOST:  # noqa: SLF001  # it has no other way to tell
+        raise Unavailable
+    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset((files("waypost.accounts") / "guessable" / "passwords.txt").read_text().split())

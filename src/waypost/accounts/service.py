@@ -27,7 +27,7 @@ async def create_account(
     address = email.strip().lower()
     rules.check_account(address, name)
     chosen = rules.chosen_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
-    account = Account(new_id(), address, name, chosen, now, now)
+    account = Account(new_id(), address, name, chosen, now, now, now)
     try:
         async with db.write() as tx:
             await store.add_account(tx, account, password_hash)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, or_, select, update
+from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from waypost.accounts.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
@@ -20,6 +20,7 @@ ACCOUNT = (
     accounts.c.renews_at,
     accounts.c.created_at,
     accounts.c.updated_at,
+    accounts.c.confirmed_at,
 )
 _KEY = (
     api_keys.c.id,
@@ -48,7 +49,7 @@ _BY_CREATION = (api_keys.c.created_at.desc(), api_keys.c.id.desc())
 
 async def add_account(tx: Tx, account: Account, password_hash: str | None) -> None:
     values = {"id": account.id, "email": account.email, "name": account.name, "password_hash": password_hash}
-    stamps = {"created_at": account.created_at, "updated_at": account.updated_at}
+    stamps = {name: getattr(account, name) for name in ("created_at", "updated_at", "confirmed_at")}
     await tx.execute(insert(accounts).values(**values, **stamps, **_plan_values(account.plan)))
 
 
@@ -63,13 +64,50 @@ async def account_of(tx: Tx, email: str) -> Account | None:
     return None if row is None else account_from(row)
 
 
+async def account_with(tx: Tx, account_id: UUID) -> Account | None:
+    """None also for one that is closed."""
+    found = select(*ACCOUNT).where(accounts.c.id == account_id, accounts.c.closed_at.is_(None))
+    row = (await tx.execute(found)).one_or_none()
+    return None if row is None else account_from(row)
+
+
 async def all_accounts(tx: Tx) -> list[Account]:
-    rows = await tx.execute(select(*ACCOUNT).order_by(accounts.c.created_at.desc(), accounts.c.id.desc()))
+    newest = select(*ACCOUNT).where(accounts.c.closed_at.is_(None))
+    rows = await tx.execute(newest.order_by(accounts.c.created_at.desc(), accounts.c.id.desc()))
     return [account_from(row) for row in rows]
 
 
 async def has_account(tx: Tx, account_id: UUID) -> bool:
     return (await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id))).first() is not None
+
+
+async def with_password(tx: Tx, email: str) -> tuple[Account | None, str | None]:
+    """The account, and its password's hash. An account that is closed has neither address nor password."""
+    row = (await tx.execute(select(*ACCOUNT, accounts.c.password_hash).where(accounts.c.email == email))).one_or_none()
+    return (None, None) if row is None else (account_from(row[:-1]), row[-1])
+
+
+async def password_of(tx: Tx, account_id: UUID) -> str | None:
+    found: str | None = await tx.scalar(select(accounts.c.password_hash).where(accounts.c.id == account_id))
+    return found
+
+
+async def change_password(tx: Tx, account_id: UUID, hashed: str, *, before: str) -> None:
+    """Unless it is another by now."""
+    is_same = (accounts.c.id == account_id, accounts.c.password_hash == before)
+    await tx.execute(update(accounts).where(*is_same).values(password_hash=hashed))
+
+
+async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Account | None:
+    """Of one that is not closed. Raises IntegrityError for an address that another has."""
+    its = (accounts.c.id == account_id, accounts.c.closed_at.is_(None))
+    changed = update(accounts).where(*its).values(updated_at=now, **values).returning(*ACCOUNT)
+    row = (await tx.execute(changed)).one_or_none()
+    return None if row is None else account_from(row)
+
+
+async def remove_keys(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(api_keys).where(api_keys.c.account_id == account_id))
 
 
 async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
@@ -109,9 +147,8 @@ def _plan_values(plan: Plan) -> dict[str, Any]:
 
 
 def account_from(row: Sequence[Any]) -> Account:
-    account_id, email, name, plan_type, plan_status, trial_ends_at, renews_at, created_at, updated_at = row
-    plan = Plan(plan_type, plan_status, trial_ends_at, renews_at)
-    return Account(account_id, email, name, plan, created_at, updated_at)
+    account_id, email, name, *plan, created_at, updated_at, confirmed_at = row
+    return Account(account_id, email, name, Plan(*plan), created_at, updated_at, confirmed_at)
 
 
 def _key(row: Sequence[Any]) -> ApiKey:

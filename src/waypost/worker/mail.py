@@ -17,7 +17,7 @@ class Send(Protocol):
         """`mail`: to, subject, text. Raises when it was not taken."""
 
 
-async def send_later(tx: Tx, *, to: str, subject: str, text: str, now: datetime, account_id: UUID) -> None:
+async def send_later(tx: Tx, *, to: str, subject: str, text: str, now: datetime, account_id: UUID | None) -> None:
     """If and only if the caller's transaction commits."""
     await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=account_id)
 

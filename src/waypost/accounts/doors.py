@@ -1,0 +1,22 @@
+"""What signing up and in needs from the rest of the house, handed in once by the composition root."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from waypost.accounts.model import PlanChoice
+from waypost.database import Database
+from waypost.kit.clock import Clock
+
+Signup = Literal["open", "invite", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    db: Database
+    base_url: str
+    signup: Signup
+    new_plan: PlanChoice
+    trial_days: int
+    sends_mail: bool
+    """Whether mail gets further than the log. If not, nobody can confirm an address, and nobody needs to."""
+    clock: Clock

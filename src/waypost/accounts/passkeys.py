@@ -1,0 +1,241 @@
+"""Passkeys: made, used, listed and removed. Each use needs the person, not just the device (R14).
+
+A challenge is a one-time token: what was signed once is refused the second time, whoever sends it.
+"""
+
+import asyncio
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from waypost.accounts import store, tokens
+from waypost.accounts.doors import Doors
+from waypost.accounts.model import Account
+from waypost.database import Id, Instant, Tx, metadata
+from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.ids import new_id
+
+MOST = 20
+NAME_LIMIT = 100
+NOT_TAKEN = "This passkey could not be used. Try again, or sign in another way."
+_ALGORITHMS = -8, -7, -257  # EdDSA, ES256, RS256
+_PERSON = {"userVerification": "required"}
+_TIMEOUT = int(tokens.LASTS["passkey"].total_seconds() * 1000)
+TOO_MANY = f"An account may have at most {MOST} passkeys. Remove one first."
+
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("credential_id", LargeBinary, nullable=False, unique=True),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("uses", BigInteger, nullable=False),  # as the device counts; most do not, and say 0
+    Column("name", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("used_at", Instant),
+)
+_P = passkeys.c
+
+
+@dataclass(frozen=True, slots=True)
+class Passkey:
+    id: UUID
+    name: str
+    created_at: datetime
+    used_at: datetime | None
+
+
+_SHOWN = tuple(_P[name] for name in Passkey.__dataclass_fields__)
+
+
+async def options_to_make(doors: Doors, account: Account) -> dict[str, Any]:
+    """What a browser's `navigator.credentials.create` takes, as JSON."""
+    async with doors.db.read() as tx:
+        known = (await tx.execute(select(_P.credential_id).where(_P.account_id == account.id))).scalars().all()
+    return {
+        "challenge": await _new_challenge(doors, account),
+        "rp": {"id": _rp_id(doors), "name": "Waypost"},
+        "user": {"id": _text(account.id.bytes), "name": account.email, "displayName": account.name},
+        "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
+        "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_PERSON},
+        "attestation": "none",
+        "excludeCredentials": [{"type": "public-key", "id": _text(each)} for each in known],
+        "timeout": _TIMEOUT,
+    }
+
+
+async def options_to_use(doors: Doors) -> dict[str, Any]:
+    """Of `navigator.credentials.get`. Any passkey of ours will do: the device knows whose it is."""
+    return {"challenge": await _new_challenge(doors), "rpId": _rp_id(doors), "timeout": _TIMEOUT, **_PERSON}
+
+
+async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
+    """`answer`: the credential the browser made, as JSON. Raises Invalid."""
+    credential = _read(answer)
+    challenge = _challenge(credential)
+    async with doors.db.write() as tx:
+        token = await tokens.spend(tx, "passkey", challenge, now=doors.clock())
+    if token is None or token.account_id != account.id:
+        raise Invalid({"body": [NOT_TAKEN]})
+    row = await asyncio.to_thread(_made, doors, credential, challenge)
+    if row is None:
+        raise Invalid({"body": [NOT_TAKEN]})
+    known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": doors.clock()}
+    try:
+        async with doors.db.write() as tx:
+            held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
+            if (await tx.execute(held)).scalar_one() >= MOST:
+                raise Invalid({"body": [TOO_MANY]})
+            await tx.execute(insert(passkeys), known | dict(row))
+    except IntegrityError:
+        raise Invalid({"body": [NOT_TAKEN]}) from None
+
+
+async def sign_in(doors: Doors, answer: str) -> Account:
+    """`answer`: what the browser's passkey signed, as JSON. Raises Invalid, whatever is wrong with it."""
+    credential = _read(answer)
+    challenge = _challenge(credential)
+    async with doors.db.write() as tx:
+        token = await tokens.spend(tx, "passkey", challenge, now=doors.clock())
+        key = (await tx.execute(select(passkeys).where(_P.credential_id == _id_of(credential)))).one_or_none()
+    if token is None or token.account_id is not None or key is None:
+        raise Invalid({"body": [NOT_TAKEN]})
+    uses = await asyncio.to_thread(_used, doors, credential, challenge, key.public_key, key.uses)
+    async with doors.db.write() as tx:
+        account = await store.account_with(tx, key.account_id)
+        if uses is None or account is None:
+            raise Invalid({"body": [NOT_TAKEN]})
+        noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=doors.clock())
+        if (await tx.execute(noted)).rowcount == 0:
+            raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
+    return account
+
+
+async def of_account(doors: Doors, account: Account) -> list[Passkey]:
+    async with doors.db.read() as tx:
+        rows = await tx.execute(select(*_SHOWN).where(_P.account_id == account.id).order_by(_P.created_at, _P.id))
+        return [Passkey(*row) for row in rows]
+
+
+async def find(doors: Doors, account: Account, passkey_id: UUID) -> Passkey:
+    async with doors.db.read() as tx:
+        row = (await tx.execute(select(*_SHOWN).where(*_is(account, passkey_id)))).one_or_none()
+    if row is None:
+        raise NotFound
+    return Passkey(*row)
+
+
+async def remove(doors: Doors, account: Account, passkey_id: UUID) -> None:
+    async with doors.db.write() as tx:
+        if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
+            raise NotFound
+
+
+async def remove_all(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(passkeys).where(_P.account_id == account_id))
+
+
+async def _new_challenge(doors: Doors, account: Account | None = None) -> str:
+    """For making a passkey of this account, or for signing in by any."""
+    async with doors.db.write() as tx:
+        account_id = account.id if account else None
+        return await tokens.issue(tx, "passkey", now=doors.clock(), account_id=account_id)
+
+
+def _is(account: Account, passkey_id: UUID) -> Any:
+    return _P.id == passkey_id, _P.account_id == account.id
+
+
+def _rp_id(doors: Doors) -> str:
+    return urlsplit(doors.base_url).hostname or ""
+
+
+def _label(name: str) -> str:
+    label = name.strip()
+    if len(label) > NAME_LIMIT or not label.isprintable():
+        raise Invalid({"passkey_name": [f"This must be printable text of at most {NAME_LIMIT} characters."]})
+    return label or "Passkey"
+
+
+def _read(answer: str) -> Mapping[str, Any]:
+    try:
+        credential = json.loads(answer)
+    except (ValueError, RecursionError):
+        credential = None
+    if not isinstance(credential, dict) or not isinstance(credential.get("response"), dict):
+        raise Invalid({"body": [NOT_TAKEN]})
+    return credential
+
+
+def _challenge(credential: Mapping[str, Any]) -> str:
+    """That it says it signed; whether it did is found out afterwards."""
+    try:
+        told = json.loads(_bytes(credential["response"]["clientDataJSON"]))["challenge"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        told = None
+    if not isinstance(told, str) or not told.isascii():
+        raise Invalid({"body": [NOT_TAKEN]})
+    return told
+
+
+def _id_of(credential: Mapping[str, Any]) -> bytes:
+    try:
+        return _bytes(credential["rawId"])
+    except (KeyError, TypeError, ValueError):
+        raise Invalid({"body": [NOT_TAKEN]}) from None
+
+
+def _bytes(text: Any) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _text(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _made(doors: Doors, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
+    """What is kept of a new passkey; None when something about it is wrong. Slow: for a thread."""
+    from webauthn import verify_registration_response  # noqa: PLC0415  # a fifth of a second, for those who use it
+    from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
+
+    try:
+        verified = verify_registration_response(
+            credential=dict(credential),
+            expected_challenge=_bytes(challenge),
+            expected_rp_id=_rp_id(doors),
+            expected_origin=doors.base_url,
+            require_user_verification=True,
+        )
+    except (WebAuthnException, ValueError, KeyError, TypeError):
+        return None
+    key = {"credential_id": verified.credential_id, "public_key": verified.credential_public_key}
+    return {**key, "uses": verified.sign_count}
+
+
+def _used(doors: Doors, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int) -> int | None:
+    """How often the device says it was used; None when something is wrong, a copied device included."""
+    from webauthn import verify_authentication_response  # noqa: PLC0415  # see above
+    from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
+
+    try:
+        verified = verify_authentication_response(
+            credential=dict(credential),
+            expected_challenge=_bytes(challenge),
+            expected_rp_id=_rp_id(doors),
+            expected_origin=doors.base_url,
+            credential_public_key=public_key,
+            credential_current_sign_count=uses,
+            require_user_verification=True,
+        )
+    except (WebAuthnException, ValueError, KeyError, TypeError):
+        return None
+    return verified.new_sign_count

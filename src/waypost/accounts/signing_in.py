@@ -1,0 +1,172 @@
+"""Proving who one is: by password, by a one-time link, by a new password when the old one is forgotten (R14).
+
+Refuses to tell, by answer or time, whether there is an account: what a forgotten password sets off happens in a job.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from waypost.accounts import joining, letters, passkeys, passwords, sessions, store, tokens
+from waypost.accounts.doors import Doors
+from waypost.accounts.model import Account
+from waypost.accounts.sessions import Session
+from waypost.accounts.stamp import announcing
+from waypost.database import Database, Tx
+from waypost.kit.clock import Clock
+from waypost.kit.errors import Invalid, NotFound
+from waypost.worker import jobs, mail
+from waypost.worker.model import Job
+
+JOB = "account.forgot"
+FRESH = timedelta(minutes=10)
+"""How long after signing in nobody is asked once more who they are."""
+WRONG = "Address and password do not match."
+WRONG_PASSWORD = "This is not your password."  # noqa: S105
+_AGAIN_AFTER = timedelta(minutes=2)  # a mail that was sent just now is still good: nobody's mailbox is flooded
+
+
+async def sign_in(doors: Doors, email: str, password: str) -> Account:
+    """Raises Invalid on `body` alone: nobody learns which of the two is wrong."""
+    address = _address(email)
+    async with doors.db.read() as tx:
+        account, stored = await store.with_password(tx, address)
+    if not await passwords.is_right(password, stored) or account is None or stored is None:
+        raise Invalid({"body": [WRONG]})
+    if passwords.is_outdated(stored):
+        hashed = await passwords.hash_password(password)
+        async with doors.db.write() as tx:
+            await store.change_password(tx, account.id, hashed, before=stored)
+    return account
+
+
+async def forgotten(doors: Doors, email: str) -> None:
+    """A mail goes to whoever has the address, if anybody. The same work either way."""
+    async with doors.db.write() as tx:
+        await jobs.enqueue(tx, JOB, {"email": _address(email)}, now=doors.clock())
+
+
+class Forgotten:
+    """The handler of `account.forgot`."""
+
+    def __init__(self, db: Database, *, base_url: str, clock: Clock) -> None:
+        self._db = db
+        self._base_url = base_url
+        self._clock = clock
+
+    async def __call__(self, job: Job) -> None:
+        now = self._clock()
+        async with self._db.write() as tx:
+            account = await store.account_of(tx, job.payload["email"])
+            if account is None or await _was_sent_just_now(tx, account.id, self._clock):
+                return
+            token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
+            subject, text = letters.letter(self._base_url, "reset", token)
+            await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+
+
+async def can_reset(doors: Doors, text: str) -> Account:
+    """Whose password the link sets; spends nothing. Raises NotFound."""
+    return await _owner(doors, await tokens.find(doors.db, "reset", text, now=doors.clock()))
+
+
+async def reset(doors: Doors, text: str, password: str) -> Account:
+    """Ends every session. Raises NotFound when the link does not hold any more, and Invalid."""
+    account = await can_reset(doors, text)
+    hashed = await _hashed(account, password)
+    with announcing(doors.db):
+        async with doors.db.write() as tx:
+            if await tokens.spend(tx, "reset", text, now=doors.clock()) is None:
+                raise NotFound
+            await _set(doors, tx, account, hashed)
+            if account.confirmed_at is None:  # whoever signed up with this address need not be whose it is
+                await passkeys.remove_all(tx, account.id)
+                await store.remove_keys(tx, account.id)
+            return await joining.prove(doors, tx, account)
+
+
+async def change_password(doors: Doors, session: Session, current: str, password: str) -> None:
+    """Ends every session, this one included: the caller begins another. Raises Invalid."""
+    account = session.account
+    await prove(doors, session, current, field="current_password", may_be_fresh=not await has_password(doors, account))
+    hashed = await _hashed(account, password)
+    async with doors.db.write() as tx:
+        await _set(doors, tx, account, hashed)
+
+
+async def prove(
+    doors: Doors, session: Session, password: str, *, field: str = "current_password", may_be_fresh: bool = True
+) -> None:
+    """That it is really them, before what cannot be undone: by the password, or by having signed in just now."""
+    if may_be_fresh and is_fresh(doors, session):
+        return
+    async with doors.db.read() as tx:
+        stored = await store.password_of(tx, session.account.id)
+    if not await passwords.is_right(password, stored):
+        text = WRONG_PASSWORD if stored else "Sign out and in again first: for this you must have signed in just now."
+        raise Invalid({field: [text]})
+
+
+def is_fresh(doors: Doors, session: Session) -> bool:
+    return doors.clock() - session.created_at < FRESH
+
+
+async def has_password(doors: Doors, account: Account) -> bool:
+    async with doors.db.read() as tx:
+        return await store.password_of(tx, account.id) is not None
+
+
+async def entry_link(doors: Doors, account_id: UUID) -> str:
+    """Lets its bearer in, once, for a quarter of an hour. For operators."""
+    async with doors.db.write() as tx:
+        token = await tokens.issue(tx, "enter", now=doors.clock(), account_id=account_id)
+    return letters.link(doors.base_url, "enter", token)
+
+
+async def can_enter(doors: Doors, text: str) -> Account:
+    """Whom the link lets in; spends nothing. Raises NotFound."""
+    return await _owner(doors, await tokens.find(doors.db, "enter", text, now=doors.clock()))
+
+
+async def enter(doors: Doors, text: str) -> Account:
+    """Raises NotFound when the link does not hold any more."""
+    async with doors.db.write() as tx:
+        token = await tokens.spend(tx, "enter", text, now=doors.clock())
+    return await _owner(doors, token)
+
+
+async def _owner(doors: Doors, token: tokens.Token | None) -> Account:
+    if token is None or token.account_id is None:
+        raise NotFound
+    async with doors.db.read() as tx:
+        account = await store.account_with(tx, token.account_id)
+    if account is None:
+        raise NotFound
+    return account
+
+
+async def _hashed(account: Account, password: str) -> str:
+    fault = passwords.fault_of(password, account.email, account.name)
+    if fault:
+        raise Invalid({"password": [fault]})
+    return await passwords.hash_password(password)
+
+
+async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
+    now = doors.clock()
+    if await store.change(tx, account.id, now, password_hash=hashed) is None:
+        raise NotFound
+    await sessions.end_all(tx, account.id)
+    await tokens.end_all(tx, account.id)
+    subject, text = letters.password_changed(doors.base_url)
+    await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+
+
+async def _was_sent_just_now(tx: Tx, account_id: UUID, clock: Clock) -> bool:
+    sent = await tokens.newest(tx, "reset", account_id)
+    return sent is not None and clock() - sent < _AGAIN_AFTER
+
+
+def _address(email: str) -> str:
+    """As it would be stored. What nobody can have, such as a NUL that PostgreSQL takes in no text, is nobody's."""
+    address = email.strip().lower()
+    return address if address.isprintable() and len(address) <= 254 else ""
