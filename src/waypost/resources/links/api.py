@@ -1,7 +1,6 @@
 """Links over JSON. Thin: reads the request, calls a verb, shows the link."""
 
-import re
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -9,11 +8,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.accounts import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links import openapi, service
+from waypost.resources.links.asked import read_wanted
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.model import Link
-from waypost.resources.links.rules import Status
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
-from waypost.resources.links.store import Wanted
 from waypost.web.api import PREFIX
 from waypost.web.body import parse, read_fields
 from waypost.web.guard import Guard, path_id
@@ -21,8 +19,6 @@ from waypost.web.pages import paginated, read_page
 from waypost.web.responses import Json, data, no_content
 
 _ONE = "/{id}"
-_MAX_SEARCH = 255
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def routes(doors: Doors, guard: Guard) -> APIRouter:
@@ -39,7 +35,7 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
     @router.get("", **openapi.BROWSE)
     async def browse(caller: reader, request: Request) -> Response:
         problems = Problems()
-        page, wanted = read_page(request, problems), _wanted(request, doors, problems)
+        page, wanted = read_page(request, problems), read_wanted(request, doors, problems)
         problems.raise_if_any()
         found = await service.browse(doors, caller, wanted, page)
         return Json(paginated(found.map(show), request, doors.base_url))
@@ -64,24 +60,3 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         return no_content()
 
     return router
-
-
-def _wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
-    """The filters; an empty one is none, as an untouched form field sends it."""
-    given = {name: request.query_params.get(name) or None for name in ("search", "tag", "hostname", "status")}
-    for name, text in given.items():
-        if text and _CONTROLS.search(text):  # no stored text has any, and PostgreSQL would not even compare NUL
-            problems.add(name, "This may not hold control characters.")
-    if len(given["search"] or "") > _MAX_SEARCH:
-        problems.add("search", f"This may have at most {_MAX_SEARCH} characters.")
-    if given["status"] not in {None, *get_args(Status)}:
-        problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
-    hostname = (given["hostname"] or "").lower()
-    shared = hostname == doors.shared_domain
-    return Wanted(
-        search=given["search"],
-        tag=given["tag"],
-        hostname=None if shared else hostname or None,
-        on_shared_domain=shared,
-        status=given["status"],  # type: ignore[arg-type]  # looked at above
-    )

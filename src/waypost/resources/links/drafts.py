@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from waypost.kit.ids import new_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import Preview
 from waypost.resources.links import media, rules
@@ -30,11 +29,12 @@ def created(
     domain: UUID | None,
     hosted_image: str | None,
     now: datetime,
+    link_id: UUID,
 ) -> Link:
     """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
     scraped = preview or Preview(None, None, None, None)
     return Link(
-        id=new_id(),
+        id=link_id,
         account_id=account,
         slug=new.slug or "",
         domain_id=domain,

@@ -125,11 +125,14 @@ class Link:
         return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
 
 
-_CLICKS = select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery()
+CLICKS: ColumnElement[int] = func.coalesce(
+    select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery(), 0
+)
+"""Of a link in the statement around it."""
 
 _ELSEWHERE: dict[str, ColumnElement[Any]] = {
     "hostname": HOSTNAME.label("hostname"),
-    "clicks": func.coalesce(_CLICKS, 0).label("clicks"),
+    "clicks": CLICKS.label("clicks"),
     "pixel_ids": pixels.ids_of(links.c.id).label("pixel_ids"),
 }
 

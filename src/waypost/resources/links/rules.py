@@ -6,16 +6,20 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from waypost.kit.urls import Url
 
 Status = Literal["active", "inactive"]
+Order = Literal["newest", "clicks", "title"]
+SlugState = Literal["free", "own", "here", "taken", "refused"]
 
 UNTITLED = "Untitled"
 MAX_URL = 2048
 MAX_SLUG = 255
 MAX_PIXELS = 20
 
+FORM_USED = "This form was sent already, and its link is not there any more. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
 UNREACHABLE = "The destination URL could not be reached. Check the URL and try again."
 UNSAFE = "The destination URL was flagged as unsafe and cannot be shortened."
@@ -49,6 +53,15 @@ def slug_problem(slug: str, reserved: Collection[str]) -> str | None:
     if slug.lower() in reserved:
         return "This slug is reserved for the service itself. Choose another one."
     return None
+
+
+def slug_state(held: tuple[UUID, UUID | None] | None, account: UUID, link: UUID | None) -> tuple[SlugState, str]:
+    """`held`: the account that has the slug, and the link it is on; `link`: the one that wants it, once it is there."""
+    if held is None:
+        return "free", ""
+    if held[0] != account or held[1] not in {None, link}:
+        return "taken", SLUG_TAKEN
+    return ("own" if held[1] is None else "here"), ""
 
 
 def generated_slug(attempt: int, reserved: Collection[str]) -> str:

@@ -9,18 +9,24 @@ from uuid import UUID
 from waypost.accounts import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
+from waypost.outbound import Preview
 from waypost.resources import webhooks
 from waypost.resources.links import checks, drafts, media, rules, store
 from waypost.resources.links.checks import Seen
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import CleanImage
 from waypost.resources.links.model import Link
+from waypost.resources.links.rules import Order, SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.resources.links.store import Wanted
+from waypost.web.body import parse
 
 
-async def create(doors: Doors, caller: Caller, new: NewLink, problems: Problems) -> Link:
+async def create(
+    doors: Doors, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None
+) -> Link:
     """`problems`: the faults already found in the input; Invalid is raised with these and all others together."""
     account = caller.account.id
     checks.required_on_create(new, problems)
@@ -34,18 +40,34 @@ async def create(doors: Doors, caller: Caller, new: NewLink, problems: Problems)
     if problems or seen.url is None:
         raise Invalid(problems.errors)
     async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
+        id_, now = link_id or new_id(), doors.clock()
         draft = drafts.created(
-            account, new, seen.url, seen.preview, domain=domain, hosted_image=image, now=doors.clock()
+            account, new, seen.url, seen.preview, domain=domain, hosted_image=image, now=now, link_id=id_
         )
         link = replace(draft, slug=await _claimed(doors, tx, draft))
         await checks.pixels_are_still_theirs(tx, account, new, problems)
         await checks.domain_is_still_there(tx, None, domain, problems)
         problems.raise_if_any()
-        await store.add(tx, link)
+        if not await store.add(tx, link):
+            raise Invalid({"body": [rules.FORM_USED]})
         await store.announce(tx, [link.slug], link.created_at)
         await webhooks.record(tx, _created(doors, link))
     doors.routes_changed([link.slug])
     return link
+
+
+async def create_once(doors: Doors, caller: Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
+    """Sent several times, one after the other or at once, it makes one link, which all answers are about."""
+    made = await _made(doors, caller, link_id)
+    if made is not None:
+        return made
+    try:
+        return await create(doors, caller, new, problems, link_id=link_id)
+    except Invalid:
+        made = await _made(doors, caller, link_id)
+        if made is None:
+            raise
+        return made
 
 
 async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange, problems: Problems) -> Link:
@@ -95,10 +117,35 @@ async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
-async def browse(doors: Doors, caller: Caller, wanted: Wanted, request: PageRequest) -> Page[Link]:
+async def browse(
+    doors: Doors, caller: Caller, wanted: Wanted, request: PageRequest, order: Order = "newest"
+) -> Page[Link]:
     async with doors.db.read() as tx:
-        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock())
+        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order)
     return Page(found, total, request)
+
+
+async def preview(doors: Doors, caller: Caller, address: str) -> Preview:
+    """What the page at a destination says of itself. Raises Invalid as `create` would."""
+    new, problems = parse(NewLink, {"destination_url": address})
+    checks.required_on_create(new, problems)
+    seen = await checks.look(doors, caller.account.id, new, problems)
+    problems.raise_if_any()
+    return seen.preview or Preview()
+
+
+async def slug_state(doors: Doors, caller: Caller, slug: str, link_id: UUID | None) -> tuple[SlugState, str]:
+    """What a form says of a slug before it is sent, and the fault where there is one; decides nothing."""
+    if fault := rules.slug_problem(slug, doors.reserved):
+        return "refused", fault
+    async with doors.db.read() as tx:
+        held = await store.holder(tx, slug)
+    return rules.slug_state(held, caller.account.id, link_id)
+
+
+async def _made(doors: Doors, caller: Caller, link_id: UUID) -> Link | None:
+    async with doors.db.glance() as tx:
+        return await store.find(tx, caller.account.id, link_id)
 
 
 def _created(doors: Doors, link: Link) -> webhooks.Event:

@@ -7,14 +7,15 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources import domains, pixels
-from waypost.resources.links.model import ALIVE, COLUMNS, HOSTNAME, Link, link_tags, links, route_changes, slugs
+from waypost.resources.links.model import ALIVE, CLICKS, COLUMNS, HOSTNAME, Link, link_tags, links, route_changes, slugs
 from waypost.resources.links.routes import CHANNEL
-from waypost.resources.links.rules import Status
+from waypost.resources.links.rules import Order, Status
 
 _ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
 """Built once: the API's most frequent statement, and building it took as long as running it."""
@@ -33,6 +34,11 @@ _CLAIM_UNUSED = text(
     " ON CONFLICT (slug) DO NOTHING RETURNING slug"
 ).bindparams(*_IDS)
 
+_ADD = {
+    name: dialect.insert(links).on_conflict_do_nothing(index_elements=[links.c.id]).returning(links.c.id)
+    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -47,6 +53,14 @@ class Wanted:
     @property
     def is_everything(self) -> bool:
         return self == Wanted()
+
+
+_FIRST: dict[Order, tuple[ColumnElement[Any], ...]] = {
+    "newest": (),
+    "clicks": (CLICKS.desc(),),
+    "title": (func.substr(links.c.search_text, 1, 64),),
+}
+"""What a list is sorted by before age decides. Text for searching begins with the title, and its case is folded."""
 
 
 async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
@@ -68,19 +82,28 @@ async def release(tx: Tx, slug: str) -> None:
 
 async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
     """What `claim` would say right now; only to name the slug among other faults, never to decide."""
+    held = await holder(tx, slug)
+    return held is None or (held[0] == account_id and held[1] in {None, link_id})
+
+
+async def holder(tx: Tx, slug: str) -> tuple[UUID, UUID | None] | None:
+    """The account that has a slug, and the link it is on; None for a slug that nobody ever had."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
-    return row is None or (row.account_id == account_id and row.link_id in {None, link_id})
+    return None if row is None else (row.account_id, row.link_id)
 
 
-async def add(tx: Tx, link: Link) -> None:
+async def add(tx: Tx, link: Link) -> bool:
+    """False when its id is in use. A concurrent use of it waits for our transaction's end."""
     row = asdict(link) | {"search_text": link.search_text}
     for elsewhere in _KEPT_ELSEWHERE:
         del row[elsewhere]
-    await tx.execute(insert(links), row)
+    if (await tx.execute(_ADD[tx.dialect.name], row)).one_or_none() is None:
+        return False
     await _add_tags(tx, link)
     if link.pixel_ids:
         await pixels.attach(tx, link.id, link.pixel_ids)
     await _count(tx, link.account_id, 1)
+    return True
 
 
 async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> Link | None:
@@ -116,11 +139,15 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
     await _count(tx, link.account_id, -1)
 
 
-async def page(tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime) -> tuple[list[Link], int]:
-    """(links of the page, number of links on all pages), newest first."""
+async def page(
+    tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime, order: Order = "newest"
+) -> tuple[list[Link], int]:
+    """(links of the page, number of links on all pages)"""
     conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(account_id, wanted, now, tx.dialect.name)]
-    newest = select(*COLUMNS).where(*conditions).order_by(links.c.created_at.desc(), links.c.id.desc())
-    rows = (await tx.execute(newest.limit(request.per_page).offset(request.offset))).all()
+    ordered = (*_FIRST[order], links.c.created_at.desc(), links.c.id.desc())
+    # ids first: to sort all of an account's rows would take their memory, too
+    here = select(links.c.id).where(*conditions).order_by(*ordered).limit(request.per_page).offset(request.offset)
+    rows = (await tx.execute(select(*COLUMNS).where(links.c.id.in_(here)).order_by(*ordered))).all()
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = select(accounts.c.links_count).where(accounts.c.id == account_id)
     else:
