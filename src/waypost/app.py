@@ -27,6 +27,7 @@ from waypost.resources.account import api as account_api
 from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks import api as clicks_api
+from waypost.resources.clicks.dashboard.pages import Figures as ClickFigures
 from waypost.resources.clicks.intake.robots import robot_of
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
@@ -34,11 +35,13 @@ from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import ask
+from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
+from waypost.resources.pixels import pages as pixels_pages
 from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.qrcodes import pages as qrcodes_pages
 from waypost.resources.webhooks import api as webhooks_api
@@ -106,7 +109,7 @@ async def open_web(
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         api = _api(settings, db, hosts, rooms, guard, is_leaving)
-        front = Front(api, _dashboard(settings, db, rooms, clock), API_SEGMENTS)
+        front = Front(api, _dashboard(settings, db, rooms, clock, is_leaving, stack), API_SEGMENTS)
         site = Site(plane, front, preview)
         yield Web(site, plane, db, tasks)
 
@@ -157,13 +160,25 @@ def _api(
     return api
 
 
-def _dashboard(settings: Settings, db: Database, rooms: wiring.Rooms, clock: Clock) -> Starlette:
+def _dashboard(
+    settings: Settings,
+    db: Database,
+    rooms: wiring.Rooms,
+    clock: Clock,
+    is_leaving: Callable[[], bool],
+    stack: contextlib.AsyncExitStack,
+) -> Starlette:
     assets = Assets()
     views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
     door = Reception(db, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
+    figures = ClickFigures(rooms.links, door, views, is_leaving)
+    stack.push_async_callback(figures.live.close)
     pages = [
         *account_pages.routes(db, door, views),
+        *figures.routes(),
         *qrcodes_pages.routes(rooms.qrcodes, door, views),
+        *domains_pages.routes(rooms.domains, door, views),
+        *pixels_pages.routes(rooms.pixels, door, views),
     ]
     return new_dashboard(views, assets, pages)
 

@@ -1,6 +1,6 @@
 """The verbs of pixels. Each opens its own transaction; nothing slow is inside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -20,6 +20,7 @@ MOST = 200
 NAMED_AT_MOST = 200
 """Links whose routes are dropped one by one; with more of them all routes are."""
 DETACHED_AT_ONCE = 2_000
+COUNTED_TO = 1_000
 REQUIRED = "This field is required."
 NOT_NULL = "This may not be null."
 TOO_MANY = f"An account may have at most {MOST} pixels. Delete one that is not needed any more."
@@ -104,6 +105,12 @@ async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Pix
     async with doors.db.read() as tx:
         found, total = await store.page(tx, caller.account.id, request)
     return Page(found, total, request)
+
+
+async def count_links(doors: Doors, found: Sequence[Pixel]) -> Mapping[UUID, int]:
+    """How many links each of the caller's is attached to; what is above COUNTED_TO is told as one more than that."""
+    async with doors.db.read() as tx:
+        return await store.links_counts(tx, [pixel.id for pixel in found], COUNTED_TO + 1)
 
 
 def _there(found: Pixel | None) -> Pixel:

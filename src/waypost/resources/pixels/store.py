@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, literal, select, union_all, update
 
 from waypost.accounts import accounts
 from waypost.database import Sealed, Tx
@@ -59,6 +59,18 @@ async def remove(tx: Tx, pixel_id: UUID) -> None:
 async def links_of(tx: Tx, pixel_id: UUID, at_most: int) -> list[UUID]:
     found = select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == pixel_id).limit(at_most)
     return list((await tx.execute(found)).scalars())
+
+
+async def links_counts(tx: Tx, pixel_ids: Sequence[UUID], at_most: int) -> dict[UUID, int]:
+    """Of each how many links it is attached to, counted no further than `at_most`: it can be on all there are."""
+    if not pixel_ids:
+        return {}
+    some = (select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == id_).limit(at_most) for id_ in pixel_ids)
+    counted = [
+        select(literal(place), func.count()).select_from(each.subquery(f"of_{place}"))
+        for place, each in enumerate(some)
+    ]
+    return {pixel_ids[place]: count for place, count in await tx.execute(union_all(*counted))}
 
 
 async def detach(tx: Tx, pixel_id: UUID, at_most: int) -> bool:

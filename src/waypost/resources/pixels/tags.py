@@ -16,6 +16,11 @@ _FORMS = {"google_ads": re.compile(r"(?:AW|DC|G|GT)-[A-Z0-9-]{1,40}", re.ASCII |
 log = structlog.get_logger(__name__)
 
 
+def is_id_of(platform: str, text: str) -> bool:
+    """Whether it can be one: what cannot is kept, but never fired."""
+    return bool(_FORMS.get(platform, _FORM).fullmatch(text))
+
+
 class Tags:
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -28,11 +33,7 @@ class Tags:
         A link leads where it leads, whatever becomes of its pixels.
         """
         found = ((id_, platform, self._open(id_, value)) for id_, platform, value in sealed)
-        return [
-            (id_, platform, text)
-            for id_, platform, text in found
-            if text and _FORMS.get(platform, _FORM).fullmatch(text)
-        ]
+        return [(id_, platform, text) for id_, platform, text in found if text and is_id_of(platform, text)]
 
     def _open(self, id_: UUID, value: bytes) -> str | None:
         try:

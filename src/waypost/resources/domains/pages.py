@@ -1,0 +1,121 @@
+"""The domains' pages: which there are, what to set where, and what came of it. Thin over the same verbs as the API."""
+
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import is_live
+from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
+from waypost.resources.domains import service
+from waypost.resources.domains.checks.expiry import KEPT
+from waypost.resources.domains.checks.outcome import STRIKES
+from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.model import Domain
+from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
+from waypost.web import page_request, parse, path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+_ALL = "/domains"
+_ONE = "/domains/{id}"
+_PER_PAGE = 25
+_PAGES = ("root_url", "not_found_url")
+
+
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
+    return [
+        Route(_ALL, pages.browse, methods=["GET"]),
+        Route(_ALL, pages.create, methods=["POST"]),
+        Route(_ONE, pages.show, methods=["GET"]),
+        Route(_ONE, pages.change, methods=["POST"]),
+        Route(f"{_ONE}/state", pages.state, methods=["GET"]),
+        Route(f"{_ONE}/verify", pages.verify, methods=["POST"]),
+        Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),
+        Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+
+    async def browse(self, request: Request) -> Response:
+        await self._door.session(request)
+        return await self._list(request, Form())
+
+    async def create(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        form = await read_form(request)
+        new, problems = parse(NewDomain, form.fields)
+        if not is_live(session.account.plan, self._doors.clock()):
+            return await self._list(request, form.wrong({"body": [PaymentRequired().message]}), status=402)
+        try:
+            domain = await service.create(self._doors, session, new, problems)
+        except NoDomain as error:
+            return await self._list(request, form.wrong({"hostname": [error.message]}), status=422)
+        except Invalid as error:
+            return await self._list(request, form.wrong(error.errors), status=422)
+        return RedirectResponse(f"/domains/{domain.id}", 303)
+
+    async def show(self, request: Request) -> Response:
+        domain = await self._find(request)
+        notice = "Saved." if "saved" in request.query_params else ""
+        return self._page(request, domain, Form({name: getattr(domain, name) for name in _PAGES}), notice=notice)
+
+    async def change(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        domain = await self._find(request)
+        form = await read_form(request)
+        wanted, problems = parse(DomainChange, {name: form.fields.get(name) for name in _PAGES})
+        try:
+            await service.change(self._doors, session, domain.id, wanted, problems)
+        except Invalid as error:
+            return self._page(request, domain, form.wrong(error.errors), status=422)
+        return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
+
+    async def state(self, request: Request) -> Response:
+        """Asked for again and again while a check is under way."""
+        return self._state(request, await self._find(request))
+
+    async def verify(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        domain = await service.verify_later(self._doors, session, await path_id(request.path_params["id"]))
+        if "hx-request" in request.headers:
+            return self._state(request, domain)
+        return RedirectResponse(f"/domains/{domain.id}", 303)
+
+    async def ask_to_delete(self, request: Request) -> Response:
+        domain = await self._find(request)
+        return self._views.page(request, "domains/delete.html", **self._told(domain))
+
+    async def delete(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
+        return RedirectResponse("/domains?deleted=1", 303)
+
+    async def _find(self, request: Request) -> Domain:
+        session = await self._door.session(request)
+        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+
+    async def _list(self, request: Request, form: Form, *, status: int = 200) -> Response:
+        session = await self._door.session(request)
+        asked = replace(page_request(request), per_page=_PER_PAGE)
+        found = await service.browse(self._doors, session, asked)
+        notice = "The domain is deleted." if "deleted" in request.query_params else ""
+        return self._views.page(request, "domains/list.html", status=status, page=found, form=form, notice=notice)
+
+    def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
+        told = self._told(domain)
+        return self._views.page(request, "domains/one.html", status=status, form=form, notice=notice, **told)
+
+    def _state(self, request: Request, domain: Domain) -> Response:
+        return self._views.page(request, "domains/_state.html", **self._told(domain))
+
+    def _told(self, domain: Domain) -> dict[str, Any]:
+        records = shown(domain, self._doors.cname_target)["dns_records"]
+        return {"domain": domain, "records": records, "days_kept": KEPT.days, "strikes": STRIKES}

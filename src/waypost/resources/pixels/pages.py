@@ -1,0 +1,135 @@
+"""The pixels' pages: which there are, what each platform calls its id, and what became of events from the server."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import is_live
+from waypost.accounts.sessions import Session
+from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.resources.pixels import service
+from waypost.resources.pixels.doors import Doors
+from waypost.resources.pixels.model import Pixel
+from waypost.resources.pixels.platforms import HINTS
+from waypost.resources.pixels.schemas import NewPixel, PixelChange
+from waypost.resources.pixels.tags import is_id_of
+from waypost.web import page_request, parse, path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+_ALL = "/pixels"
+_ONE = "/pixels/{id}"
+_PER_PAGE = 25
+_SECRETS = ("pixel_id", "access_token")
+_UNLIKELY = "This does not look like an ID of {name}, and what cannot be one is never fired. {id_is}"
+
+
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
+    return [
+        Route(_ALL, pages.browse, methods=["GET"]),
+        Route(_ALL, pages.create, methods=["POST"]),
+        Route(f"{_ALL}/new", pages.new, methods=["GET"]),
+        Route(_ONE, pages.show, methods=["GET"]),
+        Route(_ONE, pages.change, methods=["POST"]),
+        Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),
+        Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+
+    async def browse(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        found = await service.browse(self._doors, session, replace(page_request(request), per_page=_PER_PAGE))
+        counts = await service.count_links(self._doors, found.items)
+        notice = "The pixel is deleted." if "deleted" in request.query_params else ""
+        return self._page(request, "list", page=found, counts=counts, notice=notice)
+
+    async def new(self, request: Request) -> Response:
+        await self._door.session(request)
+        return self._page(request, "new", form=Form({"platform": "facebook"}))
+
+    async def create(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        form = await read_form(request)
+        new, problems = parse(NewPixel, form.fields)
+        if not is_live(session.account.plan, self._doors.clock()):
+            return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
+        doubt = _doubt(form, new.platform, new.pixel_id)
+        if doubt and not problems:
+            return self._page(request, "new", 422, form=form, doubt=doubt)
+        try:
+            pixel = await service.create(self._doors, session, new, problems)
+        except Invalid as error:
+            return self._page(request, "new", 422, form=form.wrong(error.errors))
+        return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
+
+    async def show(self, request: Request) -> Response:
+        session, pixel = await self._find(request)
+        form = Form({"platform": pixel.platform, "name": pixel.name})
+        notice = "Saved." if "saved" in request.query_params else ""
+        return await self._one(request, session, pixel, form, notice=notice)
+
+    async def change(self, request: Request) -> Response:
+        session, pixel = await self._find(request)
+        form = await read_form(request)
+        wanted, problems = parse(PixelChange, _changes(form))
+        doubt = _doubt(form, wanted.platform or pixel.platform, wanted.pixel_id)
+        if doubt and not problems:
+            return await self._one(request, session, pixel, form, status=422, doubt=doubt)
+        try:
+            await service.change(self._doors, session, pixel.id, wanted, problems)
+        except Invalid as error:
+            return await self._one(request, session, pixel, form.wrong(error.errors), status=422)
+        return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
+
+    async def ask_to_delete(self, request: Request) -> Response:
+        _, pixel = await self._find(request)
+        return self._page(request, "delete", pixel=pixel, count=await self._count(pixel))
+
+    async def delete(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
+        return RedirectResponse("/pixels?deleted=1", 303)
+
+    async def _find(self, request: Request) -> tuple[Session, Pixel]:
+        session = await self._door.session(request)
+        return session, await service.find(self._doors, session, await path_id(request.path_params["id"]))
+
+    async def _count(self, pixel: Pixel) -> int:
+        counts: Mapping[UUID, int] = await service.count_links(self._doors, [pixel])
+        return counts[pixel.id]
+
+    async def _one(
+        self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **told: Any
+    ) -> Response:
+        results = await service.results(self._doors, session, pixel.id)
+        count = await self._count(pixel)
+        return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **told)
+
+    def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
+        shared = {"hints": HINTS, "counted_to": service.COUNTED_TO, "doubt": ""}
+        return self._views.page(request, f"pixels/{name}.html", status=status, **shared | told)
+
+
+def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
+    """Told once: whoever sends the form again knows better."""
+    if platform is None or pixel_id is None or form.is_on("sure") or is_id_of(platform, pixel_id.strip()):
+        return ""
+    hint = HINTS[platform]  # type: ignore[index]  # parsed
+    return _UNLIKELY.format(name=hint.name, id_is=hint.id_is)
+
+
+def _changes(form: Form) -> dict[str, Any]:
+    """A secret left blank stays as it is: it is not shown, so nobody can leave it standing."""
+    sent = {name: value or "" for name, value in form.fields.items() if name not in _SECRETS or value is not None}
+    return sent | ({"access_token": None} if form.is_on("forget_token") else {})
