@@ -8,12 +8,8 @@ from waypost.database import Database
 from waypost.web.dashboard import Reception, Views
 
 
-def routes(_db: Database, door: Reception, views: Views) -> list[Route]:
+def routes(_db: Database, _door: Reception, views: Views) -> list[Route]:
     async def login(request: Request) -> Response:
         return views.page(request, "account/login.html")
 
-    async def overview(request: Request) -> Response:
-        await door.session(request)
-        return views.page(request, "account/overview.html")
-
-    return [Route("/login", login), Route("/", overview)]
+    return [Route("/login", login)]

@@ -44,10 +44,11 @@ def read(request: Request, now: datetime) -> Asked:
     problems.raise_if_any()
     end = end or now
     start = start or periods.default_start(end, ZoneInfo(timezone))
-    return _divided(start, end, cast(Interval, interval), timezone)
+    return divided(start, end, cast(Interval, interval), timezone)
 
 
-def _divided(start: datetime, end: datetime, interval: Interval, timezone: str) -> Asked:
+def divided(start: datetime, end: datetime, interval: Interval, timezone: str) -> Asked:
+    """Raises Invalid."""
     problems = Problems()
     in_order(start, end, problems)
     problems.raise_if_any()

@@ -44,7 +44,12 @@ def zone_names() -> frozenset[str]:
 def default_start(end: datetime, zone: tzinfo) -> datetime:
     """The local midnight from which on there are DEFAULT_DAYS days, the last of them being the period's last."""
     last = (end - timedelta(microseconds=1)).astimezone(zone).date()
-    return _midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
+    return midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
+
+
+def midnight(day: date, zone: tzinfo) -> datetime:
+    # a skipped midnight is read with the offset before the gap, which is the moment of the change
+    return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 def entries(start: datetime, end: datetime, interval: Interval, zone: tzinfo) -> list[Entry]:
@@ -69,7 +74,7 @@ def _dates(start: datetime, interval: Interval, zone: tzinfo) -> Iterator[dateti
     elif interval == "month":
         day = day.replace(day=1)
     while True:
-        yield _midnight(day, zone)
+        yield midnight(day, zone)
         day = _following(day, interval)
 
 
@@ -77,11 +82,6 @@ def _following(day: date, interval: Interval) -> date:
     if interval == "month":
         return (day + timedelta(days=31)).replace(day=1)
     return day + timedelta(days=7 if interval == "week" else 1)
-
-
-def _midnight(day: date, zone: tzinfo) -> datetime:
-    # a skipped midnight is read with the offset before the gap, which is the moment of the change
-    return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 def _hours(start: datetime, zone: tzinfo) -> Iterator[datetime]:

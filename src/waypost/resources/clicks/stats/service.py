@@ -10,12 +10,14 @@ from waypost.accounts import Caller
 from waypost.database import Database, Tx
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.days import known
+from waypost.resources.clicks.days import Known, known
 from waypost.resources.clicks.stats import store
 from waypost.resources.clicks.stats.asked import Asked
 from waypost.resources.clicks.stats.parts import Part, Plan, day_of, parts, plan
 from waypost.resources.clicks.stats.store import Counted, Figures
 from waypost.resources.clicks.subject import Subject
+
+Span = tuple[datetime, datetime]
 
 _TOTAL = -1
 """The label of the whole period; an entry's is its place in the series."""
@@ -29,26 +31,45 @@ class Stats:
     values: Counted
     names: dict[UUID, tuple[str, str]]
     """Short URL and title of the top links that are there."""
+    before: Figures | None = None
+    """Of the stretch of time that was to be compared with."""
 
 
-async def of_link(db: Database, caller: Caller, link_id: UUID, asked: Asked, *, now: datetime) -> Stats:
+async def of_link(
+    db: Database, caller: Caller, link_id: UUID, asked: Asked, *, now: datetime, before: Span | None = None
+) -> Stats:
     """Raises NotFound for a link that the account does not have, or no longer."""
     async with db.read() as tx:
         await links.require(tx, caller.account.id, link_id)
-        total, series, values = await _read(tx, Subject(link_id), asked, now)
-    return Stats(total, series, values, {})
+        days, subject = await known(tx), Subject(link_id)
+        total, series, values = await _read(tx, subject, asked, now, days)
+        return Stats(total, series, values, {}, await _total(tx, subject, before, days))
 
 
-async def of_account(db: Database, caller: Caller, asked: Asked, *, shared_domain: str, now: datetime) -> Stats:
+async def of_account(
+    db: Database, caller: Caller, asked: Asked, *, shared_domain: str, now: datetime, before: Span | None = None
+) -> Stats:
     """With the clicks of deleted links."""
     async with db.read() as tx:
-        total, series, values = await _read(tx, Subject(caller.account.id, is_account=True), asked, now)
+        days, subject = await known(tx), Subject(caller.account.id, is_account=True)
+        total, series, values = await _read(tx, subject, asked, now, days)
         ids = [UUID(value) for value, _ in values["link"]]
-        return Stats(total, series, values, await links.names(tx, ids, shared_domain=shared_domain))
+        names = await links.names(tx, ids, shared_domain=shared_domain)
+        return Stats(total, series, values, names, await _total(tx, subject, before, days))
 
 
-async def _read(tx: Tx, subject: Subject, asked: Asked, now: datetime) -> tuple[Figures, list[Figures], Counted]:
-    days = await known(tx)
+async def _total(tx: Tx, subject: Subject, span: Span | None, days: Known) -> Figures | None:
+    if span is None:
+        return None
+    begin, end = map(microseconds, span)
+    of_days = await store.of_days(tx, subject.id, days.between(begin // DAY, (end - 1) // DAY))
+    made = plan(parts(_TOTAL, begin, end, list(of_days)), days.kept_since)
+    return (await _add_up(tx, subject, made, of_days)).get(_TOTAL, Figures())
+
+
+async def _read(
+    tx: Tx, subject: Subject, asked: Asked, now: datetime, days: Known
+) -> tuple[Figures, list[Figures], Counted]:
     end = _end(asked.end, now, days.days)
     first, last = day_of(asked.start), (end - 1) // DAY
     of_days = await store.of_days(tx, subject.id, days.between(first, last))

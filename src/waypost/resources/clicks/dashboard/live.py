@@ -1,0 +1,155 @@
+"""The latest clicks as they arrive, over server-sent events.
+
+One question a second to the database for all who watch in this process, and none when nobody does. What a message says
+is made once, however many watch; who reads slowly misses messages, not clicks: each tells the latest ones anew.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from waypost.kit.errors import Unavailable
+from waypost.resources.clicks.subject import Subject
+
+AT_ONCE = 50
+OF_ACCOUNT = 4
+EVERY = 1.0  # seconds, as all that follow
+HEARTBEAT = 15.0
+LASTS = 30 * 60.0
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # a proxy that collects answers would hold them back
+    "X-Content-Type-Options": "nosniff",
+}
+
+Counts = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
+"""How many clicks each of these subjects has had lately; who has none is missing. Raises Unavailable."""
+Show = Callable[[Subject], Awaitable[str]]
+"""The latest clicks of one, as HTML. Raises Unavailable."""
+IsWelcome = Callable[[], Awaitable[bool]]
+"""Whether who watches is still signed in. Raises Unavailable."""
+
+
+@dataclass(eq=False, slots=True)
+class _Watched:
+    subject: Subject
+    watchers: int = 0
+    count: int = -1
+    message: str = ""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once, when the message is another; then there is a new one."""
+    is_over: bool = False
+    """Nobody looks any more: whoever watches comes again."""
+
+    def tell(self, message: str) -> None:
+        self.message = message
+        self._wake()
+
+    def end(self) -> None:
+        self.is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class Live:
+    def __init__(self, counts: Counts, show: Show, *, is_leaving: Callable[[], bool], every: float = EVERY) -> None:
+        """`is_leaving`: whether this process is about to end; then all streams end, too."""
+        self._counts = counts
+        self._show = show
+        self._is_leaving = is_leaving
+        self._every = every
+        self._watched: dict[Subject, _Watched] = {}
+        self._accounts: Counter[UUID] = Counter()
+        self._looking: asyncio.Task[None] | None = None
+
+    def stream(self, subject: Subject, account_id: UUID, is_welcome: IsWelcome) -> StreamingResponse | None:
+        """None when too many watch already."""
+        is_full = self._accounts.total() >= AT_ONCE or self._accounts[account_id] >= OF_ACCOUNT
+        if is_full or self._is_leaving():
+            return None
+        watched = self._watched.setdefault(subject, _Watched(subject))
+        watched.watchers += 1
+        self._accounts[account_id] += 1
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_on())
+
+        def leave() -> None:
+            watched.watchers -= 1
+            self._accounts[account_id] -= 1
+            if not watched.watchers:
+                del self._watched[subject]
+
+        return _Stream(self._messages(watched, is_welcome), leave)
+
+    async def close(self) -> None:
+        if self._looking:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    async def _messages(self, watched: _Watched, is_welcome: IsWelcome) -> AsyncIterator[str]:
+        clock = asyncio.get_running_loop().time
+        told, begin = "", clock()
+        asked = begin
+        yield "retry: 3000\n\n"
+        while not watched.is_over and clock() - begin < LASTS:
+            if clock() - asked >= HEARTBEAT:
+                asked = clock()
+                with contextlib.suppress(Unavailable):
+                    if not await is_welcome():
+                        return
+                yield ": still here\n\n"
+            elif watched.message != told:
+                told = watched.message
+                yield told
+            else:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(asked + HEARTBEAT - clock()):
+                        await watched.changed.wait()
+
+    async def _look_on(self) -> None:
+        try:
+            while self._watched and not self._is_leaving():
+                with contextlib.suppress(Unavailable):
+                    await self._look()
+                await asyncio.sleep(self._every)
+        finally:
+            self._looking = None
+            for watched in self._watched.values():
+                watched.end()
+
+    async def _look(self) -> None:
+        counts = await self._counts({subject.id for subject in self._watched})
+        for subject, watched in list(self._watched.items()):
+            count = counts.get(subject.id, 0)
+            if count != watched.count:
+                rows = await self._show(subject)
+                watched.count = count
+                watched.tell(event("clicks", rows))
+
+
+def event(name: str, text: str) -> str:
+    lines = (f"data: {line}\n" for line in text.splitlines())
+    return f"event: {name}\n{''.join(lines)}\n"
+
+
+class _Stream(StreamingResponse):
+    media_type = "text/event-stream"
+
+    def __init__(self, messages: AsyncIterator[str], leave: Callable[[], None]) -> None:
+        super().__init__(messages, headers=_HEADERS)
+        self._leave = leave
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()

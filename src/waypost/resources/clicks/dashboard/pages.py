@@ -1,0 +1,125 @@
+"""The page of a link and the overview of an account, and what arrives on them live."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from waypost.accounts.sessions import Session
+from waypost.kit.clock import DAY, microseconds
+from waypost.resources import links
+from waypost.resources.clicks.dashboard import period, shown
+from waypost.resources.clicks.dashboard.live import Live
+from waypost.resources.clicks.dashboard.newest import counts, newest
+from waypost.resources.clicks.dashboard.period import Chosen
+from waypost.resources.clicks.stats import service
+from waypost.resources.clicks.stats.service import Stats
+from waypost.resources.clicks.subject import Subject
+from waypost.resources.links import rules
+from waypost.web.dashboard import Reception, Views
+from waypost.web.dashboard.views import SESSION
+
+_ZONE = "timezone"
+"""The cookie in which a browser tells where it is."""
+
+
+_NOBODYS = Request({"type": "http", "headers": []})
+"""A live message is made for all who watch."""
+
+
+class Figures:
+    def __init__(self, doors: links.Doors, door: Reception, views: Views, is_leaving: Callable[[], bool]) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+        self.live = Live(self._counts, self._rows, is_leaving=is_leaving)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self._overview),
+            Route("/stats/live", self._overview_live),
+            Route("/links/{id:uuid}", self._link),
+            Route("/links/{id:uuid}/live", self._link_live),
+        ]
+
+    async def _overview(self, request: Request) -> Response:
+        session, doors = await self._door.session(request), self._doors
+        now = doors.clock()
+        chosen = _chosen(request, since=session.account.created_at, now=now)
+        stats = await service.of_account(
+            doors.db, session, chosen.asked, shared_domain=doors.shared_domain, now=now, before=chosen.before
+        )
+        subject = Subject(session.account.id, is_account=True)
+        told = {"lists": [shown.top_links(stats), *shown.lists_of(stats)], "live": "/stats/live"}
+        return await self._answer(request, "clicks/overview.html", subject, chosen, stats, told)
+
+    async def _link(self, request: Request) -> Response:
+        session, doors = await self._door.session(request), self._doors
+        link = await links.find(doors, session, request.path_params["id"])
+        now = doors.clock()
+        chosen = _chosen(request, since=link.created_at, now=now)
+        stats = await service.of_link(doors.db, session, link.id, chosen.asked, now=now, before=chosen.before)
+        told = {
+            "link": link,
+            "url": f"{doors.base_url.partition(':')[0]}://{link.hostname or doors.shared_domain}/{link.slug}",
+            "is_active": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now) == "active",
+            "lists": shown.lists_of(stats),
+            "live": f"/links/{link.id}/live",
+        }
+        return await self._answer(request, "clicks/link.html", Subject(link.id), chosen, stats, told)
+
+    async def _answer(
+        self, request: Request, template: str, subject: Subject, chosen: Chosen, stats: Stats, told: dict[str, Any]
+    ) -> Response:
+        context = told | {
+            "chosen": chosen,
+            "periods": period.PERIODS.items(),
+            "intervals": period.INTERVALS.items(),
+            "total": stats.total,
+            "stats": shown.stats_of(stats),
+            "chart": shown.chart_of(chosen, stats),
+            "series": shown.series_of(chosen, stats),
+        }
+        status = 422 if chosen.form.errors else 200
+        if "hx-request" in request.headers:
+            return self._views.part(request, template, "figures", status=status, **context)
+        async with self._doors.db.read() as tx:
+            rows = await newest(tx, subject, shared_domain=self._doors.shared_domain)
+        return self._views.page(request, template, status=status, rows=rows, **context)
+
+    async def _overview_live(self, request: Request) -> Response:
+        session = await self._door.whoever(request)
+        return self._stream(request, session, Subject(session.account.id, is_account=True) if session else None)
+
+    async def _link_live(self, request: Request) -> Response:
+        session = await self._door.whoever(request)
+        if session is None:
+            return self._stream(request, None, None)
+        link = await links.find(self._doors, session, request.path_params["id"])
+        return self._stream(request, session, Subject(link.id))
+
+    def _stream(self, request: Request, session: Session | None, subject: Subject | None) -> Response:
+        """204 keeps the browser from trying again."""
+
+        async def is_welcome() -> bool:
+            del request.scope[SESSION]
+            return await self._door.whoever(request) is not None
+
+        stream = self.live.stream(subject, session.account.id, is_welcome) if session and subject else None
+        return stream or Response(status_code=204)
+
+    async def _counts(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
+        return await counts(self._doors.db, subjects, microseconds(self._doors.clock()) // DAY)
+
+    async def _rows(self, subject: Subject) -> str:
+        async with self._doors.db.read() as tx:
+            rows = await newest(tx, subject, shared_domain=self._doors.shared_domain)
+        return self._views.text(_NOBODYS, "clicks/_rows.html", rows=rows)
+
+
+def _chosen(request: Request, *, since: datetime, now: datetime) -> Chosen:
+    return period.chosen(request.query_params, usual_zone=request.cookies.get(_ZONE, ""), since=since, now=now)

@@ -1,0 +1,232 @@
+// Figures: the chart, countries by their names, the browser's time zone, and clicks as they arrive.
+
+const language = document.documentElement.lang;
+const style = getComputedStyle(document.documentElement);
+const token = (name) => style.getPropertyValue(name).trim();
+
+// Countries and moments, in words
+
+const countries = new Intl.DisplayNames(language, { type: "region", fallback: "code" });
+
+function name_countries(within) {
+  for (const place of within.querySelectorAll("[data-country]")) {
+    try {
+      place.textContent = countries.of(place.dataset.country);
+    } catch {
+      // no code of a country that the browser knows: it stays as it is
+    }
+  }
+}
+
+const ago = new Intl.RelativeTimeFormat(language);
+const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+
+function tell_time() {
+  for (const time of document.querySelectorAll("#clicks time")) {
+    const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    const unit = UNITS.find(([, length]) => seconds >= length);
+    time.textContent = unit ? ago.format(-Math.floor(seconds / unit[1]), unit[0]) : "just now";
+  }
+}
+
+// The time zone: the browser's from the second page on, by a cookie; on the first one the figures are asked for again
+
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function remember(zone) {
+  document.cookie = `timezone=${zone}; path=/; max-age=31536000; samesite=lax`;
+}
+
+function offer_zones() {
+  const select = document.getElementById("timezone");
+  if (!select || select.dataset.whole) return;
+  select.dataset.whole = "yes";
+  const offered = new Set([...select.options].map((option) => option.value));
+  for (const zone of [here, ...Intl.supportedValuesOf("timeZone")]) {
+    if (zone && !offered.has(zone)) select.add(new Option(zone.replaceAll("_", " "), zone));
+    offered.add(zone);
+  }
+}
+
+function settle_zone() {
+  const select = document.getElementById("timezone");
+  if (!select || !here || document.cookie.includes("timezone=")) return;
+  remember(here);
+  if (select.value === here || new URLSearchParams(location.search).has("timezone")) return;
+  select.value = here;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.id === "timezone") remember(event.target.value);
+});
+
+// The chart
+
+const FORMS = {
+  hour: { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  day: { weekday: "short", day: "numeric", month: "short", year: "numeric" },
+  week: { day: "numeric", month: "short", year: "numeric" },
+  month: { month: "long", year: "numeric" },
+};
+const MARKS = {
+  hour: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  day: { day: "numeric", month: "short" },
+  week: { day: "numeric", month: "short" },
+  month: { month: "short", year: "numeric" },
+};
+const count = new Intl.NumberFormat(language);
+const brief = new Intl.NumberFormat(language, { notation: "compact" });
+let chart = null;
+
+function draw() {
+  chart?.destroy();
+  chart = null;
+  const place = document.querySelector("[data-chart]");
+  if (!place || !window.uPlot) return;
+  const told = JSON.parse(place.parentElement.querySelector(".chart-data").textContent);
+  const readout = document.createElement("p");
+  readout.className = "readout";
+  place.replaceChildren(readout);
+  chart = new uPlot(options(told, place, readout), [told.at, told.clicks, told.visitors], place);
+}
+
+function options(told, place, readout) {
+  const moment = new Intl.DateTimeFormat(language, { ...FORMS[told.interval], timeZone: told.zone });
+  const mark = new Intl.DateTimeFormat(language, { ...MARKS[told.interval], timeZone: told.zone });
+  const grid = { stroke: token("--line"), width: 1 };
+  const axis = { stroke: token("--muted"), font: "12px system-ui, sans-serif", ticks: { show: false } };
+  const dots = { show: told.at.length < 3, size: 7 };
+  return {
+    width: place.clientWidth,
+    height: 224,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+    scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
+    axes: [
+      { ...axis, grid: { show: false }, space: 76, splits: (plot) => marks(plot, told.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
+      { ...axis, grid, size: 44, space: 44, incrs: whole(), values: (_, values) => values.map((value) => brief.format(value)) },
+    ],
+    series: [
+      {},
+      { stroke: token("--accent"), fill: token("--accent-soft"), width: 2, points: dots },
+      { stroke: token("--muted"), width: 1.5, dash: [4, 4], points: { ...dots, stroke: token("--muted") } },
+    ],
+    hooks: { setCursor: [(plot) => read(plot.cursor.idx, told, readout, moment)], ready: [() => read(null, told, readout, moment)] },
+  };
+}
+
+// As many of the entries as there is room for, evenly, the first and the last not cut off.
+function marks(plot, at) {
+  const room = Math.max(1, Math.floor(plot.bbox.width / devicePixelRatio / 84));
+  const step = Math.max(1, Math.ceil(at.length / room));
+  const first = at.length > room ? Math.floor(step / 2) : 0;
+  return at.filter((_, index) => index % step === first);
+}
+
+const whole = () => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].concat(
+  [1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((size) => [size, 2 * size, 2.5 * size, 5 * size]),
+);
+
+function read(index, told, readout, moment) {
+  const part = (name, text) => {
+    const span = document.createElement("span");
+    span.className = name;
+    span.textContent = text;
+    return span;
+  };
+  if (index === null || index === undefined) {
+    readout.replaceChildren(part("key", "Clicks"), part("key dashed", "Visitors"));
+    return;
+  }
+  const when = moment.format(told.at[index] * 1000);
+  readout.replaceChildren(
+    part("when", told.interval === "week" ? `Week of ${when}` : when),
+    part("key", `${count.format(told.clicks[index])} clicks`),
+    part("key dashed", `${count.format(told.visitors[index])} visitors`),
+    part("", `${count.format(told.scans[index])} scans`),
+  );
+}
+
+new ResizeObserver(() => {
+  const place = document.querySelector("[data-chart]");
+  if (chart && place?.clientWidth && chart.width !== place.clientWidth) {
+    chart.setSize({ width: place.clientWidth, height: chart.height });
+  }
+}).observe(document.querySelector("main"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+// Clicks as they arrive: rows on top, and figures at most once in three seconds
+
+const SHOWN = 12;
+const PAUSE = 3000;
+const latest = document.querySelector("[data-live]");
+let stream = null;
+let refreshing = null;
+let is_stale = false;
+
+function listen() {
+  stream = new EventSource(latest.dataset.live);
+  const badge = latest.querySelector("[data-live-badge]");
+  stream.addEventListener("open", () => { badge.hidden = false; });
+  stream.addEventListener("error", () => { badge.hidden = true; });
+  stream.addEventListener("clicks", (event) => arrive(event.data));
+}
+
+function arrive(html) {
+  const list = document.getElementById("clicks");
+  const held = document.createElement("template");
+  held.innerHTML = html;
+  const fresh = [...held.content.children].filter((row) => !document.getElementById(row.id));
+  if (!fresh.length) return;
+  for (const row of fresh) row.classList.add("fresh");
+  list.prepend(...fresh);
+  while (list.children.length > SHOWN) list.lastElementChild.remove();
+  document.getElementById("no-clicks").hidden = true;
+  name_countries(list);
+  tell_time();
+  refresh();
+}
+
+async function refresh() {
+  is_stale = true;
+  if (refreshing || !document.querySelector("[data-refresh=on]")) return;
+  refreshing = setTimeout(() => {
+    refreshing = null;
+    if (is_stale) refresh();
+  }, PAUSE);
+  is_stale = false;
+  const address = location.href;
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  if (!answer.ok || address !== location.href) return;
+  const told = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of told.querySelectorAll("[data-fresh]")) replace(part);
+}
+
+// What somebody reads or stands in stays as it is.
+function replace(part) {
+  const old = document.getElementById(part.id);
+  if (!old || old.matches(":hover") || old.contains(document.activeElement) || old.querySelector("details[open]")) return;
+  old.replaceWith(part);
+  name_countries(part);
+  if (part.querySelector("[data-chart]")) draw();
+}
+
+if (latest && window.EventSource) {
+  listen();
+  document.addEventListener("visibilitychange", () => {
+    stream.close();
+    if (!document.hidden) listen();
+  });
+  setInterval(tell_time, 15000);
+}
+
+function begin() {
+  name_countries(document);
+  offer_zones();
+  draw();
+}
+
+document.addEventListener("htmx:afterSettle", begin);
+begin();
+settle_zone();
