@@ -45,6 +45,7 @@ from waypost.resources.pixels import pages as pixels_pages
 from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.qrcodes import pages as qrcodes_pages
 from waypost.resources.webhooks import api as webhooks_api
+from waypost.resources.webhooks import pages as webhooks_pages
 from waypost.resources.webhooks.figures import Figures
 from waypost.settings import Settings
 from waypost.web import health, home, metrics
@@ -179,6 +180,7 @@ def _dashboard(
         *qrcodes_pages.routes(rooms.qrcodes, door, views),
         *domains_pages.routes(rooms.domains, door, views),
         *pixels_pages.routes(rooms.pixels, door, views),
+        *webhooks_pages.routes(rooms.webhooks, door, views),
     ]
     return new_dashboard(views, assets, pages)
 

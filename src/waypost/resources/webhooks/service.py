@@ -1,6 +1,7 @@
 """The verbs of subscriptions and of their deliveries' log. Each opens its own transaction; nothing slow is inside."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -80,6 +81,32 @@ async def browse_deliveries(
         _there(await store.find(tx, caller.account.id, webhook_id))
         found, total = await store.page_of_deliveries(tx, webhook_id, wanted, request)
     return Page(found, total, request)
+
+
+async def read_log(
+    doors: Doors, caller: Caller, webhook_id: UUID, wanted: Wanted, *, before: UUID | None, at_most: int
+) -> tuple[list[Delivery], bool]:
+    """(deliveries older than `before`, newest first; whether there are more): counts nothing, however long the log."""
+    async with doors.db.read() as tx:
+        _there(await store.find(tx, caller.account.id, webhook_id))
+        found = await store.deliveries_before(tx, webhook_id, wanted, before, at_most + 1)
+    return found[:at_most], len(found) > at_most
+
+
+async def latest_deliveries(doors: Doors, found: Sequence[Webhook]) -> Mapping[UUID, Delivery]:
+    """Of each of the caller's subscriptions the newest, if there is one."""
+    async with doors.db.read() as tx:
+        return await store.latest(tx, [webhook.id for webhook in found])
+
+
+async def find_delivery(
+    doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID
+) -> tuple[Webhook, Delivery, str]:
+    """With the body that its attempts send."""
+    async with doors.db.read() as tx:
+        webhook = _there(await store.find(tx, caller.account.id, webhook_id))
+        delivery = _there(await store.find_delivery(tx, webhook_id, delivery_id))
+        return webhook, delivery, _there(await store.body_of(tx, webhook_id, delivery_id))
 
 
 async def redeliver(doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:

@@ -93,6 +93,31 @@ async def page_of_deliveries(
     return [Delivery(*row) for row in await tx.execute(newest)], (await tx.execute(total)).scalar_one()
 
 
+async def deliveries_before(
+    tx: Tx, webhook_id: UUID, wanted: Wanted, before: UUID | None, at_most: int
+) -> list[Delivery]:
+    """Newest first, from the one before `before` on: a page of a log that may be too long to be counted."""
+    conditions = [_D.webhook_id == webhook_id]
+    conditions += [_D[name] == value for name, value in asdict(wanted).items() if value is not None]
+    conditions += [_D.id < before] if before else []
+    return [
+        Delivery(*row) for row in await tx.execute(_DELIVERY.where(*conditions).order_by(_D.id.desc()).limit(at_most))
+    ]
+
+
+async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
+    """Of each subscription the newest delivery, if it has any."""
+    found: dict[UUID, Delivery] = {}
+    for id_ in webhook_ids:  # an account has few
+        found |= {id_: each for each in await deliveries_before(tx, id_, Wanted(), None, 1)}
+    return found
+
+
+async def body_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> str | None:
+    """What every attempt of a delivery sends."""
+    return (await tx.execute(select(_D.body).where(*_is_delivery(webhook_id, delivery_id)))).scalar_one_or_none()
+
+
 async def find_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
     row = (await tx.execute(_DELIVERY.where(*_is_delivery(webhook_id, delivery_id)))).one_or_none()
     return None if row is None else Delivery(*row)

@@ -1,0 +1,161 @@
+"""The webhooks' pages: subscriptions, their secret this once, and each delivery with what was sent and answered."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any, cast, get_args
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import is_live
+from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.ids import parse_id
+from waypost.resources.webhooks import service
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
+from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
+from waypost.resources.webhooks.schemas import NewWebhook
+from waypost.resources.webhooks.store import Wanted
+from waypost.web import page_request, parse, path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+_ALL = "/webhooks"
+_ONE = "/webhooks/{id}"
+_DELIVERY = "/webhooks/{id}/deliveries/{delivery}"
+_PER_PAGE = 25
+_EVENTS: Mapping[EventType, str] = {
+    "link.created": "A link was made",
+    "link.clicked": "Somebody followed a link or scanned its code",
+    "pixel.fired": "A pixel fired on a link's page",
+}
+_STATUSES = tuple(status for status in get_args(Status) if status != "cancelled")  # those have no log any more
+_LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
+
+
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
+    return [
+        Route(_ALL, pages.browse, methods=["GET"]),
+        Route(_ALL, pages.create, methods=["POST"]),
+        Route(f"{_ALL}/new", pages.new, methods=["GET"]),
+        Route(_ONE, pages.log, methods=["GET"]),
+        Route(f"{_ONE}/test", pages.test, methods=["POST"]),
+        Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),
+        Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
+        Route(_DELIVERY, pages.delivery, methods=["GET"]),
+        Route(f"{_DELIVERY}/redeliver", pages.redeliver, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+        self._snippets = snippets()
+
+    async def browse(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        found = await service.browse(self._doors, session, replace(page_request(request), per_page=_PER_PAGE))
+        latest = await service.latest_deliveries(self._doors, found.items)
+        notice = "The webhook is deleted." if "deleted" in request.query_params else ""
+        return self._page(request, "list", page=found, latest=latest, notice=notice)
+
+    async def new(self, request: Request) -> Response:
+        await self._door.session(request)
+        return self._page(request, "new", form=Form())
+
+    async def create(self, request: Request) -> Response:
+        """Answers itself instead of leading on: nothing else ever shows the secret."""
+        session = await self._door.session(request)
+        form = await read_form(request)
+        if not is_live(session.account.plan, self._doors.clock()):
+            return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
+        new, problems = parse(NewWebhook, form.fields)
+        try:
+            webhook, secret = await service.create(self._doors, session, new, problems)
+        except Invalid as error:
+            return self._page(request, "new", 422, form=form.wrong(error.errors))
+        return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=self._snippets)
+
+    async def log(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        webhook = await self._find(request)
+        wanted, before = _wanted(request), parse_id(request.query_params.get("before", ""))
+        found, is_more = await service.read_log(
+            self._doors, session, webhook.id, wanted, before=before, at_most=_PER_PAGE
+        )
+        older = _query(wanted, found[-1].id) if is_more else ""
+        newest = _query(wanted) if before else ""
+        told = {"deliveries": found, "wanted": wanted, "older": older, "newest": newest}
+        return self._page(request, "one", webhook=webhook, snippets=self._snippets, **told)
+
+    async def test(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        webhook_id = await path_id(request.path_params["id"])
+        return _to(webhook_id, await service.ask_for_test(self._doors, session, webhook_id))
+
+    async def delivery(self, request: Request) -> Response:
+        """While it is pending, the page asks for it again and again, and is given only what can change."""
+        session = await self._door.session(request)
+        webhook_id, delivery_id = await _ids(request)
+        webhook, delivery, body = await service.find_delivery(self._doors, session, webhook_id, delivery_id)
+        name = "_attempts" if "hx-request" in request.headers else "delivery"
+        return self._page(request, name, webhook=webhook, delivery=delivery, body=body, laid_out=_laid_out(body))
+
+    async def redeliver(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        webhook_id, delivery_id = await _ids(request)
+        return _to(webhook_id, await service.redeliver(self._doors, session, webhook_id, delivery_id))
+
+    async def ask_to_delete(self, request: Request) -> Response:
+        return self._page(request, "delete", webhook=await self._find(request))
+
+    async def delete(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
+        return RedirectResponse("/webhooks?deleted=1", 303)
+
+    async def _find(self, request: Request) -> Webhook:
+        session = await self._door.session(request)
+        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+
+    def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
+        shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "most_attempts": MAX_ATTEMPTS}
+        return self._views.page(request, f"webhooks/{name}.html", status=status, **shared | told)
+
+
+def snippets() -> dict[str, str]:
+    """Of each language the code that verifies a signature; docs/webhooks.md shows the same."""
+    folder = files("waypost.resources.webhooks") / "snippets"
+    return {language: (folder / name).read_text() for language, name in _LANGUAGES.items()}
+
+
+async def _ids(request: Request) -> tuple[UUID, UUID]:
+    return await path_id(request.path_params["id"]), await path_id(request.path_params["delivery"])
+
+
+def _wanted(request: Request) -> Wanted:
+    """Filters; one that there is not narrows nothing."""
+    status, event = (request.query_params.get(name) for name in ("status", "event"))
+    is_event = event in {*_EVENTS, TEST}
+    return Wanted(cast("Status", status) if status in _STATUSES else None, event if is_event else None)
+
+
+def _query(wanted: Wanted, before: UUID | None = None) -> str:
+    filters = {"status": wanted.status, "event": wanted.event, "before": before}
+    return "?" + urlencode({name: value for name, value in filters.items() if value})
+
+
+def _laid_out(body: str) -> str:
+    """For reading."""
+    return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+
+
+def _to(webhook_id: UUID, delivery: Delivery) -> Response:
+    return RedirectResponse(f"/webhooks/{webhook_id}/deliveries/{delivery.id}", 303)
