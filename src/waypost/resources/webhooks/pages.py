@@ -92,7 +92,7 @@ class _Pages:
         )
         older = _query(wanted, found[-1].id) if is_more else ""
         newest = _query(wanted) if before else ""
-        told = {"deliveries": found, "wanted": wanted, "older": older, "newest": newest}
+        told: dict[str, Any] = {"deliveries": found, "wanted": wanted, "older": older, "newest": newest}
         return self._page(request, "one", webhook=webhook, snippets=self._snippets, **told)
 
     async def test(self, request: Request) -> Response:

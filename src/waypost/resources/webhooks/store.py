@@ -107,10 +107,8 @@ async def deliveries_before(
 
 async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     """Of each subscription the newest delivery, if it has any."""
-    found: dict[UUID, Delivery] = {}
-    for id_ in webhook_ids:  # an account has few
-        found |= {id_: each for each in await deliveries_before(tx, id_, Wanted(), None, 1)}
-    return found
+    found = {id_: await deliveries_before(tx, id_, Wanted(), None, 1) for id_ in webhook_ids}  # an account has few
+    return {id_: some[0] for id_, some in found.items() if some}
 
 
 async def body_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> str | None:
