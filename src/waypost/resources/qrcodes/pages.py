@@ -62,17 +62,14 @@ class _Pages:
         wanted, problems = parse(LookFields, of_form(form.fields))
         try:
             await service.set_look(self._doors, session, code.link_id, wanted, problems)
-        except Invalid as error:
-            return self._page(request, code, form.wrong(error.errors), status=422)
+        except Invalid:
+            return self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
 
     async def look(self, request: Request) -> Response:
         """What is to be said of a look that is being tried."""
         code = await self._code(request)
-        form = _asked(request)
-        _, problems = parse(LookFields, of_form(form.fields))
-        tried = form.wrong(problems.errors)
-        return self._views.page(request, "qrcodes/_look.html", form=tried, **self._told(code, form))
+        return self._views.page(request, "qrcodes/_look.html", **self._told(code, _asked(request)))
 
     async def preview(self, request: Request) -> Response:
         """A picture of a look that is not saved, and may never be."""
@@ -94,13 +91,14 @@ class _Pages:
 
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
         told = self._told(code, form)
-        return self._views.page(request, "qrcodes/designer.html", status=status, form=form, notice=notice, **told)
+        return self._views.page(request, "qrcodes/designer.html", status=status, notice=notice, **told)
 
     def _told(self, code: QrCode, form: Form) -> dict[str, Any]:
         wanted, problems = parse(LookFields, of_form(form.fields))
         look = code.look if problems else wanted.look
         png_url, svg_url = (self._doors.urls.url(code.id, look, each) for each in image.FORMATS)
         return {
+            "form": form.wrong(problems.errors),
             "code": code,
             "short_url": f"{code.target.hostname or self._doors.shared_domain}/{code.target.slug}",
             "is_saved": look == code.look and not problems,
