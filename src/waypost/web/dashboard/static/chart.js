@@ -104,8 +104,8 @@ function options(told, place, readout) {
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 76, splits: (plot) => marks(plot, told.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
-      { ...axis, grid, size: 44, space: 44, incrs: whole(), values: (_, values) => values.map((value) => brief.format(value)) },
+      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => marks(plot, told.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
+      { ...axis, grid, size: 44, space: 34, incrs: whole(), values: (_, values) => values.map((value) => brief.format(value)) },
     ],
     series: [
       {},
