@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 
 from waypost import wiring
+from waypost.accounts import signing_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
@@ -24,6 +25,7 @@ from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, webhooks
 from waypost.resources.account import api as account_api
+from waypost.resources.account import closing, key_pages
 from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks import api as clicks_api
@@ -33,12 +35,14 @@ from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
+from waypost.resources.clicks.stats.sparklines import sparklines
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import ask
 from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
+from waypost.resources.links import pages as links_pages
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
 from waypost.resources.pixels import pages as pixels_pages
@@ -175,7 +179,9 @@ def _dashboard(
     figures = ClickFigures(rooms.links, door, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [
-        *account_pages.routes(db, door, views),
+        *account_pages.routes(wiring.account_doors(settings, db, rooms), door, views),
+        *key_pages.routes(db, door, views, clock=clock),
+        *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, db, clock)),
         *figures.routes(),
         *qrcodes_pages.routes(rooms.qrcodes, door, views),
         *domains_pages.routes(rooms.domains, door, views),
@@ -228,6 +234,15 @@ async def run_web(
             await cancel([leaving, lasting[-1]])
 
 
+def _handlers(settings: Settings, db: Database, domain_doors: domains.Doors, feed: ChangeFeed) -> jobs.Handlers:
+    return {
+        JOB: Rebuild(db, clock=now),
+        freeing.JOB: freeing.Freeing(db),
+        signing_in.JOB: signing_in.Forgotten(db, base_url=settings.base_url, clock=now),
+        closing.JOB: closing.Closing(db, feed.publish, domain_doors, settings.data_dir / "media", now),
+    }
+
+
 async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
@@ -236,6 +251,8 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     deliverer = wiring.deliverer(settings, db, poster)
     event_sender = wiring.event_sender(settings, db, poster)
     issuer = wiring.issuer(settings, db)
+    feed = ChangeFeed(settings.data_dir / "run" / "changes")
+    domain_doors = wiring.domain_doors(settings, db, feed, now)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -250,11 +267,12 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             events.Leftovers(db, clock=now),
             *([issuer] if settings.tls else []),
         ]
-        handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now), freeing.JOB: freeing.Freeing(db)}
+        handlers = _handlers(settings, db, domain_doors, feed)
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
             for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
+            stack.callback(feed.close)
             # at once: the parent waits for none twice
             await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close())

@@ -66,6 +66,7 @@ class Settings(BaseSettings):
     webhook_timeout: float = Field(10, gt=0, le=60)
     smtp_url: SecretStr | None = None
     mail_from: str = ""
+    signup: Literal["open", "invite", "closed"] = "open"
     trial_days: int = Field(14, ge=0)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
     safe_browsing_key: SecretStr | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
+from waypost.accounts.doors import Doors as SigningDoors
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
@@ -17,6 +18,8 @@ from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrow
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources import domains, links, pixels, qrcodes, webhooks
+from waypost.resources.account.doors import Doors as AccountDoors
+from waypost.resources.account.doors import Throttle
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
@@ -55,6 +58,28 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
         webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
         pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
+    )
+
+
+def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoors:
+    return SigningDoors(
+        db=db,
+        base_url=settings.base_url,
+        signup=settings.signup,
+        new_plan=settings.default_plan,
+        trial_days=settings.trial_days,
+        sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
+        clock=clock,
+    )
+
+
+def account_doors(settings: Settings, db: Database, rooms: Rooms) -> AccountDoors:
+    return AccountDoors(
+        signing=signing_doors(settings, db, rooms.links.clock),
+        throttle=Throttle.open(settings.data_dir, settings.trusted_proxies),
+        routes_changed=rooms.links.routes_changed,
+        shared_domain=settings.shared_domain,
+        cname_target=settings.cname_host,
     )
 
 

@@ -81,8 +81,10 @@ async def find(db: Database, token: str, *, now: datetime) -> Session | None:
     return found
 
 
-async def end(tx: Tx, account_id: UUID, session_id: UUID) -> None:
-    await tx.execute(delete(sessions).where(sessions.c.id == session_id, sessions.c.account_id == account_id))
+async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
+    """False when it is not there, or another account's."""
+    its = sessions.c.id == session_id, sessions.c.account_id == account_id
+    return (await tx.execute(delete(sessions).where(*its))).rowcount > 0
 
 
 async def end_all(tx: Tx, account_id: UUID, *, but: UUID | None = None) -> None:

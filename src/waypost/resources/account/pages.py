@@ -1,15 +1,12 @@
-"""The account's pages."""
+"""The account's pages: before and after the door."""
 
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.database import Database
+from waypost.resources.account.doors import Doors
+from waypost.resources.account.entry_pages import EntryPages
+from waypost.resources.account.own_pages import OwnPages
 from waypost.web.dashboard import Reception, Views
 
 
-def routes(_db: Database, _door: Reception, views: Views) -> list[Route]:
-    async def login(request: Request) -> Response:
-        return views.page(request, "account/login.html")
-
-    return [Route("/login", login)]
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    return [*EntryPages(doors, door, views).routes(), *OwnPages(doors, door, views).routes()]

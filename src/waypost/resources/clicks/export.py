@@ -82,7 +82,7 @@ async def export(
     total = await _count(db, wanted) if told else 0
     done = 0
     to.write(",".join(COLUMNS) + "\r\n" if form == "csv" else "")
-    async for page in _pages(db, wanted, shared_domain):
+    async for page in pages(db, wanted, shared_domain):
         to.write(csv_lines(page) if form == "csv" else json_lines(page))
         done += len(page)
         if told:
@@ -107,7 +107,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value).lower()
 
 
-async def _pages(db: Database, wanted: Wanted, shared_domain: str) -> AsyncIterator[list[Row]]:
+async def pages(db: Database, wanted: Wanted, shared_domain: str) -> AsyncIterator[list[Row]]:
     for day in await _days(db, wanted):
         for stretch in await _stretches(db, day, wanted):
             after = stretch.begin, _LEAST

@@ -1,4 +1,4 @@
-"""Who is signed in, one-time links that let people in or confirm an address, passkeys, and which addresses are proven."""
+"""Who is signed in, one-time links, passkeys, and whose addresses are proven."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,0 +1,221 @@
+"""The pages of those who are not signed in: signing up, in and out, and what links in mails lead to.
+
+A link's page shows a button and does nothing by itself: what reads mail before its owner does opens every link.
+"""
+
+import re
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import Account, joining, passkeys, signing_in
+from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
+from waypost.resources.account.doors import Doors
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+T = TypeVar("T")
+
+_OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+_DONE = {
+    "confirmed": "Your e-mail address is confirmed. Sign in to go on.",
+    "deleted": "Your account is deleted. Its links have ended, and the rest is being removed now.",
+}
+GONE = "This link does not work any more: each works once, and for a while. Ask for another one."
+
+
+def way_on(text: str) -> str:
+    """Where somebody wanted to go, if that is a page of ours; else the overview."""
+    return text if _OWN_PATH.fullmatch(text) and not text.startswith(("/login", "/logout")) else "/"
+
+
+class EntryPages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._signing = doors.signing
+        self._door = door
+        self._views = views
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/login", self.show_login, methods=["GET"]),
+            Route("/login", self.login, methods=["POST"]),
+            Route("/login/passkey/options", self.passkey_options, methods=["POST"]),
+            Route("/login/passkey", self.login_by_passkey, methods=["POST"]),
+            Route("/logout", self.logout, methods=["POST"]),
+            Route("/signup", self.show_signup, methods=["GET"]),
+            Route("/signup", self.signup, methods=["POST"]),
+            Route("/invite/{token}", self.show_signup, methods=["GET"]),
+            Route("/invite/{token}", self.signup, methods=["POST"]),
+            Route("/forgot", self.show_forgot, methods=["GET"]),
+            Route("/forgot", self.forgot, methods=["POST"]),
+            Route("/reset/{token}", self.show_reset, methods=["GET"]),
+            Route("/reset/{token}", self.reset, methods=["POST"]),
+            Route("/confirm/{token}", self.show_confirm, methods=["GET"]),
+            Route("/confirm/{token}", self.confirm, methods=["POST"]),
+            Route("/enter/{token}", self.show_enter, methods=["GET"]),
+            Route("/enter/{token}", self.enter, methods=["POST"]),
+        ]
+
+    # ── signing in and out ──────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_login(self, request: Request) -> Response:
+        way = way_on(request.query_params.get("next", ""))
+        if await self._door.whoever(request):
+            return RedirectResponse(way, 303)
+        return self._login(request, Form({"next": way}))
+
+    async def login(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            await self._doors.throttle.take(request, form.text("email"))
+            account = await signing_in.sign_in(self._signing, form.text("email"), form.text("password"))
+        except (Invalid, RateLimited) as error:
+            return self._login(request, form, error)
+        return await self._in(request, account, way_on(form.text("next")))
+
+    async def passkey_options(self, request: Request) -> Response:
+        self._door.refuse_foreign(request)
+        await self._doors.throttle.take(request)
+        options = await passkeys.options_to_use(self._signing)
+        return JSONResponse(options, headers={"Cache-Control": "no-store"})
+
+    async def login_by_passkey(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            await self._doors.throttle.take(request)
+            account = await passkeys.sign_in(self._signing, form.text("credential"))
+        except (Invalid, RateLimited) as error:
+            return self._login(request, form, error)
+        return await self._in(request, account, way_on(form.text("next")))
+
+    async def logout(self, request: Request) -> Response:
+        self._door.refuse_foreign(request)
+        answer = RedirectResponse("/login", 303)
+        await self._door.sign_out(request, answer)
+        return answer
+
+    # ── signing up ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_signup(self, request: Request) -> Response:
+        return await self._signup(request, Form())
+
+    async def signup(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            await self._doors.throttle.take(request, form.text("email"))
+            account = await joining.sign_up(
+                self._signing,
+                email=form.text("email"),
+                name=form.text("name"),
+                password=form.text("password"),
+                invitation=request.path_params.get("token"),
+            )
+        except (Invalid, RateLimited) as error:
+            return await self._signup(request, form, error)
+        return await self._in(request, account, "/" if account.confirmed_at else "/account")
+
+    # ── what links in mails lead to ─────────────────────────────────────────────────────────────────────────────────
+
+    async def show_forgot(self, request: Request) -> Response:
+        return self._views.page(request, "account/forgot.html", form=Form(), is_sent=False)
+
+    async def forgot(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            await self._doors.throttle.take(request, form.text("email"))
+        except RateLimited as error:
+            return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
+        await signing_in.forgotten(self._signing, form.text("email"))
+        return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
+
+    async def show_reset(self, request: Request) -> Response:
+        account = await _still(signing_in.can_reset(self._signing, _token(request)))
+        return self._views.page(request, "account/reset.html", form=Form(), email=account.email)
+
+    async def reset(self, request: Request) -> Response:
+        form = await self._form(request)
+        account = await _still(signing_in.can_reset(self._signing, _token(request)))
+        try:
+            await self._doors.throttle.take(request)
+            account = await _still(signing_in.reset(self._signing, _token(request), form.text("password")))
+        except (Invalid, RateLimited) as error:
+            return faulty(self._views, request, "account/reset.html", form, error, email=account.email)
+        return await self._in(request, account, "/")
+
+    async def show_confirm(self, request: Request) -> Response:
+        token = await _still(joining.can_confirm(self._signing, _token(request)))
+        return self._views.page(request, "account/confirm.html", form=Form(), email=token.email)
+
+    async def confirm(self, request: Request) -> Response:
+        form = await self._form(request)
+        token = await _still(joining.can_confirm(self._signing, _token(request)))
+        try:
+            await joining.confirm(self._signing, _token(request))
+        except Invalid as error:
+            return faulty(self._views, request, "account/confirm.html", form, error, email=token.email)
+        is_in = await self._door.whoever(request)
+        return RedirectResponse("/account?done=confirmed" if is_in else "/login?done=confirmed", 303)
+
+    async def show_enter(self, request: Request) -> Response:
+        account = await _still(signing_in.can_enter(self._signing, _token(request)))
+        return self._views.page(request, "account/enter.html", email=account.email)
+
+    async def enter(self, request: Request) -> Response:
+        self._door.refuse_foreign(request)
+        return await self._in(request, await _still(signing_in.enter(self._signing, _token(request))), "/")
+
+    # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _form(self, request: Request) -> Form:
+        self._door.refuse_foreign(request)
+        return await read_form(request)
+
+    async def _in(self, request: Request, account: Account, way: str) -> Response:
+        answer = RedirectResponse(way, 303)
+        await self._door.sign_in(request, account, answer)
+        return answer
+
+    def _login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        told: dict[str, Any] = {"can_sign_up": self._signing.signup == "open"}
+        if error is None:
+            notice = _DONE.get(request.query_params.get("done", ""))
+            return self._views.page(request, "account/login.html", form=form, notice=notice, **told)
+        return faulty(self._views, request, "account/login.html", form, error, **told)
+
+    async def _signup(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        token, signup = request.path_params.get("token"), self._signing.signup
+        if signup == "closed":
+            raise Forbidden(joining.CLOSED)
+        if token is None and signup == "invite":
+            raise Forbidden(joining.INVITED_ONLY)
+        email = (await _still(joining.invited(self._signing, token))).email if token else None
+        told: dict[str, Any] = {"email": email, "is_mailed": self._signing.sends_mail and token is None}
+        if error is None:
+            return self._views.page(request, "account/signup.html", form=form, **told)
+        return faulty(self._views, request, "account/signup.html", form, error, **told)
+
+
+def faulty(
+    views: Views, request: Request, template: str, form: Form, error: Invalid | RateLimited, **told: Any
+) -> Response:
+    if isinstance(error, Invalid):
+        return views.page(request, template, status=422, form=form.wrong(error.errors), **told)
+    wait = f"Too many attempts. Try again in {error.retry_after} seconds."
+    answer = views.page(request, template, status=429, form=form.wrong({"body": [wait]}), **told)
+    answer.headers["Retry-After"] = str(error.retry_after)
+    return answer
+
+
+def _token(request: Request) -> str:
+    token: str = request.path_params["token"]
+    return token
+
+
+async def _still(found: Awaitable[T]) -> T:
+    try:
+        return await found
+    except NotFound:
+        raise NotFound(GONE) from None

@@ -1,0 +1,143 @@
+"""The API's pages: the account's keys, each shown in full this once, and the reference that anybody may read."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import (
+    REQUESTS_PER_MINUTE,
+    SCOPES,
+    ApiKey,
+    Scope,
+    create_key,
+    is_live,
+    is_usable,
+    list_keys,
+    revoke_key,
+)
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.pages import Page
+from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard.views import HEADERS
+from waypost.web.fields import few
+
+_ALL = "/integrations/api"
+_ONE = "/integrations/api/{id}/revoke"
+_PER_PAGE = 25
+_SCOPES: Mapping[Scope, str] = {
+    "links:read": "See links, codes, clicks and figures",
+    "links:write": "Make, change and delete links, and change the look of their codes",
+    "domains:read": "See domains",
+    "domains:write": "Register, check, change and remove domains",
+    "pixels:read": "See pixels and what became of their events",
+    "pixels:write": "Add, change and remove pixels",
+    "webhooks:manage": "See, add, test and remove webhooks, and read what was sent to them",
+}
+_USUAL = ["links:read", "links:write"]
+# Scalar puts style attributes and a style element into the page. It needs no eval, and reaches nothing but ourselves.
+_REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-inline'"
+
+
+class _NewKey(Body):
+    name: Text = ""
+    scopes: Annotated[list[Text] | None, few(len(SCOPES))] = None
+    expires_at: Timestamp | None = None
+
+
+def routes(db: Database, door: Reception, views: Views, *, clock: Clock) -> list[Route]:
+    pages = _Pages(db, door, views, clock)
+    return [
+        Route(_ALL, pages.browse, methods=["GET"]),
+        Route(_ALL, pages.create, methods=["POST"]),
+        Route(f"{_ALL}/new", pages.new, methods=["GET"]),
+        Route(_ONE, pages.ask_to_revoke, methods=["GET"]),
+        Route(_ONE, pages.revoke, methods=["POST"]),
+        Route("/docs", pages.reference, methods=["GET"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, db: Database, door: Reception, views: Views, clock: Clock) -> None:
+        self._db = db
+        self._door = door
+        self._views = views
+        self._clock = clock
+
+    async def browse(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        wanted, now = replace(page_request(request), per_page=_PER_PAGE), self._clock()
+        found = await list_keys(self._db, session.account.id)
+        found.sort(key=lambda key: not is_usable(key, now))  # stable: the newest first among each
+        page = Page(found[wanted.offset : wanted.offset + _PER_PAGE], len(found), wanted)
+        live = {key.id for key in page.items if is_usable(key, now)}
+        notice = "The key is revoked." if "revoked" in request.query_params else ""
+        is_paid = is_live(session.account.plan, now)
+        return self._page(request, "list", page=page, live=live, is_paid=is_paid, notice=notice)
+
+    async def new(self, request: Request) -> Response:
+        await self._door.session(request)
+        return self._page(request, "new", form=Form({"scopes": _USUAL}))
+
+    async def create(self, request: Request) -> Response:
+        """Answers itself instead of leading on: nothing else ever shows the key."""
+        session = await self._door.session(request)
+        form = await read_form(request)
+        new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
+        if not new.scopes:
+            problems.add("scopes", "Choose at least one.")  # to the service, none means all
+        try:
+            key, text = await self._create(session.account.id, new, problems)
+        except Invalid as error:
+            return self._page(request, "new", 422, form=form.wrong(error.errors))
+        is_paid = is_live(session.account.plan, self._clock())
+        return self._page(request, "created", 201, key=key, text=text, is_paid=is_paid)
+
+    async def ask_to_revoke(self, request: Request) -> Response:
+        return self._page(request, "revoke", key=await self._find(request))
+
+    async def revoke(self, request: Request) -> Response:
+        key = await self._find(request)
+        await revoke_key(self._db, key.id, now=self._clock())
+        return RedirectResponse(f"{_ALL}?revoked=1", 303)
+
+    async def reference(self, request: Request) -> Response:
+        shown = self._page(request, "reference")
+        shown.headers["Content-Security-Policy"] = _REFERENCE_POLICY
+        return shown
+
+    async def _create(self, account_id: UUID, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
+        """Raises Invalid that names every fault at once."""
+        now = self._clock()
+        if not new.name.strip() and "name" not in problems:
+            problems.add("name", "Give it a name.")
+        if new.expires_at is not None and new.expires_at <= now:
+            problems.add("expires_at", "This must be in the future.")
+        problems.raise_if_any()
+        return await create_key(
+            self._db,
+            account_id=account_id,
+            name=new.name.strip(),
+            scopes=new.scopes or (),
+            now=now,
+            expires_at=new.expires_at,
+        )
+
+    async def _find(self, request: Request) -> ApiKey:
+        session = await self._door.session(request)
+        wanted = await path_id(request.path_params["id"])
+        for key in await list_keys(self._db, session.account.id):
+            if key.id == wanted:
+                return key
+        raise NotFound
+
+    def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
+        shared = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}
+        return self._views.page(request, f"account/keys_{name}.html", status=status, **shared | told)

@@ -1,0 +1,229 @@
+"""The account's own pages, in tabs: who one is, how one signs in, where one is signed in, and the data."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from waypost.accounts import joining, passkeys, sessions, signing_in
+from waypost.accounts.sessions import Session
+from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.kit.ids import parse_id
+from waypost.resources.account import closing
+from waypost.resources.account.devices import called
+from waypost.resources.account.doors import Doors
+from waypost.resources.account.entry_pages import faulty
+from waypost.resources.account.export import archive
+from waypost.web.dashboard import Form, Reception, Views, read_form
+
+_DONE = {
+    "name": "Your name was changed.",
+    "email": "Your e-mail address was changed.",
+    "mail": "We have sent a mail to the new address. It becomes yours here when you follow the link in it.",
+    "confirm": "We have sent you another mail. Follow the link in it to confirm your address.",
+    "confirmed": "Your e-mail address is confirmed.",
+    "password": "Your password was changed, and all other sessions were ended.",
+    "passkey": "The passkey was added.",
+    "removed": "The passkey was removed.",
+    "ended": "The session was ended.",
+    "others": "All other sessions were ended.",
+}
+
+
+class OwnPages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._signing = doors.signing
+        self._door = door
+        self._views = views
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/account", self.show_profile, methods=["GET"]),
+            Route("/account/name", self.rename, methods=["POST"]),
+            Route("/account/email", self.move, methods=["POST"]),
+            Route("/account/confirm", self.confirm, methods=["POST"]),
+            Route("/account/security", self.show_security, methods=["GET"]),
+            Route("/account/password", self.change_password, methods=["POST"]),
+            Route("/account/passkeys/options", self.passkey_options, methods=["POST"]),
+            Route("/account/passkeys", self.add_passkey, methods=["POST"]),
+            Route("/account/passkeys/{id}/remove", self.ask_passkey, methods=["GET"]),
+            Route("/account/passkeys/{id}/remove", self.remove_passkey, methods=["POST"]),
+            Route("/account/sessions", self.show_sessions, methods=["GET"]),
+            Route("/account/sessions/end-others", self.end_others, methods=["POST"]),
+            Route("/account/sessions/{id}/end", self.end_session, methods=["POST"]),
+            Route("/account/data", self.show_data, methods=["GET"]),
+            Route("/account/data/export", self.export, methods=["GET"]),
+            Route("/account/delete", self.ask_delete, methods=["GET"]),
+            Route("/account/delete", self.delete, methods=["POST"]),
+        ]
+
+    # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_profile(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        return self._page(request, "account/profile.html", form=Form(), **await self._profile(session))
+
+    async def rename(self, request: Request) -> Response:
+        session, form = await self._sent(request)
+        try:
+            await joining.rename(self._signing, session.account, form.text("name"))
+        except Invalid as error:
+            return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
+        return _back("/account", "name")
+
+    async def move(self, request: Request) -> Response:
+        session, form = await self._sent(request)
+        try:
+            await self._prove(request, session, form)
+            is_done = await joining.move(self._signing, session.account, form.text("email"))
+        except (Invalid, RateLimited) as error:
+            return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
+        return _back("/account", "email" if is_done else "mail")
+
+    async def confirm(self, request: Request) -> Response:
+        session, _ = await self._sent(request)
+        await self._doors.throttle.take(request, session.account.email)
+        await joining.confirm_later(self._signing, session.account)
+        return _back("/account", "confirm")
+
+    # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_security(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        return self._page(request, "account/security.html", form=Form(), **await self._security(session))
+
+    async def change_password(self, request: Request) -> Response:
+        session, form = await self._sent(request)
+        current, wanted = form.text("current_password"), form.text("password")
+        try:
+            await self._doors.throttle.take(request, session.account.email)
+            await signing_in.change_password(self._signing, session, current, wanted)
+        except (Invalid, RateLimited) as error:
+            return self._faulty(request, "account/security.html", form, error, **await self._security(session))
+        answer = _back("/account/security", "password")
+        await self._door.sign_in(request, session.account, answer)
+        return answer
+
+    async def passkey_options(self, request: Request) -> Response:
+        """Asks first who it is: a passkey outlives the session that made it."""
+        session, form = await self._sent(request)
+        try:
+            await self._prove(request, session, form)
+        except (Invalid, RateLimited) as error:
+            fault = error.errors["current_password"][0] if isinstance(error, Invalid) else error.message
+            return JSONResponse({"fault": fault}, 422)
+        options = await passkeys.options_to_make(self._signing, session.account)
+        return JSONResponse(options, headers={"Cache-Control": "no-store"})
+
+    async def add_passkey(self, request: Request) -> Response:
+        session, form = await self._sent(request)
+        name, credential = form.text("passkey_name"), form.text("credential")
+        try:
+            await passkeys.add(self._signing, session.account, name, credential)
+        except Invalid as error:
+            return self._faulty(request, "account/security.html", form, error, **await self._security(session))
+        return _back("/account/security", "passkey")
+
+    async def ask_passkey(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        passkey = await passkeys.find(self._signing, session.account, _id(request))
+        return self._page(request, "account/passkey.html", passkey=passkey)
+
+    async def remove_passkey(self, request: Request) -> Response:
+        session, _ = await self._sent(request)
+        await passkeys.remove(self._signing, session.account, _id(request))
+        return _back("/account/security", "removed")
+
+    # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_sessions(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        async with self._signing.db.read() as tx:
+            found = await sessions.of_account(tx, session.account, now=self._signing.clock())
+        named = [(each, called(each.user_agent)) for each in found]
+        return self._page(request, "account/sessions.html", sessions=named, here=session.id)
+
+    async def end_session(self, request: Request) -> Response:
+        session, _ = await self._sent(request)
+        async with self._signing.db.write() as tx:
+            if not await sessions.end(tx, session.account.id, _id(request)):
+                raise NotFound
+        return _back("/account/sessions", "ended")
+
+    async def end_others(self, request: Request) -> Response:
+        session, _ = await self._sent(request)
+        async with self._signing.db.write() as tx:
+            await sessions.end_all(tx, session.account.id, but=session.id)
+        return _back("/account/sessions", "others")
+
+    # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def show_data(self, request: Request) -> Response:
+        await self._door.session(request)
+        return self._page(request, "account/data.html")
+
+    async def export(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+        return StreamingResponse(archive(self._doors, session), media_type="application/zip", headers=headers)
+
+    async def ask_delete(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        return self._page(request, "account/delete.html", form=Form(), **await self._leaving(session))
+
+    async def delete(self, request: Request) -> Response:
+        session, form = await self._sent(request)
+        try:
+            await self._prove(request, session, form)
+            await closing.close(self._doors, session)
+        except (Invalid, RateLimited) as error:
+            return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
+        answer = RedirectResponse("/login?done=deleted", 303)
+        await self._door.sign_out(request, answer)
+        return answer
+
+    # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _sent(self, request: Request) -> tuple[Session, Form]:
+        return await self._door.session(request), await read_form(request)
+
+    async def _prove(self, request: Request, session: Session, form: Form) -> None:
+        if not signing_in.is_fresh(self._signing, session):
+            await self._doors.throttle.take(request, session.account.email)
+        await signing_in.prove(self._signing, session, form.text("current_password"))
+
+    async def _profile(self, session: Session) -> dict[str, Any]:
+        return {"account": session.account, "sends_mail": self._signing.sends_mail, **await self._proof(session)}
+
+    async def _security(self, session: Session) -> dict[str, Any]:
+        return {"passkeys": await passkeys.of_account(self._signing, session.account), **await self._proof(session)}
+
+    async def _leaving(self, session: Session) -> dict[str, Any]:
+        return {"links": await closing.links_of(self._doors, session.account), **await self._proof(session)}
+
+    async def _proof(self, session: Session) -> dict[str, Any]:
+        has_password = await signing_in.has_password(self._signing, session.account)
+        return {"has_password": has_password, "is_fresh": signing_in.is_fresh(self._signing, session)}
+
+    def _page(self, request: Request, template: str, **told: Any) -> Response:
+        notice = _DONE.get(request.query_params.get("done", ""))
+        return self._views.page(request, template, notice=notice, **told)
+
+    def _faulty(
+        self, request: Request, template: str, form: Form, error: Invalid | RateLimited, **told: Any
+    ) -> Response:
+        return faulty(self._views, request, template, form, error, **told)
+
+
+def _back(way: str, done: str) -> RedirectResponse:
+    return RedirectResponse(f"{way}?done={done}", 303)
+
+
+def _id(request: Request) -> Any:
+    found = parse_id(request.path_params["id"])
+    if found is None:
+        raise NotFound
+    return found
