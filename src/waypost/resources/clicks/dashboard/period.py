@@ -122,11 +122,13 @@ def _interval(length: timedelta) -> Interval:
 def _usual(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Stretch:
     today = now.astimezone(zone).date()
     if period == "24h":
-        local = now.astimezone(zone)
-        start = now - timedelta(hours=23, minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        last = _last(now).astimezone(zone)
+        hour = _last(now) - timedelta(minutes=last.minute, seconds=last.second, microseconds=last.microsecond)
+        start = hour - timedelta(hours=23)
         return _Stretch(start, now, (start - _DAY, _quarter(now - _DAY)))
     if period == "all":
-        return _Stretch(periods.midnight(min(since.astimezone(zone).date(), today), zone), now, None)
+        first = min(since, _last(now)).astimezone(zone).date()
+        return _Stretch(periods.midnight(first, zone), now, None)
     if period == "12m":
         first = date(today.year - 1, today.month, 1) + 31 * _DAY
         first = first.replace(day=1)

@@ -1,0 +1,185 @@
+"""The overview and the page of a link: figures as the API has them, a period that is picked, and what is hostile."""
+
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.hostile import HARM, TEXTS
+from browsing import Browser, Place, open_place
+from people import START
+from resources.clicks.visited import fill, new_click, new_link
+
+from waypost.resources import links
+from waypost.resources.clicks.dashboard import period
+from waypost.resources.links import store
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with open_place(database_url, tmp_path) as opened:
+        yield opened
+
+
+async def link_of(place: Place, who: Browser, **fields: Any) -> links.Link:
+    assert who.account
+    made = new_link(who.account.id, **{"created_at": START - 100 * DAY} | fields)
+    async with place.db.write() as tx:
+        await store.add(tx, made)
+    return made
+
+
+def words(html: str) -> str:
+    """What stands on the page, in one line."""
+    return " ".join(unescape(re.sub(r"<script.*?</script>|<[^>]*>", " ", html, flags=re.DOTALL)).split())
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    spring, hire = [await link_of(place, ada, slug=slug, title=slug.title()) for slug in ("spring", "hire")]
+    gone = new_link(spring.account_id)
+    direct = {"country": "DE", "device": "desktop", "browser": "Firefox", "platform": "Linux"}
+    made = [
+        new_click(spring, START - HOUR, visitor_id=1, is_scan=True, **direct),
+        new_click(spring, START - 2 * HOUR, visitor_id=1, referrer="https://www.news.example/a"),
+        new_click(spring, START - DAY, visitor_id=2, referrer="https://news.example/b", country=""),
+        new_click(spring, START - 40 * DAY, visitor_id=3),
+        new_click(spring, START - HOUR, kind="crawler", bot="Googlebot"),
+        new_click(spring, START - HOUR, kind="preview", bot="Slack"),
+        new_click(hire, START - 3 * HOUR, visitor_id=4),
+        new_click(gone, START - 4 * HOUR, visitor_id=5),
+    ]
+    await fill(place.db, made)
+    page = await ada.get(f"/links/{spring.id}")
+    assert page.status_code == 200
+    told = words(page.text)
+    assert "Clicks 3 +200% against 3 Nov 2029 to 2 Dec 2029 Visitors 2 +100%" in told
+    assert "QR scans 1 new against" in told
+    assert "1 from robots 1 from link previews" in told
+    assert "3 Dec 2029 to 1 Jan 2030" in told
+    assert "First click 31 Dec 2029, 12:00, last click 1 Jan 2030, 11:00." in told
+    assert "Referrers news.example 2 67% Direct 1 33%" in told
+    assert "Mon, 31 Dec 2029 1 1 0 Tue, 1 Jan 2030 2 1 1" in told
+    assert 'href="http://app.test/spring"' in page.text
+    assert f'data-live="/links/{spring.id}/live"' in page.text
+    assert told.index("1 hour ago DE Desktop, Firefox, Linux Direct QR scan") < told.index("2 hours ago DE Mobile")
+    told = words((await ada.get("/")).text)
+    assert "Clicks 5 +400%" in told
+    assert "Top links app.test/spring 3 60% A deleted link 1 20% app.test/hire 1 20%" in told or (
+        "Top links app.test/spring 3 60% app.test/hire 1 20% A deleted link 1 20%" in told
+    )
+    assert "4 hours ago a deleted link DE" in told
+
+
+async def test_a_period_interval_and_zone_are_picked(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    moments = [START - 30 * timedelta(minutes=1), START - 20 * HOUR, START - 6 * DAY, START - 80 * DAY]
+    await fill(place.db, [new_click(link, at, visitor_id=number) for number, at in enumerate(moments)])
+    path = f"/links/{link.id}"
+    for query, clicks, entries in (
+        ("period=24h", 2, 24),
+        ("period=7d", 3, 7),
+        ("period=90d&interval=month", 4, 4),
+        ("period=12m", 4, 49),
+        ("period=all&interval=week", 4, 15),
+        ("period=custom&from=2029-12-26&to=2029-12-31", 2, 6),
+        ("period=custom&from=2029-12-31&to=2031-01-01", 2, 36),
+        ("period=no&interval=no&timezone=no/where", 3, 30),
+    ):
+        page = await ada.get(f"{path}?{query}", headers={"HX-Request": "true"})
+        assert page.status_code == 200, query
+        assert "<html" not in page.text
+        assert f"Clicks {clicks} " in words(page.text), query
+        assert (page.text.count('<th scope="row">'), query) == (entries, query)
+    page = await ada.get(f"{path}?timezone=Asia/Tokyo&period=24h")
+    assert "1 Jan 2030, 21:00 0 0 0" not in words(page.text)  # the hour has just begun
+    assert "1 Jan 2030, 20:00 1 1 0" in words(page.text)
+    ada.client.cookies.set("timezone", "Pacific/Auckland", domain="app.test")
+    assert '<option value="Pacific/Auckland" selected>' in (await ada.get(path)).text
+    assert '<option value="UTC" selected>' in (await ada.get(f"{path}?timezone=UTC")).text
+
+
+async def test_faults_stand_beside_their_fields(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    for query, name, text in (
+        ("from=2030-13-01&to=2029-12-31", "from", "Choose a day"),
+        ('from="><b>&to=', "to", "Choose a day"),
+        ("from=2029-12-02&to=2029-12-01", "from", "must not be after"),
+        ("from=2031-01-01&to=2031-01-02", "from", "has not come yet"),
+        ("from=1969-01-01&to=2031-01-02", "from", "between the years"),
+    ):
+        page = await ada.get(f"/links/{link.id}?period=custom&{query}")
+        assert page.status_code == 422, query
+        assert re.search(rf'id="{name}-fault">[^<]*{text}', page.text), query
+        assert "<b>" not in page.text
+    page = await ada.get(f"/links/{link.id}?period=90d&interval=hour")
+    assert 'id="interval-fault">For this period' in page.text
+    chosen = await ada.get(f"/links/{link.id}?period=custom")  # and no day yet
+    assert (chosen.status_code, 'value="2029-12-03"' in chosen.text) == (200, True)
+
+
+async def test_who_sees_nothing(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    link = await link_of(place, ada, title="Adas")
+    nobody = await place.browser()
+    for path in (f"/links/{link.id}", f"/links/{link.id}/live"):
+        answer = await bob.get(path)
+        assert (answer.status_code, "Adas" in answer.text) == (404, False)
+    for path in ("/links/no-id", "/links/01a1ff80-41f1-7799-bb38-42da4aa822bb/live"):
+        assert (await ada.get(path)).status_code == 404
+    assert (await nobody.get(f"/links/{link.id}")).headers["location"] == f"/login?next=/links/{link.id}"
+    for path in ("/stats/live", f"/links/{link.id}/live"):  # a browser tries again after anything else
+        assert (await nobody.get(path)).status_code == 204
+    assert "Nobody has clicked yet" in words((await bob.get("/")).text)
+
+
+async def test_hostile_texts_are_text(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    made = [
+        await link_of(place, ada, title=text, destination_url=f"https://example.com/'>{HARM}")
+        for text in TEXTS.values()
+    ]
+    clicks = [
+        new_click(link, START - HOUR, referrer=f"https://{text}/", browser=text, platform=text)
+        for link, text in zip(made, TEXTS.values(), strict=True)
+    ]
+    await fill(place.db, clicks)
+    pages = [await ada.get(path) for path in ("/", *(f"/links/{link.id}" for link in made))]
+    for page in pages:
+        assert page.status_code == 200
+        scripts = re.findall(r"<script[^>]*>", page.text)
+        assert all("src=" in tag or 'type="application/json"' in tag for tag in scripts)
+        assert not re.search(
+            r"<(?:iframe|base|img src=x|meta http-equiv)|<[^>]* (?:onload|onerror|onfocus)=", page.text
+        )
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe", "Africa/Cairo"])
+def test_what_is_compared_with_is_as_long_and_just_before(zone: str) -> None:
+    """On the days around both changes of clocks, and in a leap year."""
+    for begin in (
+        datetime(2028, 2, 28, 17, 5, 9, tzinfo=UTC),
+        datetime(2028, 4, 1, tzinfo=UTC),
+        datetime(2028, 10, 27, tzinfo=UTC),
+    ):
+        for now in (begin + 4 * HOUR * step for step in range(18)):
+            for name in period.PERIODS:
+                dates = {"from": "2028-02-01", "to": "2028-02-27"} if name == "custom" else {}
+                found = period.chosen({"period": name, "timezone": zone, **dates}, usual_zone="", since=begin, now=now)
+                assert not found.form.errors
+                assert found.asked.entries[0].start == found.asked.start
+                assert found.asked.end <= now
+                if name == "all" or found.before is None:
+                    continue
+                length, before = found.asked.end - found.asked.start, found.before[1] - found.before[0]
+                slack = 2 * DAY if name == "12m" else 2.25 * HOUR
+                assert abs(length - before) <= slack, (name, now)
+                assert found.before[1] <= found.asked.start or name == "12m"
+    assert date(2027, 2, 28) == period._year_before(date(2028, 2, 29))
