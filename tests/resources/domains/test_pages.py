@@ -1,0 +1,126 @@
+"""The domains' pages, as a browser gets them."""
+
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from browsing import Browser, Place, open_place
+from sqlalchemy import select, update
+
+from waypost.resources.domains import domains
+
+NAME = "go.brand.test"
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path):
+    async with open_place(database_url, tmp_path, shared_domain="go.test") as place:
+        yield place
+
+
+async def add(browser: Browser, hostname: str = NAME) -> str:
+    """Its path."""
+    answer = await browser.post("/domains", {"hostname": hostname})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+async def set_(place: Place, path: str, **values: Any) -> None:
+    """What only checks do."""
+    async with place.db.write() as tx:
+        await tx.execute(update(domains).where(domains.c.id == UUID(path.rpartition("/")[2])).values(values))
+
+
+async def row(place: Place, path: str) -> Any:
+    async with place.db.read() as tx:
+        found = select(domains).where(domains.c.id == UUID(path.rpartition("/")[2]))
+        return (await tx.execute(found)).one_or_none()
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert "No domain yet" in (await ada.get("/domains")).text
+    path = await add(ada, "GO.Brand.test.")
+    token = (await row(place, path)).token
+    page = (await ada.get(path)).text
+    for text in (NAME, f"_waypost.{NAME}", token, "go.test"):
+        assert f'data-copy="{text}"' in page
+    assert ("Not checked yet" in page, "hx-trigger" in page) == (True, False)
+
+    assert (await ada.post(f"{path}/verify")).headers["location"] == path
+    asked = await ada.post(f"{path}/verify", headers={"HX-Request": "true"})  # again, and by a script
+    assert asked.text.lstrip().startswith('<section class="card" id="state"')
+    assert 'hx-trigger="every 2s"' in (await ada.get(path)).text
+    now = place.clock()
+    await set_(place, path, status="failed", error=f"No proof was found that {NAME} is yours.", last_checked_at=now)
+    seen = (await ada.get(f"{path}/state")).text
+    assert ("Not verified" in seen, "No proof was found" in seen, "hx-trigger" in seen) == (True, True, False)
+    live = {"status": "verified", "is_live": True, "error": None, "verified_at": now, "unverified_since": None}
+    await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
+    seen = (await ada.get(f"{path}/state")).text
+    assert ("its links work" in seen, "until 2 Mar 2030" in seen) == (True, True)
+    listed = (await ada.get("/domains")).text
+    assert (NAME in listed, "Verified" in listed, "1,234" in listed) == (True, True, True)
+
+
+async def test_where_visitors_go_is_changed_and_cleared(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    typed = {"root_url": "https://brand.example", "not_found_url": "http://app.test/x"}
+    refused = await ada.post(path, typed)
+    assert (refused.status_code, "led in circles" in refused.text) == (422, True)
+    assert all(f'value="{text}"' in refused.text for text in typed.values())
+    saved = await ada.post(path, typed | {"not_found_url": "", "hostname": "other.brand.test"})
+    assert saved.headers["location"] == f"{path}?saved=1"
+    found = await row(place, path)
+    assert (found.hostname, found.root_url, found.not_found_url) == (NAME, "https://brand.example", None)
+    await ada.post(path, {"root_url": "", "not_found_url": ""})
+    assert (await row(place, path)).root_url is None
+
+
+async def test_a_name_that_cannot_be_had_stays_in_its_field(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
+    await add(ada)
+    for typed, told in (
+        ("", "This field is required."),
+        (NAME, "already registered to your account"),
+        ("app.test", "a host of the service itself"),
+        ("com", "registered"),
+        ('"><img src=x onerror=alert(1)>', ""),
+    ):
+        refused = await ada.post("/domains", {"hostname": typed})
+        assert (refused.status_code, told in refused.text, "<img src=x" in refused.text) == (422, True, False), typed
+        assert 'aria-describedby="hostname-hint hostname-fault"' in refused.text
+        assert f'value="{typed}"' in unescape(refused.text)
+    unpaid = await bob.post("/domains", {"hostname": "bob.brand.test"})
+    assert (unpaid.status_code, "no active plan" in unpaid.text, "bob.brand.test" in unpaid.text) == (402, True, True)
+
+
+async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    await set_(place, path, links_count=2)
+    for page in (await ada.get(path), await ada.get(f"{path}/delete")):
+        assert "Its 2 links move to the shared domain" in " ".join(page.text.split())
+        assert f'action="{path}/delete"' in page.text
+    gone = await ada.post(f"{path}/delete")
+    assert (gone.status_code, await row(place, path)) == (303, None)
+    assert (await ada.get(path)).status_code == 404
+    assert "is deleted" in (await ada.get(gone.headers["location"])).text
+
+
+async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    path = await add(ada)
+    for each in (path, f"/domains/{uuid4()}", "/domains/1"):
+        answers = [await bob.get(f"{each}{rest}") for rest in ("", "/state", "/delete")]
+        answers += [await bob.post(f"{each}{rest}") for rest in ("", "/verify", "/delete")]
+        assert [answer.status_code for answer in answers] == [404] * 6
+    assert NAME not in (await bob.get("/domains")).text
+    for each in ("/domains", path, f"{path}/verify", f"{path}/delete"):
+        answer = await ada.client.post(each, data={"hostname": "x.brand.test"}, headers={"Sec-Fetch-Site": "same-site"})
+        assert answer.status_code == 403
+    assert (await row(place, path)).status == "pending"

@@ -1,0 +1,125 @@
+"""The designer of a link's code, as a browser gets it."""
+
+import re
+from html import unescape
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from browsing import BASE_URL, Browser, Place, open_place
+from resources.clicks.visited import new_link
+
+from waypost.resources.links import Link, store
+from waypost.resources.qrcodes import add_scans
+
+LOOK = {"foreground": "#0a3", "background": "#ffffff", "level": "H", "style": "dots", "size": "256", "margin": "2"}
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path):
+    async with open_place(database_url, tmp_path) as place:
+        yield place
+
+
+async def link_of(place: Place, browser: Browser) -> Link:
+    assert browser.account
+    made = new_link(browser.account.id)
+    async with place.db.write() as tx:
+        await store.add(tx, made)
+        await add_scans(tx, {made.id.bytes: 1234})
+    return made
+
+
+def values(html: str) -> dict[str, str]:
+    """What stands in the fields."""
+    typed = re.findall(r'<input id="(\w+)" name="\w+"[^>]*? value="([^"]*)"', html)
+    chosen = re.findall(r'name="(style)" value="(\w+)" checked', html)
+    selected = [("level", each) for each in re.findall(r'<option value="(\w)" selected', html)]
+    return {name: unescape(value) for name, value in [*typed, *chosen, *selected]}
+
+
+def preview_of(html: str) -> str:
+    return unescape(re.search(r'(?:data-picture|<img[^>]*src)="([^"]+/preview\?[^"]*)"', html)[1])
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    page = await ada.get(f"/links/{link.id}/qrcode")
+    assert (page.status_code, "1,234 scans" in page.text, "no trouble" in page.text) == (200, True, True)
+    assert values(page.text) == {
+        "foreground": "#000000",
+        "background": "#ffffff",
+        "level": "M",
+        "style": "squares",
+        "size": "512",
+        "margin": "4",
+    }
+
+    saved = await ada.post(f"/links/{link.id}/qrcode", LOOK)
+    assert (saved.status_code, saved.headers["location"]) == (303, f"/links/{link.id}/qrcode?saved=1")
+    page = await ada.get(saved.headers["location"])
+    assert values(page.text) == LOOK | {"foreground": "#00aa33"}
+    preview = await ada.get(preview_of(page.text))
+    assert (preview.headers["content-type"], "#00aa33" in preview.text) == ("image/svg+xml", True)
+    assert "sandbox" in preview.headers["content-security-policy"]
+    for form, kind in (("png", "image/png"), ("svg", "image/svg+xml")):
+        url = unescape(
+            re.search(rf'href="({BASE_URL}[^"]+/image/{form}[^"]+)" download="{link.slug}.{form}"', page.text)[1]
+        )
+        picture = await (await place.browser()).get(url)
+        assert (picture.status_code, picture.headers["content-type"]) == (200, kind)
+
+
+async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    tried = await ada.get(f"/links/{link.id}/qrcode/look", params=LOOK | {"foreground": "#eee", "size": "64"})
+    assert "contrast of 1.1:1" in tried.text
+    assert "hard to read" in tried.text
+    assert "not saved yet" in tried.text
+    assert "#eeeeee" in (await ada.get(preview_of(tried.text))).text
+    without_scripts = await ada.get(f"/links/{link.id}/qrcode", params=LOOK)
+    assert values(without_scripts.text) == LOOK
+    assert "#00aa33" in (await ada.get(preview_of(without_scripts.text))).text
+    assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
+
+
+async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    typed = LOOK | {"foreground": '"><script>alert(1)</script>', "background": "red", "size": "9999", "margin": "many"}
+    refused = await ada.post(f"/links/{link.id}/qrcode", typed)
+    assert refused.status_code == 422
+    assert values(refused.text) == typed
+    told = re.findall(r'<p class="fault" id="(\w+)-fault">([^<]+)</p>', refused.text)
+    assert {name: text[:16] for name, text in told} == {
+        "foreground": "This must be a h",
+        "background": "This must be a h",
+        "size": "This may be at m",
+        "margin": "This must be an ",
+    }
+    assert "<script>alert" not in refused.text
+    tried = await ada.get(f"/links/{link.id}/qrcode/look", params=typed)
+    assert (tried.status_code, "Size: This may be at most 2048" in tried.text, "download" in tried.text) == (
+        200,
+        True,
+        False,
+    )
+    assert (await ada.get(f"/links/{link.id}/qrcode/preview", params=typed)).status_code == 422
+    assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["size"] == "512"
+
+
+async def test_it_is_its_owner_s_alone_and_saved_only_from_pages_of_ours(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    link = await link_of(place, ada)
+    for id_ in (link.id, uuid4(), "1"):
+        path = f"/links/{id_}/qrcode"
+        answers = [await bob.get(each) for each in (path, f"{path}/look", f"{path}/preview")]
+        assert [each.status_code for each in (*answers, await bob.post(path, LOOK))] == [404] * 4
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.test"}, {}):
+        answer = await ada.client.post(f"/links/{link.id}/qrcode", data=LOOK, headers=headers)
+        assert answer.status_code == 403
+    nobody = await place.browser()
+    assert (await nobody.get(f"/links/{link.id}/qrcode/preview")).status_code == 303
+    assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
