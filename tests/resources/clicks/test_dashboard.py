@@ -87,7 +87,7 @@ async def test_a_period_interval_and_zone_are_picked(place: Place) -> None:
         ("period=7d", 3, 7),
         ("period=90d&interval=month", 4, 4),
         ("period=12m", 4, 49),
-        ("period=all&interval=week", 4, 15),
+        ("period=all&interval=week", 4, 16),
         ("period=custom&from=2029-12-26&to=2029-12-31", 2, 6),
         ("period=custom&from=2029-12-31&to=2031-01-01", 2, 36),
         ("period=no&interval=no&timezone=no/where", 3, 30),

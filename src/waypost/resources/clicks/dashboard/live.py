@@ -61,12 +61,11 @@ class _Watched:
 
 
 class Live:
-    def __init__(self, counts: Counts, show: Show, *, is_leaving: Callable[[], bool], every: float = EVERY) -> None:
+    def __init__(self, counts: Counts, show: Show, *, is_leaving: Callable[[], bool]) -> None:
         """`is_leaving`: whether this process is about to end; then all streams end, too."""
         self._counts = counts
         self._show = show
         self._is_leaving = is_leaving
-        self._every = every
         self._watched: dict[Subject, _Watched] = {}
         self._accounts: Counter[UUID] = Counter()
         self._looking: asyncio.Task[None] | None = None
@@ -120,7 +119,7 @@ class Live:
             while self._watched and not self._is_leaving():
                 with contextlib.suppress(Unavailable):
                     await self._look()
-                await asyncio.sleep(self._every)
+                await asyncio.sleep(EVERY)
         finally:
             self._looking = None
             for watched in self._watched.values():
