@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.clicks import export, stats
 from waypost.commands.domains import domain
+from waypost.commands.entry import invite, sign_in_link
 from waypost.commands.qrcodes import qr
 from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
 from waypost.commands.secrets import secrets
@@ -31,6 +32,8 @@ key = App(name="key", help="API keys.")
 for group in (account, key, domain, stats, export, webhook, secrets):
     app.command(group)
 app.command(qr)
+account.command(sign_in_link, name="sign-in-link")
+account.command(invite)
 
 
 @app.command

@@ -19,6 +19,8 @@ OWNER = "owner@waypost.localhost"
 _FIRST = """
 Waypost is ready at {base_url}
 
+Sign in to the dashboard (works once, for 15 minutes): {entry}
+
 API key of {owner} (shown this once): {key}
 
 Create a short link:
@@ -28,6 +30,7 @@ Follow it:
 """
 _LATER = """
 Waypost is ready at {base_url}
+A link to sign in: waypost account sign-in-link {owner}
 Another key: waypost key create --account {owner} --name NAME
 """
 
@@ -45,7 +48,8 @@ async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Eve
 
 
 async def _text(db: "Database", settings: Settings) -> str:
-    from waypost import accounts  # noqa: PLC0415
+    from waypost import accounts, wiring  # noqa: PLC0415
+    from waypost.accounts import signing_in  # noqa: PLC0415
     from waypost.kit import clock  # noqa: PLC0415
 
     present = await accounts.list_accounts(db)
@@ -56,7 +60,8 @@ async def _text(db: "Database", settings: Settings) -> str:
     _, key = await accounts.create_key(db, account_id=owner.id, name="First key", scopes=accounts.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url)
+    entry = await signing_in.entry_link(wiring.signing_doors(settings, db, clock.now), owner.id)
+    return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry)
 
 
 async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.Event) -> None:
