@@ -1,0 +1,163 @@
+"""The links on pages: a list to look through, and what is done to one from there. Its form is in `form_pages`."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import Caller
+from waypost.kit.errors import NotFound, Problems
+from waypost.kit.ids import parse_id
+from waypost.kit.pages import Page, PageRequest
+from waypost.resources.links import form_pages, service
+from waypost.resources.links.asked import FILTERS, read_wanted
+from waypost.resources.links.choices import choices
+from waypost.resources.links.doors import Doors
+from waypost.resources.links.model import Link
+from waypost.resources.links.rules import Order
+from waypost.resources.links.schemas import LinkChange
+from waypost.web import path_id
+from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.pages import read_page
+
+Sparklines = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
+"""Of each link its clicks on the last days, today's last."""
+
+_PER_PAGE = 25
+_KEPT = (*FILTERS, "sort")
+_WIDTH, _HEIGHT = 84, 24
+_DONE = {
+    "on": "The link is on again.",
+    "off": "The link is off. Visitors see the page for links that do not exist.",
+    "deleted": "The link is deleted.",
+    "changed": "Saved. Visitors are led the new way from now on.",
+    "created": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A link as the list shows it."""
+
+    link: Link
+    short_url: str
+    host: str
+    """Where it leads."""
+    recent: int
+    points: str
+    """Of the line of its last days, in an SVG of _WIDTH and _HEIGHT."""
+
+
+def routes(doors: Doors, door: Reception, views: Views, *, sparklines: Sparklines) -> list[Route]:
+    pages = _Pages(doors, door, views, sparklines)
+    return [
+        Route("/links", pages.browse),
+        *form_pages.routes(doors, door, views),
+        Route("/links/{id}/switch", pages.switch, methods=["POST"]),
+        Route("/links/{id}/delete", pages.ask),
+        Route("/links/{id}/delete", pages.delete, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views, sparklines: Sparklines) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+        self._sparklines = sparklines
+
+    async def browse(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        problems = Problems()
+        wanted = read_wanted(request, self._doors, problems)
+        page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
+        asked = Form(dict(request.query_params), problems.errors)
+        if problems:
+            found: Page[Row] = Page([], 0, page)
+        else:
+            found = await self._rows(await service.browse(self._doors, session, wanted, page, _order(asked)))
+        query = _query(request)
+        told: dict[str, Any] = {"page": found, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
+        status = 422 if problems else 200
+        if request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers:
+            answer = self._views.part(request, "links/list.html", "found", status=status, **told)
+            answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
+            return answer
+        async with self._doors.db.read() as tx:
+            told["choices"] = await choices(tx, session.account.id)
+        told |= {"shared": self._doors.shared_domain, **await self._done(request, session)}
+        return self._views.page(request, "links/list.html", status=status, **told)
+
+    async def switch(self, request: Request) -> Response:
+        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        status: Any = (await read_form(request)).text("status") or "inactive"
+        link = await service.change(self._doors, session, id_, LinkChange(status=status), Problems())
+        if "hx-request" not in request.headers:
+            return _back(request, "on" if link.is_on else "off", link.id)
+        rows = await self._rows(Page([link], 1, PageRequest()))
+        told: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
+        return self._views.part(request, "links/list.html", "row", **told)
+
+    async def ask(self, request: Request) -> Response:
+        """Whether to delete it: a page, and for a script what stands in a dialog."""
+        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        link = await service.find(self._doors, session, id_)
+        told: dict[str, Any] = {"link": link, "short_url": self._short(link), "query": _query(request)}
+        if "hx-request" in request.headers:
+            return self._views.part(request, "links/delete.html", "question", **told)
+        return self._views.page(request, "links/delete.html", **told)
+
+    async def delete(self, request: Request) -> Response:
+        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        await service.delete(self._doors, session, id_)
+        return _back(request, "deleted", None)
+
+    async def _rows(self, found: Page[Link]) -> Page[Row]:
+        recent = await self._sparklines([link.id for link in found.items]) if found.items else {}
+        return found.map(lambda link: self._row(link, recent[link.id]))
+
+    def _row(self, link: Link, recent: Sequence[int]) -> Row:
+        host = urlsplit(link.destination_url).netloc
+        return Row(link, self._short(link), host, sum(recent), points(recent))
+
+    async def _done(self, request: Request, caller: Caller) -> dict[str, Any]:
+        """What a form did before it led here."""
+        done, id_ = request.query_params.get("done", ""), parse_id(request.query_params.get("link", ""))
+        told: dict[str, Any] = {"notice": _DONE.get(done), "made": None}
+        if done == "created" and id_:
+            try:
+                told["made"] = self._row(await service.find(self._doors, caller, id_), [])
+            except NotFound:
+                return told
+        return told
+
+    def _short(self, link: Link) -> str:
+        return f"{link.hostname or self._doors.shared_domain}/{link.slug}"
+
+
+def points(counts: Sequence[int]) -> str:
+    """Of a polyline as wide and high as a sparkline; the line lies at the bottom where nothing happened."""
+    most, step = max([*counts, 1]), (_WIDTH - 2) / max(1, len(counts) - 1)
+    return " ".join(
+        f"{1 + index * step:.1f},{_HEIGHT - 2 - count / most * (_HEIGHT - 4):.1f}" for index, count in enumerate(counts)
+    )
+
+
+def _order(asked: Form) -> Order:
+    return next((order for order in get_args(Order) if order == asked.text("sort")), "newest")
+
+
+def _query(request: Request) -> str:
+    """Which list was looked at: only what a list reads, and nothing that is blank."""
+    given = ((name, request.query_params.get(name)) for name in _KEPT)
+    return urlencode([(name, text) for name, text in given if text and (name, text) != ("sort", "newest")])
+
+
+def _back(request: Request, done: str, link_id: UUID | None) -> Response:
+    more = {"done": done} | ({"link": str(link_id)} if link_id else {})
+    return RedirectResponse("/links?" + "&".join(filter(None, (_query(request), urlencode(more)))), 303)
