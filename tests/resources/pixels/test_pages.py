@@ -1,0 +1,153 @@
+"""The pixels' pages, as a browser gets them."""
+
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from browsing import Browser, Place, open_place
+from resources.clicks.visited import new_link
+from sqlalchemy import insert, select
+
+from waypost.resources.links import store
+from waypost.resources.pixels import link_pixels, pixels
+from waypost.resources.pixels.events.results import Results, note
+
+NEW = {"platform": "facebook", "name": "Spring", "pixel_id": "1234567890123456", "access_token": "EAAB"}
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path):
+    async with open_place(database_url, tmp_path) as place:
+        yield place
+
+
+async def add(browser: Browser, **fields: str) -> str:
+    """Its path."""
+    answer = await browser.post("/pixels", NEW | fields)
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"].partition("?")[0]
+
+
+async def row(place: Place, path: str) -> Any:
+    async with place.db.read() as tx:
+        return (await tx.execute(select(pixels).where(pixels.c.id == _id(path)))).one_or_none()
+
+
+def _id(path: str) -> UUID:
+    return UUID(path.rpartition("/")[2])
+
+
+def words(html: str) -> str:
+    return " ".join(unescape(html).split())
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert "No pixel yet" in (await ada.get("/pixels")).text
+    form = words((await ada.get("/pixels/new")).text)
+    for told in ("15 or 16 digits", "Meta Events Manager", "it begins with AW-", "In the browser only"):
+        assert told in form
+    path = await add(ada, name="<b>Spring</b>")
+    for page in (await ada.get(path), await ada.get("/pixels")):
+        assert ("&lt;b&gt;Spring&lt;/b&gt;" in page.text, "<b>Spring" in page.text) == (True, False)
+        assert not {text for text in (NEW["pixel_id"], NEW["access_token"]) if f'"{text}"' in page.text}
+    assert ada.account
+    async with place.db.write() as tx:
+        links = [new_link(ada.account.id, slug=slug) for slug in ("a", "b")]
+        for link in links:
+            await store.add(tx, link)
+            await tx.execute(insert(link_pixels).values(link_id=link.id, position=0, pixel_id=_id(path)))
+    other = await add(ada, platform="google_ads", pixel_id="AW-123456789", access_token="")
+    assert "this pixel fires in the visitor's browser only" in words((await ada.get(other)).text)
+    listed = words((await ada.get("/pixels")).text)
+    assert ("2 links" in listed, "0 links" in listed, "Google Ads" in listed) == (True, True, True)
+    assert "It fires on 2 links." in words((await ada.get(path)).text)
+
+
+async def test_what_became_of_its_events_is_told(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    assert "None yet." in (await ada.get(path)).text
+    now = place.clock()
+    reason = "facebook answered 401: <script>alert(1)</script>"
+    async with place.db.write() as tx:
+        said = Results(12_345, 3, 1, now - timedelta(days=3), reason, now - timedelta(minutes=4))
+        await note(tx, _id(path), said)
+    page = (await ada.get(path)).text
+    for told in ("12.3k", "3 days ago", "4 minutes ago", "facebook answered 401: &lt;script&gt;"):
+        assert told in page
+    assert "<script>alert" not in page
+
+
+async def test_a_doubtful_id_is_asked_about_once(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    typed = NEW | {"platform": "google_ads", "pixel_id": "123456789"}
+    asked = await ada.post("/pixels", typed)
+    assert (asked.status_code, "does not look like an ID of Google Ads" in asked.text) == (422, True)
+    assert all(f'value="{text}"' in asked.text for text in typed.values())
+    sure = await ada.post("/pixels", typed | {"sure": "yes"})
+    assert sure.status_code == 303
+    path = sure.headers["location"].partition("?")[0]
+    before = await row(place, path)
+    asked = await ada.post(path, {"platform": "google_ads", "name": "Spring", "pixel_id": "GTM container"})
+    assert (asked.status_code, "does not look like" in asked.text, await row(place, path)) == (422, True, before)
+
+
+async def test_secrets_left_blank_stay(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    before = await row(place, path)
+    blank = {"platform": "facebook", "name": "Summer", "pixel_id": "", "access_token": ""}
+    assert (await ada.post(path, blank)).headers["location"] == f"{path}?saved=1"
+    after = await row(place, path)
+    assert (after.name, after.pixel_id, after.access_token) == ("Summer", before.pixel_id, before.access_token)
+    await ada.post(path, blank | {"pixel_id": "6543210987654321", "forget_token": "yes"})
+    after = await row(place, path)
+    assert (after.pixel_id != before.pixel_id, after.access_token) == (True, None)
+
+
+async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
+    path = await add(ada)
+    typed = {"platform": "myspace", "name": "", "pixel_id": "", "access_token": 'a "token"'}
+    refused = await ada.post("/pixels", typed)
+    assert (refused.status_code, refused.text.count('class="fault"')) == (422, 4)
+    assert typed["access_token"] in unescape(refused.text)
+    refused = await ada.post(path, typed | {"platform": "tiktok", "pixel_id": "x"})
+    assert (refused.status_code, "This may not be blank." in refused.text) == (422, True)
+    assert 'value="tiktok" aria-describedby="about-tiktok" checked' in refused.text
+    assert (await row(place, path)).platform == "facebook"
+    unpaid = await bob.post("/pixels", NEW)
+    assert (unpaid.status_code, "no active plan" in unpaid.text, NEW["pixel_id"] in unpaid.text) == (402, True, True)
+
+
+async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    async with place.db.write() as tx:
+        await tx.execute(insert(link_pixels).values(link_id=uuid4(), position=0, pixel_id=_id(path)))
+    for page in (await ada.get(path), await ada.get(f"{path}/delete")):
+        assert "It stops firing on 1 link. The links keep working." in words(page.text)
+        assert f'action="{path}/delete"' in page.text
+    gone = await ada.post(f"{path}/delete")
+    assert (gone.status_code, await row(place, path)) == (303, None)
+    assert (await ada.get(path)).status_code == 404
+    assert "is deleted" in (await ada.get(gone.headers["location"])).text
+
+
+async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    path = await add(ada)
+    for each in (path, f"/pixels/{uuid4()}", "/pixels/1"):
+        answers = [await bob.get(each), await bob.get(f"{each}/delete")]
+        answers += [await bob.post(each, NEW), await bob.post(f"{each}/delete")]
+        assert [answer.status_code for answer in answers] == [404] * 4
+    assert "Spring" not in (await bob.get("/pixels")).text
+    before = await row(place, path)
+    for each in ("/pixels", path, f"{path}/delete"):
+        answer = await ada.client.post(each, data=NEW, headers={"Sec-Fetch-Site": "cross-site"})
+        assert answer.status_code == 403
+    assert await row(place, path) == before
