@@ -1,0 +1,96 @@
+"""The pages of keys: made and shown once, used, revoked, and nobody else's."""
+
+import re
+from pathlib import Path
+
+import pytest
+from browsing import Place, open_place
+
+from waypost import accounts
+
+ALL = "/integrations/api"
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path):
+    async with open_place(database_url, tmp_path) as place:
+        yield place
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert "No key yet" in (await ada.get(ALL)).text
+    hostile = "<img src=x onerror=alert(1)>'\""
+    fields = {"name": hostile, "scopes[]": ["links:read", "pixels:write"], "expires_at": "2099-01-31"}
+    created = await ada.post(ALL, fields)
+    assert created.status_code == 201
+    assert "<img src=x" not in created.text
+    text = re.findall(r'<code class="wrap" id="key">(wp_live_\w+)</code>', created.text)[0]
+    assert f"{place.settings.base_url}/api/v1/me" in created.text
+
+    bearer = {"Authorization": f"Bearer {text}"}
+    token = (await ada.get("/api/v1/me", headers=bearer)).json()["data"]["token"]
+    assert (token["name"], token["scopes"]) == (hostile, ["links:read", "pixels:write"])
+    assert token["expires_at"] == "2099-01-31T00:00:00.000000Z"
+    page = (await ada.get(ALL)).text
+    assert text not in page
+    assert text[:12] in page
+    assert "<img src=x" not in page
+    assert "31 Jan 2099" in page
+
+    revoke = f"{ALL}/{token['id']}/revoke"
+    assert "cannot be undone" in (await ada.get(revoke)).text
+    revoked = await ada.post(revoke)
+    assert revoked.status_code == 303
+    assert "The key is revoked." in (await ada.get(revoked.headers["location"])).text
+    assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
+    assert revoke not in (await ada.get(ALL)).text
+
+
+async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    answer = await ada.post(ALL, {"name": " ", "expires_at": "2001-01-01", "scopes[]": "links:fly"})
+    assert answer.status_code == 422
+    for told in ("Give it a name.", "This must be in the future."):
+        assert told in answer.text
+    assert 'value="2001-01-01"' in answer.text
+    answer = await ada.post(ALL, {"name": "Robot"})
+    assert "Choose at least one." in answer.text
+    assert 'value="Robot"' in answer.text
+    assert "This must be one of" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:fly"})).text
+    assert ada.account
+    assert await accounts.list_keys(place.db, ada.account.id) == []
+
+
+async def test_another_account_s_key_is_not_there(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    assert ada.account
+    key, _ = await accounts.create_key(place.db, account_id=ada.account.id, name="Hers", scopes=(), now=place.clock())
+    way = f"{ALL}/{key.id}/revoke"
+    assert (await bob.get(way)).status_code == 404
+    assert (await bob.post(way)).status_code == 404
+    assert (await ada.client.post(way)).status_code == 403
+    assert (await ada.client.post(ALL, data={"name": "x", "scopes[]": "links:read"})).status_code == 403
+    assert [each.revoked_at for each in await accounts.list_keys(place.db, ada.account.id)] == [None]
+    assert "Hers" not in (await bob.get(ALL)).text
+    nobody = await place.browser()
+    assert (await nobody.get(ALL)).headers["location"] == "/login?next=/integrations/api"
+
+
+async def test_who_has_no_plan_is_told(place: Place) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    assert "answers 402" in (await ada.get(ALL)).text
+    assert "answers 402" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:read"})).text
+
+
+async def test_the_reference_is_for_everybody(place: Place) -> None:
+    nobody = await place.browser()
+    page = await nobody.get("/docs")
+    assert page.status_code == 200
+    assert f'data-server="{place.settings.base_url}"' in page.text
+    assert "unsafe-eval" not in page.headers["content-security-policy"]
+    script = re.findall(r"/assets/vendor/scalar\.\w+\.js", page.text)[0]
+    answer = await nobody.get(script, headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
+    assert "scalar." not in (await (await place.browser("ada@example.com")).get(ALL)).text
