@@ -1,6 +1,6 @@
 // Figures: the chart, countries by their names, the browser's time zone, and clicks as they arrive.
 
-const language = document.documentElement.lang;
+const language = "en-GB"; // days before months, as the server writes them
 const style = getComputedStyle(document.documentElement);
 const token = (name) => style.getPropertyValue(name).trim();
 
@@ -229,4 +229,4 @@ function begin() {
 
 document.addEventListener("htmx:afterSettle", begin);
 begin();
-settle_zone();
+document.addEventListener("DOMContentLoaded", settle_zone); // htmx listens from then on

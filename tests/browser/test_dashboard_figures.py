@@ -1,0 +1,81 @@
+"""Figures in a real browser: in its time zone, as clicks arrive, by keyboard, and without scripts."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from browser.watching import Watched, watched
+from journeys.service import OWNER, Service, Website
+from playwright.async_api import Browser, expect
+
+from waypost.accounts import find_account, sessions
+from waypost.database import Database
+
+VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    with Service(tmp_path) as running:
+        yield running
+
+
+async def signed_in(chromium: Browser, service: Service, **context: object) -> Watched:
+    db = Database(f"sqlite:///{service.directory}/data/waypost.db")
+    account = await find_account(db, OWNER)
+    now = datetime.now(UTC)
+    async with db.write() as tx:
+        token = await sessions.begin(tx, account.id, user_agent="", ip="127.0.0.1", now=now)
+    await db.close()
+    watch = await watched(chromium, **context)
+    watch.page.set_default_timeout(PATIENCE)
+    await watch.page.context.add_cookies([{"name": "waypost", "value": token, "url": service.base_url}])
+    return watch
+
+
+async def test_it_works(chromium: Browser, service: Service) -> None:
+    expect.set_options(timeout=PATIENCE)
+    with Website() as website:
+        made = service.client.post("/api/v1/links", json={"destination_url": website.url, "title": "Spring"})
+    link = made.json()["data"]
+    url = f"{service.base_url}/links/{link['id']}"
+    ada = await signed_in(chromium, service, timezone_id="Asia/Tokyo", viewport={"width": 360, "height": 800})
+    page = ada.page
+    await ada.visit(url)
+    await expect(page.locator("#span")).to_contain_text("Times in Asia/Tokyo")
+    await expect(page.locator("[data-live-badge]")).to_be_visible()
+    await expect(page.locator("#no-clicks")).to_be_visible()
+
+    came = {"User-Agent": VISITOR, "Referer": "https://news.example/a?b"}
+    assert httpx.get(f"http://{link['short_url']}", headers=came, trust_env=False).status_code == 302
+    row = page.locator("#clicks tr")
+    await expect(row).to_contain_text("Desktop, Chrome, Linux")
+    await expect(row).to_contain_text("news.example")
+    await expect(page.locator("#numbers dd").first).to_contain_text("1")
+    await expect(page.locator("[data-chart] canvas")).to_be_visible()
+    await expect(page.locator("#no-clicks")).to_be_hidden()
+
+    await page.focus("#period")
+    await page.keyboard.press("ArrowUp")
+    await page.wait_for_url("**period=7d**")
+    await expect(page.locator("#series tbody tr")).to_have_count(7)
+    await expect(page.locator("#period")).to_be_focused()
+    assert not await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert (ada.trouble, await page.evaluate("violations")) == ([], [])
+
+    await ada.visit(url)  # knows the zone by now, and asks once
+    await expect(page.locator("#span")).to_contain_text("Times in Asia/Tokyo")
+    assert [each for each in ada.loaded if each.startswith(url) and not each.endswith("/live")] == [url]
+
+    plain = await signed_in(chromium, service, java_script_enabled=False)
+    await plain.page.goto(url)
+    await expect(plain.page.locator("#clicks tr")).to_contain_text("Desktop, Chrome, Linux")
+    await plain.page.select_option("#period", "custom")
+    await plain.page.click("form.period button")
+    assert await plain.page.input_value("#to") == f"{datetime.now(UTC):%Y-%m-%d}"
+    await plain.page.click("summary:has-text('Show as a table')")
+    await expect(plain.page.locator("#series tbody tr")).to_have_count(30)
+    assert service.stop() == 0  # with streams open
