@@ -21,7 +21,7 @@ _USED = text(
     " SELECT (SELECT min(tag) FROM link_tags WHERE account_id = :account_id AND tag > met.tag), place + 1"
     " FROM met WHERE met.tag IS NOT NULL AND place < :most)"
     " SELECT tag, (SELECT count(*) FROM (SELECT 1 FROM link_tags AS used WHERE used.account_id = :account_id"
-    " AND used.tag = met.tag LIMIT :uses) AS some) AS uses FROM met WHERE tag IS NOT NULL ORDER BY uses DESC, tag"
+    " AND used.tag = met.tag LIMIT :uses) AS counted) AS uses FROM met WHERE tag IS NOT NULL ORDER BY uses DESC, tag"
 ).bindparams(bindparam("account_id", type_=Id))
 """From one tag to the next: however many links have one, its look-up is a seek and its count is bounded."""
 
