@@ -1,0 +1,294 @@
+"""The links on pages: the list, the form and what it says, faults beside their fields, and whose links one sees."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from html import unescape
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import Browser, Place, open_place
+from resources.links.room import HOST, Website
+from sqlalchemy import func, insert, select, update
+
+from waypost.accounts import create_key
+from waypost.kit.clock import DAY, microseconds
+from waypost.kit.ids import new_id, parse_id
+from waypost.resources.clicks.model import WHOLE_DAY, click_totals
+from waypost.resources.domains import domains
+from waypost.resources.links.model import link_clicks, links
+from waypost.resources.webhooks.model import webhook_deliveries
+
+HOSTILE = """<script>harm()</script>"'><img src=x onerror=harm()>"""
+HTMX = {"HX-Request": "true", "HX-Target": "found"}
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Website]:
+    async with Website().open() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
+        yield opened
+
+
+async def make(who: Browser, site: Website, **fields: Any) -> str:
+    """A link's id."""
+    answer = await who.post("/links/new", {"destination_url": site.url()} | fields)
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"].rpartition("=")[2]
+
+
+async def api(place: Place, who: Browser) -> dict[str, str]:
+    assert who.account
+    now = place.clock()
+    _, key = await create_key(place.db, account_id=who.account.id, name="k", scopes=(), expires_at=None, now=now)
+    return {"Authorization": f"Bearer {key}"}
+
+
+async def test_it_works(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    key = await api(place, ada)
+    assert "No links yet" in (await ada.get("/links")).text
+    subscription = {"url": "https://93.184.216.34/hook", "event_types": ["link.created"]}
+    assert (await ada.client.post("/api/v1/webhooks", json=subscription, headers=key)).status_code == 201
+    pixel = {"platform": "facebook", "name": "Shop", "pixel_id": "123"}
+    pixel_id = (await ada.client.post("/api/v1/pixels", json=pixel, headers=key)).json()["data"]["id"]
+    form = await ada.get("/links/new")
+    assert "Shop" in form.text
+    fields = {
+        "form_id": re.findall(r'name="form_id" value="([^"]+)"', form.text)[0],
+        "destination_url": f" {site.url()} ",
+        "slug": "spring",
+        "title": "",
+        "og_title": "A card",
+        "utm_params[utm_source]": "news letter",
+        "utm_params[utm_medium]": "",
+        "tags[]": ["one"],
+        "new_tags": "two, , one",
+        "expires_at": "2030-02-01T12:00",
+        "expires_offset": "-90",
+        "pixel_ids[]": [pixel_id],
+    }
+    answers = await asyncio.gather(*(ada.post("/links/new", fields) for _ in range(3)))  # sent thrice, one link
+    assert {answer.headers["location"] for answer in answers} == {f"/links?done=created&link={fields['form_id']}"}
+    page = (await ada.get(answers[0].headers["location"])).text
+    for told in (
+        "Your link is ready",
+        "app.test/spring",
+        "Page title",
+        f"{HOST}:{site.port}",
+        ">two<",
+        "1 link<",
+        "Ends in",
+    ):
+        assert told in page, told
+    made = (await ada.client.get(f"/api/v1/links/{fields['form_id']}", headers=key)).json()["data"]
+    assert (made["destination_url"], made["tags"]) == (site.url("/page/?utm_source=news%20letter"), ["one", "two"])
+    assert (made["title"], made["og_title"], made["pixel_ids"]) == ("Page title", "A card", [pixel_id])
+    assert made["expires_at"] == "2030-02-01T10:30:00.000000Z"
+    async with place.db.read() as tx:
+        assert await tx.scalar(select(func.count()).select_from(webhook_deliveries)) == 1
+    assert 'value="two"' in (await ada.get("/links/new")).text  # among the suggestions
+
+
+async def test_a_change_sends_only_what_differs(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    id_ = await make(ada, site, slug="a", expires_at="2030-01-01T13:00:05", **{"utm_params[utm_source]": "x"})
+    page = (await ada.get(f"/links/{id_}/edit")).text
+    shown = {
+        "destination_url": site.url("/page/"),
+        "slug": "a",
+        "title": "Page title",
+        "expires_at": "2030-01-01T13:00:05",
+    }
+    for name, value in shown.items():
+        assert re.search(rf'name="{name}"[^>]*value="{re.escape(value)}"', page), name
+    place.clock.move(timedelta(hours=2))
+    site.seen.clear()
+    same = shown | {
+        "og_title": "Scraped OG title",
+        "og_description": "Scraped description",
+        "og_image": site.url("/card.png"),
+    }
+    same |= {"hostname": "app.test", "utm_params[utm_source]": "x"}
+    answer = await ada.post(f"/links/{id_}/edit", same | {"title": "New", "og_description": "Two\r\nlines"})
+    assert answer.headers["location"] == f"/links?done=changed&link={id_}"  # though it has expired
+    assert site.seen == []
+    async with place.db.read() as tx:
+        row = (await tx.execute(select(links))).one()
+    assert (row.title, row.og_description, row.destination_url) == (
+        "New",
+        "Two\nlines",
+        site.url("/page/?utm_source=x"),
+    )
+    await ada.post(f"/links/{id_}/edit", same | {"title": "New", "utm_params[utm_source]": ""})
+    async with place.db.read() as tx:
+        row = (await tx.execute(select(links))).one()
+    assert (row.destination_url, row.utm_params, row.og_description) == (site.url("/page/"), {}, "Scraped description")
+
+
+async def test_faults_stand_beside_their_fields_and_input_is_kept(place: Place, site: Website) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    taken = await make(bob, site, slug="taken")
+    fields = {
+        "destination_url": "http://localhost/" + HOSTILE.replace(" ", ""),
+        "slug": "taken",
+        "title": HOSTILE,
+        "og_image": "nonsense",
+        "new_tags": "x" * 300,
+        "tags[]": [HOSTILE],
+        "expires_at": "2020-01-01T00:00",
+        "pixel_ids[]": ["nonsense"],
+        "hostname": "foreign.example",
+        "utm_params[utm_term]": "y" * 256,
+    }
+    answer = await ada.post("/links/new", fields)
+    page = unescape(answer.text)
+    assert answer.status_code == 422
+    assert "<script>harm" not in answer.text
+    assert "<img src=x" not in answer.text
+    for told in (
+        "is already taken",
+        "is not a public host name",
+        "time in the future",
+        "at most 255",
+        "must be a UUID",
+    ):
+        assert told in page, told
+    for name in ("destination_url", "slug", "og_image", "expires_at"):
+        assert re.search(rf'<input[^>]*name="{name}"[^>]*aria-invalid="true"', answer.text), name
+    for kept in (fields["destination_url"], "x" * 300, HOSTILE, "foreign.example", "y" * 256):
+        assert kept in page, kept
+    foreign = await ada.post("/links/new", {"destination_url": site.url(), "form_id": taken})
+    assert foreign.status_code == 422
+    assert "sent already" in foreign.text
+    wrong = await ada.post(
+        f"/links/{await make(ada, site, slug='mine')}/edit", {"destination_url": "ftp://x.example", "slug": "a b"}
+    )
+    assert (wrong.status_code, wrong.text.count('class="fault"')) == (422, 2)
+
+
+async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    ids = [
+        await make(ada, site, slug=f"s{n}", title=title, new_tags="t") for n, title in enumerate(("b", HOSTILE, "A"))
+    ]
+    days = microseconds(place.clock()) // DAY
+    first = parse_id(ids[0])
+    async with place.db.write() as tx:
+        await tx.execute(insert(link_clicks), {"link_id": first, "clicks": 1234})
+        rows = [{"day": days - n, "subject_id": first, "quarter": WHOLE_DAY, "clicks": n + 1} for n in (0, 13, 14)]
+        await tx.execute(insert(click_totals), rows)
+        await tx.execute(insert(domains), _domain(place, ada))
+    found = await ada.get("/links?sort=clicks")
+    assert "<script>harm" not in found.text
+    assert _order(found.text) == ["s0", "s2", "s1"]
+    assert 'aria-label="15 in the last 14 days"' in found.text
+    assert "<strong>1.23k</strong>" in found.text
+    assert _order((await ada.get("/links?sort=title")).text) == ["s1", "s2", "s0"]
+    part = await ada.get("/links?search=HARM&tag=t&status=active&hostname=app.test&sort=newest", headers=HTMX)
+    assert (_order(part.text), "<html" in part.text) == (["s1"], False)
+    assert part.headers["hx-push-url"] == "/links?search=HARM&tag=t&hostname=app.test&status=active"
+    again = await ada.get("/links?search=HARM", headers=HTMX | {"HX-History-Restore-Request": "true"})
+    assert "<html" in again.text
+    assert "Nothing found" in (await ada.get("/links?hostname=go.example.com")).text
+    wrong = await ada.get("/links?search=a%00b&status=odd")
+    assert (wrong.status_code, "control characters" in wrong.text) == (422, True)
+    async with place.db.write() as tx:
+        await tx.execute(update(links).values(created_at=links.c.created_at))
+    for n in range(3, 27):
+        await make(ada, site, slug=f"s{n}", title="t")
+    turned = await ada.get("/links?page=2&search=s")
+    assert (_order(turned.text), "27 links" in turned.text) == (["s1", "s0"], True)
+
+
+async def test_a_link_is_switched_copied_and_deleted(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    id_ = await make(ada, site, slug="a", new_tags="t", **{"utm_params[utm_source]": "x"})
+    answer = await ada.post(f"/links/{id_}/switch?tag=t", {"status": "inactive"})
+    assert answer.headers["location"] == f"/links?tag=t&done=off&link={id_}"
+    assert (await ada.get("/a")).status_code == 404
+    row = await ada.post(f"/links/{id_}/switch", {"status": "active"}, headers=HTMX)
+    assert (row.text.count("<li id="), "Active" in row.text, "<html" in row.text) == (1, True, False)
+    copy = (await ada.get(f"/links/new?from={id_}")).text
+    assert re.search(r'name="slug" value=""', copy)
+    assert re.search(r'name="utm_params\[utm_source\]"[^>]*value="x"', copy)
+    question = await ada.get(f"/links/{id_}/delete", headers=HTMX)
+    assert ("cannot be undone" in question.text, "<html" in question.text) == (True, False)
+    assert "<html" in (await ada.get(f"/links/{id_}/delete")).text
+    assert (await ada.post(f"/links/{id_}/delete?tag=t")).headers["location"] == "/links?tag=t&done=deleted"
+    assert (await ada.get("/a")).status_code == 404
+    assert "No links yet" in (await ada.get("/links")).text
+
+
+async def test_the_form_tells_of_slugs_and_destinations(place: Place, site: Website) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    mine = await make(ada, site, slug="mine")
+    gone = await make(ada, site, slug="gone")
+    await ada.post(f"/links/{gone}/delete")
+    await make(bob, site, slug="taken")
+    for query, told in {
+        "slug=fresh": "is free",
+        "slug=mine": "already taken",
+        f"slug=mine&link={mine}": "slug now",
+        "slug=gone": "yours before",
+        "slug=taken": "already taken",
+        "slug=login": "reserved",
+        "slug=a%20b": "only letters",
+        "slug=": "Letters, digits",
+    }.items():
+        assert told in (await ada.get(f"/links/check-slug?{query}")).text, query
+    card = await ada.post("/links/preview", {"destination_url": site.url()})
+    for told in ("Scraped OG title", "Scraped description", "/card.png", 'data-title="Page title"'):
+        assert told in card.text, told
+    refused = await ada.post("/links/preview", {"destination_url": "http://10.0.0.1/"})
+    assert "does not lead to a public address" in refused.text
+
+
+async def test_what_is_another_s_is_not_there(place: Place, site: Website) -> None:
+    ada, bob, nobody = [await place.browser(f"{name}@example.com") for name in ("ada", "bob")] + [await place.browser()]
+    id_ = await make(ada, site, slug="a")
+    for path in (
+        f"/links/{id_}/edit",
+        f"/links/{id_}/delete",
+        f"/links/new?from={id_}",
+        "/links/x/edit",
+        f"/links/{new_id()}/edit",
+    ):
+        assert (await bob.get(path)).status_code == 404, path
+    for path in ("edit", "switch", "delete"):
+        assert (await bob.post(f"/links/{id_}/{path}", {"status": "inactive"})).status_code == 404
+        assert (await ada.client.post(f"/links/{id_}/{path}", data={"status": "inactive"})).status_code == 403
+    for path in ("/links/new", "/links/preview"):
+        assert (await ada.client.post(path, data={"destination_url": site.url()})).status_code == 403
+    assert "app.test/a" not in (await bob.get(f"/links?done=created&link={id_}")).text
+    for path in ("/links", "/links/new", "/links/check-slug?slug=a"):
+        assert (await nobody.get(path)).headers["location"].startswith("/login")
+    assert (await ada.get("/a")).status_code == 302
+
+
+async def test_without_a_plan_nothing_is_made(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    answer = await ada.post("/links/new", {"destination_url": site.url(), "slug": "kept"})
+    assert (answer.status_code, 'href="/plan"' in answer.text, 'value="kept"' in answer.text) == (402, True, True)
+    assert site.seen == []
+
+
+def _order(page: str) -> list[str]:
+    return re.findall(r'class="short cut"[^>]*>app\.test/(\w+)<', page)
+
+
+def _domain(place: Place, who: Browser) -> dict[str, Any]:
+    assert who.account
+    now = place.clock()
+    told = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
+    counts = {"failures": 0, "links_count": 0}
+    return {"id": new_id(), "account_id": who.account.id, "created_at": now, "updated_at": now} | told | counts
