@@ -150,12 +150,12 @@ class EntryPages:
         return self._views.page(request, "account/confirm.html", form=Form(), email=token.email)
 
     async def confirm(self, request: Request) -> Response:
-        form = await self._form(request)
+        self._door.refuse_foreign(request)
         token = await _still(joining.can_confirm(self._signing, _token(request)))
         try:
             await joining.confirm(self._signing, _token(request))
         except Invalid as error:
-            return faulty(self._views, request, "account/confirm.html", form, error, email=token.email)
+            return faulty(self._views, request, "account/confirm.html", Form(), error, email=token.email)
         is_in = await self._door.whoever(request)
         return RedirectResponse("/account?done=confirmed" if is_in else "/login?done=confirmed", 303)
 

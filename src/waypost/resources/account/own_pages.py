@@ -83,7 +83,7 @@ class OwnPages:
         return _back("/account", "email" if is_done else "mail")
 
     async def confirm(self, request: Request) -> Response:
-        session, _ = await self._sent(request)
+        session = await self._door.session(request)
         await self._doors.throttle.take(request, session.account.email)
         await joining.confirm_later(self._signing, session.account)
         return _back("/account", "confirm")
@@ -132,7 +132,7 @@ class OwnPages:
         return self._page(request, "account/passkey.html", passkey=passkey)
 
     async def remove_passkey(self, request: Request) -> Response:
-        session, _ = await self._sent(request)
+        session = await self._door.session(request)
         await passkeys.remove(self._signing, session.account, _id(request))
         return _back("/account/security", "removed")
 
@@ -143,17 +143,17 @@ class OwnPages:
         async with self._signing.db.read() as tx:
             found = await sessions.of_account(tx, session.account, now=self._signing.clock())
         named = [(each, called(each.user_agent)) for each in found]
-        return self._page(request, "account/sessions.html", sessions=named, here=session.id)
+        return self._page(request, "account/sessions.html", sessions=named, current=session.id)
 
     async def end_session(self, request: Request) -> Response:
-        session, _ = await self._sent(request)
+        session = await self._door.session(request)
         async with self._signing.db.write() as tx:
             if not await sessions.end(tx, session.account.id, _id(request)):
                 raise NotFound
         return _back("/account/sessions", "ended")
 
     async def end_others(self, request: Request) -> Response:
-        session, _ = await self._sent(request)
+        session = await self._door.session(request)
         async with self._signing.db.write() as tx:
             await sessions.end_all(tx, session.account.id, but=session.id)
         return _back("/account/sessions", "others")

@@ -1,0 +1,441 @@
+"""The account's pages, before and after the door, as browsers get them."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from browsing import BASE_URL, Browser, Place, open_place
+from sqlalchemy import select
+
+from waypost.accounts import create_key, joining, signing_in, tokens
+from waypost.accounts.model import accounts
+from waypost.accounts.sessions import sessions
+from waypost.app import _handlers
+from waypost.redirect import ChangeFeed
+from waypost.resources.account import closing
+from waypost.resources.account.entry_pages import way_on
+from waypost.resources.links.model import links, slugs
+from waypost.wiring import domain_doors, signing_doors
+from waypost.worker import jobs
+from waypost.worker.model import Job
+from waypost.worker.model import jobs as job_rows
+
+PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
+HOSTILE = '"><script>alert(1)</script>'
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with open_place(database_url, tmp_path) as place:
+        yield place
+
+
+@pytest.fixture
+async def mailing(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
+        yield place
+
+
+async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
+    browser = await place.browser()
+    fields = {"name": "Ada", "email": email, "password": PASSWORD}
+    answer = await browser.post("/signup", fields)
+    assert answer.status_code == 303, answer.text
+    return browser
+
+
+async def signed_in(place: Place, password: str = PASSWORD, email: str = "ada@example.com") -> httpx.Response:
+    return await (await place.browser()).post("/login", {"email": email, "password": password})
+
+
+async def mails(place: Place) -> list[dict[str, str]]:
+    """After the jobs that write some, oldest first."""
+    for job in await due(place, signing_in.JOB):
+        await signing_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
+    return [job.payload for job in await due(place, "mail.send", keep=True)]
+
+
+async def due(place: Place, name: str, *, keep: bool = False) -> list[Job]:
+    async with place.db.write() as tx:
+        rows = (await tx.execute(select(job_rows).where(job_rows.c.name == name).order_by(job_rows.c.id))).all()
+        if not keep:
+            await tx.execute(job_rows.delete().where(job_rows.c.name == name))
+    return [Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test") for row in rows]
+
+
+def way(mail: dict[str, str]) -> str:
+    found = re.search(rf"{BASE_URL}(/\w+/[\w-]+)", mail["text"])
+    assert found, mail
+    return found[1]
+
+
+async def rows(place: Place, statement: Any) -> list[Any]:
+    async with place.db.read() as tx:
+        return list((await tx.execute(statement)).all())
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await signed_up(place)
+    page = await ada.get("/account")
+    assert page.status_code == 200
+    assert "Confirm your address" not in page.text  # nobody sends mail here, so she need not wait for one
+    before = ada.client.cookies["waypost"]
+    assert (await ada.post("/logout")).headers["location"] == "/login"
+    assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
+    answer = await ada.post("/login", {"email": " Ada@Example.com", "password": PASSWORD, "next": "/links"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/links")
+    assert ada.client.cookies["waypost"] != before
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+
+
+async def test_nobody_learns_who_has_an_account(place: Place) -> None:
+    await signed_up(place)
+    nobody = await place.browser()
+    answers = [
+        await nobody.post("/login", {"email": email, "password": password})
+        for email, password in (
+            ("ada@example.com", OTHER),
+            ("eve@example.com", OTHER),
+            ("eve@example.com\0", OTHER),
+            ("", ""),
+            ("ada@example.com", "x" * 2_000),
+        )
+    ]
+    assert {answer.status_code for answer in answers} == {422}
+    assert all(signing_in.WRONG in answer.text for answer in answers)
+    known, unknown = answers[0].text, answers[1].text.replace("eve@", "ada@")
+    assert known == unknown
+    assert OTHER not in known
+    forgot = [(await nobody.post("/forgot", {"email": f"{who}@example.com"})).text for who in ("ada", "eve")]
+    assert forgot[0] == forgot[1].replace("eve@", "ada@")
+    assert [mail["to"] for mail in await mails(place) if "/reset/" in mail["text"]] == ["ada@example.com"]
+
+
+async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: Place) -> None:
+    await signed_up(place)
+    nobody = await place.browser()
+    for fields, faults in (
+        ({"name": HOSTILE, "email": "nonsense", "password": "short"}, ["email", "password"]),
+        ({"name": "Ada", "email": "ada@example.com", "password": OTHER}, ["email"]),
+        ({"name": "Ada", "email": "new@example.com", "password": "Password123"}, ["password"]),
+        ({"name": "x" * 300, "email": "new@example.com", "password": OTHER}, ["name"]),
+        ({"name": ""}, ["email", "password"]),
+    ):
+        page = await nobody.post("/signup", fields)
+        assert page.status_code == 422
+        assert re.findall(r'class="fault" id="(\w+)-fault"', page.text) == faults
+        assert fields.get("password", HOSTILE) not in page.text
+        assert HOSTILE not in page.text
+        assert f'value="{fields.get("email", "")}"' in page.text
+
+
+async def test_forms_of_other_sites_are_refused(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    paths = ["/login", "/login/passkey", "/login/passkey/options", "/logout", "/signup", "/forgot", "/enter/x"]
+    paths += [f"/account/{each}" for each in ("name", "email", "password", "delete", "passkeys", "sessions/end-others")]
+    for path in paths:
+        for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {}):
+            answer = await ada.client.post(path, data={"name": "x"}, headers=headers)
+            assert answer.status_code == 403, path
+    assert (await ada.get("/account")).status_code == 200
+
+
+async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None:
+    """The owner, elsewhere, still gets in."""
+    await signed_up(place)
+    transport = httpx.ASGITransport(place.site, client=("203.0.113.5", 1))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        eve = Browser(client, None)
+        wrong = {"email": "ada@example.com", "password": OTHER}
+        statuses = [(await eve.post("/login", wrong)).status_code for _ in range(11)]
+        assert statuses == [422] * 10 + [429]
+        right = await eve.post("/login", wrong | {"password": PASSWORD})
+        assert right.status_code == 429
+        assert int(right.headers["retry-after"]) > 0
+        assert (await eve.post("/login", {"email": "bob@example.com", "password": OTHER})).status_code == 422
+        statuses = [
+            (await eve.post("/login", {"email": f"{n}@example.com", "password": "x"})).status_code for n in range(50)
+        ]
+        assert statuses[-1] == 429
+    assert (await signed_in(place)).status_code == 303
+
+
+async def test_a_forgotten_password(place: Place) -> None:
+    ada = await signed_up(place)
+    for _ in range(2):  # a second mail, while the first is still new, would only be a nuisance
+        await ada.post("/forgot", {"email": "ada@example.com"})
+    told = [mail for mail in await mails(place) if "/reset/" in mail["text"]]
+    assert len(told) == 1
+    path = way(told[0])
+    nobody = await place.browser()
+    for _ in range(2):
+        assert "ada@example.com" in (await nobody.get(path)).text  # looking spends nothing
+    assert (await nobody.post(path, {"password": "short"})).status_code == 422
+    assert (await nobody.post(path, {"password": OTHER})).headers["location"] == "/"
+    assert (await nobody.get("/account")).status_code == 200
+    assert (await ada.get("/account")).status_code == 303  # every session ended
+    assert (await nobody.post(path, {"password": PASSWORD})).status_code == 404
+    assert [(await signed_in(place, each)).status_code for each in (PASSWORD, OTHER)] == [422, 303]
+    await ada.post("/forgot", {"email": "ada@example.com"})
+    path = way((await mails(place))[-1])
+    place.clock.move(timedelta(hours=1))
+    assert (await nobody.get(path)).status_code == 404
+
+
+async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
+    ada = await signed_up(place)
+    elsewhere = await place.browser()
+    await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
+    link = await signing_in.entry_link(signing_doors(place.settings, place.db, place.clock), (await owner(place)).id)
+    for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
+        page = await ada.post("/account/password", {"current_password": current, "password": wanted})
+        assert page.status_code == 422
+        assert f'id="{fault}-fault"' in page.text
+    before = ada.client.cookies["waypost"]
+    answer = await ada.post("/account/password", {"current_password": PASSWORD, "password": OTHER})
+    assert answer.headers["location"] == "/account/security?done=password"
+    assert ada.client.cookies["waypost"] != before
+    assert (await ada.get("/account")).status_code == 200
+    assert (await elsewhere.get("/account")).status_code == 303
+    assert (await elsewhere.get(link.removeprefix(BASE_URL))).status_code == 404
+    assert "Your password was changed" in (await mails(place))[-1]["subject"]
+
+
+async def owner(place: Place, email: str = "ada@example.com") -> Any:
+    return (await rows(place, select(accounts).where(accounts.c.email == email)))[0]
+
+
+async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) -> None:
+    ada = await signed_up(mailing)
+    assert (await owner(mailing)).plan_type == "none"
+    assert "Confirm your address" in (await ada.get("/account")).text
+    await ada.post("/account/confirm")
+    first, second = (way(mail) for mail in await mails(mailing))
+    nobody = await mailing.browser()
+    for _ in range(2):
+        assert "ada@example.com" in (await nobody.get(second)).text
+    assert (await owner(mailing)).confirmed_at is None
+    assert (await nobody.post(second)).headers["location"] == "/login?done=confirmed"
+    now = await owner(mailing)
+    assert (now.plan_type, now.trial_ends_at) == ("trial", mailing.clock() + timedelta(days=14))
+    assert "Confirm your address" not in (await ada.get("/account")).text
+    mailing.clock.move(timedelta(days=1))
+    assert (await ada.post(first)).headers["location"] == "/account?done=confirmed"
+    assert (await owner(mailing)).trial_ends_at == now.trial_ends_at  # no trial begins twice
+    assert (await ada.post(first)).status_code == 404
+
+
+async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing: Place) -> None:
+    eve = await signed_up(mailing)
+    await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
+    ada = await mailing.browser()
+    await ada.post("/forgot", {"email": "ada@example.com"})
+    await ada.post(way((await mails(mailing))[-1]), {"password": OTHER})
+    assert (await eve.get("/account")).status_code == 303
+    assert (await ada.get("/account")).status_code == 200
+    assert 'api_keys": []' in (await exported(ada))["account.json"]
+    assert (await owner(mailing)).confirmed_at is not None
+
+
+async def test_another_address(mailing: Place) -> None:
+    ada, bob = await mailing.browser("ada@example.com"), await mailing.browser("bob@example.com")
+    assert (await ada.post("/account/email", {"email": "bob@example.com"})).status_code == 422
+    await ada.post("/forgot", {"email": "ada@example.com"})
+    for _ in range(2):
+        answer = await ada.post("/account/email", {"email": "lovelace@example.com"})
+        assert answer.headers["location"] == "/account?done=mail"
+    *moves, reset = await mails(mailing)  # the last is written by a job
+    assert [mail["to"] for mail in moves] == ["lovelace@example.com"] * 2
+    assert await owner(mailing)
+    await bob.post("/account/email", {"email": "lovelace@example.com"})
+    assert (await ada.post(way(moves[0]))).status_code == 303
+    assert (await mails(mailing))[-1]["to"] == "ada@example.com"
+    for stale in (way(reset), way(moves[1])):
+        assert (await ada.get(stale)).status_code == 404
+    taken = await bob.post(way((await mails(mailing))[-2]))
+    assert taken.status_code == 422
+    assert joining.TAKEN in taken.text
+
+
+async def test_without_mail_an_address_changes_at_once(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert (await ada.post("/account/email", {"email": "A@b.example"})).headers["location"] == "/account?done=email"
+    assert "a@b.example" in (await ada.get("/account")).text
+    assert (await ada.post("/account/name", {"name": HOSTILE})).status_code == 303
+    page = (await ada.get("/account")).text
+    assert HOSTILE not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert (await ada.post("/account/name", {"name": " "})).status_code == 422
+
+
+async def test_who_was_signed_in_for_long_is_asked_once_more(place: Place) -> None:
+    ada = await signed_up(place)
+    place.clock.move(timedelta(minutes=11))
+    for path, fields in (("/account/email", {"email": "b@example.com"}), ("/account/delete", {})):
+        for password in ("", OTHER):
+            page = await ada.post(path, fields | {"current_password": password})
+            assert page.status_code == 422
+            assert signing_in.WRONG_PASSWORD in page.text
+    asked = await ada.post("/account/passkeys/options", {"passkey_name": ""})
+    assert (asked.status_code, asked.json()) == (422, {"fault": signing_in.WRONG_PASSWORD})
+    fields = {"email": "b@example.com", "current_password": PASSWORD}
+    assert (await ada.post("/account/email", fields)).status_code == 303
+
+
+async def test_sessions_are_listed_and_ended(place: Place) -> None:
+    ada, bob = await signed_up(place), await place.browser("bob@example.com")
+    others = [await place.browser() for _ in range(3)]
+    for other in others:
+        fields = {"email": "ada@example.com", "password": PASSWORD}
+        await other.post("/login", fields, headers={"User-Agent": f"Firefox/140 (Linux) {HOSTILE}"})
+    page = (await ada.get("/account/sessions")).text
+    assert page.count("Firefox on Linux") == 6  # each by its name and in its button
+    assert HOSTILE not in page
+    ids = re.findall(r"/account/sessions/([\w-]{36})/end", page)
+    assert len(ids) == 3
+    foreign = (await rows(place, select(sessions.c.id).where(sessions.c.account_id == bob.account.id)))[0].id  # type: ignore[union-attr]
+    for unknown in (foreign, uuid4(), "nonsense"):
+        assert (await ada.post(f"/account/sessions/{unknown}/end")).status_code == 404
+    assert (await bob.get("/account")).status_code == 200
+    await ada.post(f"/account/sessions/{ids[0]}/end")
+    assert sorted([(await other.get("/account")).status_code for other in others]) == [200, 200, 303]
+    await ada.post("/account/sessions/end-others")
+    assert {(await other.get("/account")).status_code for other in others} == {303}
+    assert (await ada.get("/account")).status_code == 200
+
+
+async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> None:
+    await place.browser("ada@example.com")
+    doors = signing_doors(place.settings, place.db, place.clock)
+    ada, eve = await place.browser(), await place.browser()
+    link = (await signing_in.entry_link(doors, (await owner(place)).id)).removeprefix(BASE_URL)
+    for _ in range(2):
+        assert (await eve.get(link)).status_code == 200
+    assert (await ada.post(link)).headers["location"] == "/"
+    assert (await ada.get("/account")).status_code == 200
+    assert ((await eve.get(link)).status_code, (await eve.post(link)).status_code) == (404, 404)
+    link = (await signing_in.entry_link(doors, (await owner(place)).id)).removeprefix(BASE_URL)
+    place.clock.move(timedelta(minutes=15))
+    assert (await eve.post(link)).status_code == 404
+    for purpose in ("reset", "confirm", "invite"):
+        assert (await eve.get(link.replace("enter", purpose))).status_code == 404
+
+
+@pytest.mark.parametrize("signup", ["invite", "closed"])
+async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -> None:
+    async with open_place(database_url, tmp_path, signup=signup, smtp_url="smtp://mail.test") as place:
+        nobody, doors = await place.browser(), signing_doors(place.settings, place.db, place.clock)
+        fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
+        assert {(await nobody.get("/signup")).status_code, (await nobody.post("/signup", fields)).status_code} == {403}
+        assert "/signup" not in (await nobody.get("/login")).text
+        if signup == "closed":
+            with pytest.raises(joining.Forbidden):
+                await joining.invite(doors, "ada@example.com")
+            return
+        path = (await joining.invite(doors, "Ada@example.com")).removeprefix(BASE_URL)
+        assert way((await mails(place))[0]) == path
+        assert "ada@example.com" in (await nobody.get(path)).text
+        assert (await nobody.post(path, fields | {"password": "x"})).status_code == 422
+        assert (await nobody.post(path, fields)).status_code == 303
+        ada = await owner(place)
+        assert ada.confirmed_at is not None
+        assert ada.plan_type == "trial"
+        assert (await nobody.post(path, fields)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("wanted", "way_there"),
+    [
+        ("/links?page=2", "/links?page=2"),
+        ("", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("/links\\..", "/"),
+        ("https://evil.example", "/"),
+        ("/\t/evil.example", "/"),
+        ("/links\r\nX: 1", "/"),
+        ("/logout", "/"),
+        ("javascript:alert(1)", "/"),
+    ],
+)
+def test_the_way_on_is_ours(wanted: str, way_there: str) -> None:
+    assert way_on(wanted) == way_there
+
+
+async def exported(browser: Browser) -> dict[str, str]:
+    answer = await browser.get("/account/data/export")
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as whole:
+        assert whole.testzip() is None
+        return {name: whole.read(name).decode() for name in whole.namelist()}
+
+
+async def linked(place: Place, browser: Browser, slug: str) -> None:
+    assert browser.account
+    now = place.clock()
+    row = {"id": uuid4(), "account_id": browser.account.id, "slug": slug, "destination_url": "https://example.com/"}
+    row |= {"title": "T", "utm_params": {}, "tags": [], "search_text": slug, "is_on": True}
+    async with place.db.write() as tx:
+        await tx.execute(links.insert(), row | {"created_at": now, "updated_at": now})
+        await tx.execute(slugs.insert(), {"slug": slug, "account_id": row["account_id"], "link_id": row["id"]})
+
+
+async def test_the_export_holds_one_s_own_and_no_secret(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    await linked(place, ada, "adas")
+    await linked(place, bob, "bobs")
+    assert ada.account
+    _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
+    files = await exported(ada)
+    assert [json.loads(line)["slug"] for line in files["links.jsonl"].splitlines()] == ["adas"]
+    assert json.loads(files["account.json"])["email"] == "ada@example.com"
+    assert {"README.txt", *re.findall(r"^(\S+\.jsonl?)", files["README.txt"], re.MULTILINE)} == set(files)
+    assert not [name for name, text in files.items() if key in text or "bobs" in text]
+
+
+async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
+    ada, bob = await signed_up(place), await place.browser("bob@example.com")
+    ada.account = await owner(place)
+    _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
+    bearer = {"Authorization": f"Bearer {key}"}
+    await linked(place, ada, "adas")
+    await linked(place, bob, "bobs")
+    assert (await ada.get("/adas")).status_code == 302
+    assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 200
+    answer = await ada.post("/account/delete", {"current_password": PASSWORD})
+    assert answer.headers["location"] == "/login?done=deleted"
+    assert [(await bob.get(path)).status_code for path in ("/adas", "/bobs")] == [404, 302]
+    assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 401
+    assert (await signed_in(place)).status_code == 422
+    feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
+    handlers: jobs.Handlers = _handlers(
+        place.settings, place.db, domain_doors(place.settings, place.db, feed, place.clock), feed
+    )
+    while found := await due(place, closing.JOB):
+        for job in found:
+            await handlers[closing.JOB](job)
+    feed.close()
+    assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
+    assert [row.slug for row in await rows(place, select(links.c.slug))] == ["bobs"]
+    kept = await rows(place, select(slugs.c.slug, slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == "adas"))
+    assert kept == [("adas", ada.account.id, None)]
+    await signed_up(place)  # the address is free again
+
+
+async def test_tokens_are_spent_by_one_of_two(place: Place) -> None:
+    async with place.db.write() as tx:
+        text = await tokens.issue(tx, "invite", now=place.clock(), email="a@example.com")
+    async with place.db.write() as tx:
+        first, second = [await tokens.spend(tx, "invite", text, now=place.clock()) for _ in range(2)]
+    assert first
+    assert second is None
