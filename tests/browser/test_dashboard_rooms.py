@@ -1,0 +1,163 @@
+"""Codes, domains, pixels and webhooks in a real browser: what follows by itself, and what needs no scripts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import zxingcpp
+from browser.watching import Watched, watched
+from journeys.service import Service, Website
+from PIL import Image
+from playwright.async_api import Browser, Page, expect
+from resources.webhooks.receiver import Receiver
+from sqlalchemy import update
+
+from waypost.accounts import list_accounts, sessions
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.resources.domains import domains
+
+PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+UPDATED = "[data-picture*='style=dots'][data-picture*='1d3557']"
+
+
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+    with Receiver(tmp_path_factory.mktemp("receiver")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("service"), WAYPOST_OUTBOUND_CA_FILE=str(receiver.ca_file)) as running:
+        yield running
+
+
+@pytest.fixture
+async def db(service: Service) -> AsyncIterator[Database]:
+    """The service's own."""
+    opened = Database(f"sqlite:///{service.directory}/data/waypost.db")
+    yield opened
+    await opened.close()
+
+
+async def owner(chromium: Browser, service: Service, db: Database, **context: object) -> Watched:
+    """The account's, signed in."""
+    (account,) = await list_accounts(db)
+    async with db.write() as tx:
+        token = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now())
+    browser = await watched(chromium, base_url=service.base_url, **context)
+    browser.page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    await browser.page.context.add_cookies([{"name": "waypost", "value": token, "url": service.base_url}])
+    return browser
+
+
+async def download(page: Page, text: str, to: Path) -> Path:
+    async with page.expect_download() as begun:
+        await page.click(f"text={text}")
+    await (await begun.value).save_as(to)
+    return to
+
+
+async def test_a_code_is_seen_while_it_is_designed(chromium, service: Service, db: Database, tmp_path: Path) -> None:
+    with Website() as website:
+        fields = {"destination_url": website.url, "slug": "spring"}
+        link = service.client.post("/api/v1/links", json=fields).json()["data"]
+    ada = await owner(chromium, service, db)
+    page = ada.page
+    await ada.visit(f"/links/{link['id']}/qrcode")
+    await page.check("text=Dots")
+    await page.get_by_label("Foreground", exact=True).fill("#1d3557")
+    await page.wait_for_selector(UPDATED, state="attached")
+    assert "foreground=%231d3557" in await page.get_attribute("#picture", "src")
+    assert await page.input_value("[data-colour=foreground]") == "#1d3557"
+    await page.fill("#background", "#1d3550")
+    await expect(page.get_by_text("contrast of 1.0:1")).to_be_visible()
+    await page.fill("#background", "red")
+    await expect(page.get_by_text("Background: This must be a hex colour")).to_be_visible()
+    await page.fill("#background", "#ffffff")
+    await expect(page.get_by_text("not saved yet")).to_be_visible()
+    picture = await download(page, "Download PNG", tmp_path / "code.png")
+    (code,) = zxingcpp.read_barcodes(Image.open(picture).convert("L"))
+    assert code.text == f"http://{link['short_url']}?r=qr"
+    await page.click("button:has-text('Save')")
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert await page.is_checked("text=Dots")
+    assert [each for each in ada.trouble if "/image/png" not in each] == []  # the download is noted, too
+
+
+async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db: Database) -> None:
+    ada = await owner(chromium, service, db, permissions=["clipboard-read", "clipboard-write"])
+    page = ada.page
+    await ada.visit("/domains")
+    await page.fill("#hostname", "go.brand.example.com")
+    await page.click("text=Add domain >> nth=-1")
+    await page.click("button:has-text('Copy the TXT record\\'s name')")
+    await expect(page.locator("#toast")).to_have_text("Copied")
+    assert await page.evaluate("navigator.clipboard.readText()") == "_waypost.go.brand.example.com"
+    await page.evaluate("window.stays = true")
+    await page.click("text=Check now")
+    await expect(page.locator("#state")).to_contain_text("Checking…")
+    async with db.write() as tx:  # what comes of a check is told, whoever made it
+        said = {"status": "failed", "error": "No proof was found.", "check_at": None, "leased_until": None}
+        await tx.execute(update(domains).where(domains.c.id == UUID(page.url.rpartition("/")[2])).values(said))
+    await expect(page.locator("#state")).to_contain_text("Not verified")
+    assert await page.evaluate("window.stays")
+    await page.click("text=Delete this domain")
+    await page.click("text=Keep it")
+    await expect(page.locator("dialog")).to_be_hidden()
+    await page.click("text=Delete this domain")
+    await page.click("text=Delete the domain")
+    await expect(page.get_by_text("No domain yet")).to_be_visible()
+    assert (ada.trouble, await page.input_value("#hostname")) == ([], "")
+
+
+async def test_a_delivery_s_state_follows_by_itself(
+    chromium, service: Service, db: Database, receiver: Receiver
+) -> None:
+    ada = await owner(chromium, service, db)
+    page = ada.page
+    await ada.visit("/webhooks/new")
+    await page.fill("#url", receiver.url("/hook"))
+    await page.check("text=A link was made")
+    await page.click("button:has-text('Add webhook')")
+    secret = await page.inner_text("#secret")
+    await page.click("text=I have it")
+    receiver.will("/hook", 200)
+    await page.click("text=Send test event")
+    await expect(page.locator("#attempts")).to_contain_text("Delivered")
+    await expect(page.locator("#attempts")).to_contain_text("200")
+    await page.click("text=Redeliver")
+    await expect(page.locator("#attempts")).to_contain_text("Delivered")
+    first, second = await asyncio.to_thread(receiver.wait_for, "/hook", 2)
+    assert (first.body, first.is_signed_with(secret), second.is_signed_with(secret)) == (second.body, True, True)
+    await page.click("text=All deliveries")
+    await page.select_option("[name=status]", "failed")
+    await expect(page.get_by_text("None of that kind")).to_be_visible()
+    assert page.url.endswith("?status=failed&event=")
+    await page.select_option("[name=status]", "delivered")
+    await expect(page.locator("#deliveries tbody tr")).to_have_count(1)
+    assert ada.trouble == []
+
+
+async def test_it_works_without_scripts(chromium, service: Service, db: Database) -> None:
+    ada = await owner(chromium, service, db, java_script_enabled=False)
+    page = ada.page
+    await page.goto("/pixels/new")
+    await page.check("text=Google Ads")
+    await expect(page.get_by_text("takes no events from servers")).to_be_visible()
+    await page.fill("#name", "Search")
+    await page.fill("#pixel_id", "123456789")
+    await page.click("button:has-text('Add pixel')")
+    await expect(page.get_by_text("does not look like an ID of Google Ads")).to_be_visible()
+    await page.fill("#pixel_id", "AW-123456789")
+    await page.click("button:has-text('Add pixel')")
+    await expect(page.get_by_text("It fires on 0 links.")).to_be_visible()
+    await page.click("text=Delete this pixel")
+    await expect(page.locator("h1")).to_have_text("Delete Search?")
+    await page.click("button:has-text('Delete the pixel')")
+    await expect(page.get_by_text("No pixel yet")).to_be_visible()
+    assert [each for each in ada.trouble if "422" not in each] == []  # a browser logs what is refused
