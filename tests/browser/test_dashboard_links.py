@@ -1,0 +1,131 @@
+"""The list of links and their form in a real browser: what is told while it is typed, and that no script is needed."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from browser.watching import Watched, watched
+from journeys.service import OWNER, Service, Website
+from playwright.async_api import Browser, expect
+
+from waypost.accounts import find_account, sessions
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.kit.urls import canonical
+from waypost.resources.links.drafts import destination
+
+PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+UTM = {"utm_source": "news (1)*!'", "utm_campaign": "ä&=é", "utm_term": ""}
+DESTINATIONS = (
+    "https://example.com",
+    "HTTPS://Example.COM/Pricing?b=2&utm_source=old&a#top",
+    "https://example.com/guide.pdf?&&x=%41",
+    "https://example.com/a/?utm%5Fsource=1&q=a+b",
+    "https://bücher.example/schöne straße".replace(" ", "%20"),
+    "https://example.com:8443/a.b/c#x?utm_source=kept",
+)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Each test leaves no link behind."""
+    with Service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.fixture
+def website() -> Iterator[Website]:
+    with Website() as site:
+        yield site
+
+
+async def owner(chromium: Browser, service: Service, **context: object) -> Watched:
+    db = Database(f"sqlite:///{service.directory}/data/waypost.db")
+    account = await find_account(db, OWNER)
+    async with db.write() as tx:
+        token = await sessions.begin(tx, account.id, user_agent="", ip="127.0.0.1", now=now())
+    await db.close()
+    watch = await watched(chromium, base_url=service.base_url, **context)
+    watch.page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    await watch.page.context.add_cookies([{"name": "waypost", "value": token, "url": service.base_url}])
+    return watch
+
+
+async def test_it_works(chromium: Browser, service: Service, website: Website) -> None:
+    ada = await owner(chromium, service, timezone_id="Asia/Tokyo", viewport={"width": 360, "height": 800})
+    page = ada.page
+    await ada.visit("/links/new")
+    await page.fill("#destination_url", website.url)
+    await expect(page.locator("#card-title")).to_have_text("A page")
+    await page.fill("#slug", "login")
+    await expect(page.locator("#slug-state")).to_contain_text("reserved")
+    await page.fill("#slug", "spring")
+    await expect(page.locator("#slug-state")).to_have_text("This slug is free.")
+    await expect(page.locator("#short")).to_have_text(re.compile("/spring$"))
+    await page.fill("#new_tags", "one")
+    await page.press("#new_tags", "Enter")
+    await expect(page.locator("#chips label")).to_have_text(["one"])
+    for summary in ("Campaign", "Title and", "Expiry"):
+        await page.locator("summary", has_text=summary).click()
+    await page.fill("[data-utm=utm_source]", "mail")
+    await expect(page.locator("#resulting")).to_have_text(f"{website.url}/?utm_source=mail")
+    await page.fill("#og_title", "Typed")
+    await expect(page.locator("#card-title")).to_have_text("Typed")
+    await page.fill("#expires_at", "2035-06-01T12:00")
+    await page.locator("button.primary").dblclick()
+    await expect(page.get_by_text("Your link is ready")).to_be_visible()
+    (made,) = service.client.get("/api/v1/links").json()["data"]
+    assert (made["expires_at"], made["tags"], made["og_title"]) == ("2035-06-01T03:00:00.000000Z", ["one"], "Typed")
+
+    await page.get_by_title("Edit").click()
+    await expect(page.locator("#expires_at")).to_have_value("2035-06-01T12:00")
+    await page.go_back()
+    await page.locator("summary[title=More]").click()
+    await page.get_by_role("button", name="Switch off").click()
+    await expect(page.locator("#found .badge.warn")).to_have_text("Off")
+    await page.fill("#search", "nothing like it")
+    await expect(page.get_by_text("Nothing found")).to_be_visible()
+    await expect(page).to_have_url(re.compile(r"/links\?search=nothing\+like\+it$"))
+    await page.go_back()
+    await page.locator("summary[title=More]").click()
+    await page.get_by_role("link", name="Delete").click()
+    await page.get_by_role("button", name="Delete the link").click()
+    await expect(page.get_by_text("No links yet")).to_be_visible()
+    assert ada.trouble == []
+    assert await page.evaluate("violations") == []
+    assert all(url.startswith(service.base_url) for url in ada.loaded)
+
+    script = await page.get_attribute("script[src*=links]", "src")
+    shown = await page.evaluate(
+        "async ([script, urls, utm]) => { const { resulting } = await import(script);"
+        " return urls.map((url) => resulting(url, utm)) }",
+        [script, DESTINATIONS, UTM],
+    )
+    given = {key: value for key, value in UTM.items() if value}
+    assert shown == [destination(canonical(url), given) for url in DESTINATIONS]
+
+
+async def test_without_scripts(chromium: Browser, service: Service, website: Website) -> None:
+    ada = await owner(chromium, service, java_script_enabled=False)
+    page = ada.page
+    await page.goto("/links/new")
+    await page.fill("#destination_url", website.url)
+    await page.fill("#slug", "a b")
+    await page.fill("#new_tags", "one, two")
+    await page.locator("summary", has_text="Expiry").click()
+    await page.fill("#expires_at", "2035-06-01T12:00")
+    await page.locator("button.primary").click()
+    await expect(page.locator("#slug-told")).to_contain_text("only letters")
+    await page.fill("#slug", "a")
+    await page.locator("button.primary").click()
+    await expect(page.locator(".tags li")).to_have_text(["one", "two"])
+    (made,) = service.client.get("/api/v1/links").json()["data"]
+    assert (made["slug"], made["expires_at"]) == ("a", "2035-06-01T12:00:00.000000Z")
+    await page.select_option("[name=tag]", "two")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.get_by_text("1 link", exact=True)).to_be_visible()
+    await page.locator("summary[title=More]").click()
+    await page.get_by_role("link", name="Delete").click()
+    await page.get_by_role("button", name="Delete the link").click()
+    await expect(page.get_by_text("The link is deleted.")).to_be_visible()
