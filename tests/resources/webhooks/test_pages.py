@@ -12,7 +12,7 @@ from house.code import ROOT
 from sqlalchemy import select, update
 
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, pages, record
+from waypost.resources.webhooks import Event, pages, record, service
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
 NEW = {"url": "https://127.0.0.1:9443/hook?a=1&b=2", "event_types[]": ["link.created", "pixel.fired"]}
@@ -87,7 +87,7 @@ async def test_it_works(place: Place) -> None:
     assert "Pending" in (await ada.get("/webhooks")).text
 
 
-async def test_the_log_is_narrowed_and_leafed_through(place: Place) -> None:
+async def test_the_log_is_narrowed_and_leafed_through(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await happen(place, ada, 30)
@@ -104,6 +104,9 @@ async def test_the_log_is_narrowed_and_leafed_through(place: Place) -> None:
     assert len(deliveries((await ada.get(f"{path}?status=strange&event=%00&before=1")).text)) == 25
     kept = unescape(re.search(r'href="([^"]+)" rel="next"', (await ada.get(f"{path}?status=delivered")).text)[1])
     assert len(deliveries((await ada.get(kept)).text)) == 5
+    monkeypatch.setattr(service, "LOOKED_THROUGH", 20)
+    none = await ada.get(f"{path}?event=pixel.fired&before={found[1].rpartition('/')[2]}")
+    assert ("Older deliveries may match" in none.text, deliveries(none.text)) == (True, [])
     one = await ada.get(found[0])
     assert ('"title": "<b>ü</b>"' in unescape(one.text), "<b>" in one.text) == (True, False)
 

@@ -87,10 +87,10 @@ class _Pages:
         session = await self._door.session(request)
         webhook = await self._find(request)
         wanted, before = _wanted(request), parse_id(request.query_params.get("before", ""))
-        found, is_more = await service.read_log(
+        found, following = await service.read_log(
             self._doors, session, webhook.id, wanted, before=before, at_most=_PER_PAGE
         )
-        older = _query(wanted, found[-1].id) if is_more else ""
+        older = _query(wanted, following) if following else ""
         newest = _query(wanted) if before else ""
         told: dict[str, Any] = {"deliveries": found, "wanted": wanted, "older": older, "newest": newest}
         return self._page(request, "one", webhook=webhook, snippets=self._snippets, **told)

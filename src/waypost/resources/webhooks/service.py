@@ -20,6 +20,8 @@ from waypost.resources.webhooks.store import Wanted
 
 MOST = 20
 """Subscriptions of an account."""
+LOOKED_THROUGH = 10_000
+"""Deliveries, for a page of those that fit filters."""
 REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
 UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
@@ -85,12 +87,11 @@ async def browse_deliveries(
 
 async def read_log(
     doors: Doors, caller: Caller, webhook_id: UUID, wanted: Wanted, *, before: UUID | None, at_most: int
-) -> tuple[list[Delivery], bool]:
-    """(deliveries older than `before`, newest first; whether there are more): counts nothing, however long the log."""
+) -> tuple[list[Delivery], UUID | None]:
+    """(deliveries before `before`, newest first; where the next page begins, if there is one), however long the log."""
     async with doors.db.read() as tx:
         _there(await store.find(tx, caller.account.id, webhook_id))
-        found = await store.deliveries_before(tx, webhook_id, wanted, before, at_most + 1)
-    return found[:at_most], len(found) > at_most
+        return await store.log_before(tx, webhook_id, wanted, before, at_most=at_most, among=LOOKED_THROUGH)
 
 
 async def latest_deliveries(doors: Doors, found: Sequence[Webhook]) -> Mapping[UUID, Delivery]:

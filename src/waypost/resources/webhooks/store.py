@@ -93,22 +93,30 @@ async def page_of_deliveries(
     return [Delivery(*row) for row in await tx.execute(newest)], (await tx.execute(total)).scalar_one()
 
 
-async def deliveries_before(
-    tx: Tx, webhook_id: UUID, wanted: Wanted, before: UUID | None, at_most: int
-) -> list[Delivery]:
-    """Newest first, from the one before `before` on: a page of a log that may be too long to be counted."""
-    conditions = [_D.webhook_id == webhook_id]
-    conditions += [_D[name] == value for name, value in asdict(wanted).items() if value is not None]
-    conditions += [_D.id < before] if before else []
-    return [
-        Delivery(*row) for row in await tx.execute(_DELIVERY.where(*conditions).order_by(_D.id.desc()).limit(at_most))
-    ]
+async def log_before(
+    tx: Tx, webhook_id: UUID, wanted: Wanted, before: UUID | None, *, at_most: int, among: int
+) -> tuple[list[Delivery], UUID | None]:
+    """(deliveries before `before`, newest first; before which one the next page begins, if there is more).
+
+    Counts nothing and looks through `among` rows at most, so a page with filters can have few, or none, and a next.
+    """
+    ids = select(_D.id, _D.status, _D.event).where(_D.webhook_id == webhook_id).order_by(_D.id.desc())
+    ids = ids.where(_D.id < before) if before else ids
+    filters = {name: value for name, value in asdict(wanted).items() if value is not None}
+    window = (ids.limit(among) if filters else ids.limit(at_most + 1)).subquery()
+    fitting = select(window.c.id).where(*(window.c[name] == value for name, value in filters.items()))
+    fitting = fitting.order_by(window.c.id.desc()).limit(at_most + 1)
+    found = [Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(fitting)).order_by(_D.id.desc()))]
+    if len(found) > at_most:
+        return found[:at_most], found[at_most - 1].id
+    last = ids.with_only_columns(_D.id).offset(among - 1).limit(1)
+    return found, (await tx.execute(last)).scalar_one_or_none() if filters else None
 
 
 async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     """Of each subscription the newest delivery, if it has any."""
-    found = {id_: await deliveries_before(tx, id_, Wanted(), None, 1) for id_ in webhook_ids}  # an account has few
-    return {id_: some[0] for id_, some in found.items() if some}
+    pages = {id_: await log_before(tx, id_, Wanted(), None, at_most=1, among=1) for id_ in webhook_ids}  # they are few
+    return {id_: found[0] for id_, (found, _) in pages.items() if found}
 
 
 async def body_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> str | None:
