@@ -105,8 +105,9 @@ async def log_before(
     filters = {name: value for name, value in asdict(wanted).items() if value is not None}
     window = (ids.limit(among) if filters else ids.limit(at_most + 1)).subquery()
     fitting = select(window.c.id).where(*(window.c[name] == value for name, value in filters.items()))
-    fitting = fitting.order_by(window.c.id.desc()).limit(at_most + 1)
-    found = [Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(fitting)).order_by(_D.id.desc()))]
+    shown = list((await tx.execute(fitting.order_by(window.c.id.desc()).limit(at_most + 1))).scalars())
+    # by their ids: in one statement SQLite would walk through all there are
+    found = [Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(shown)).order_by(_D.id.desc()))]
     if len(found) > at_most:
         return found[:at_most], found[at_most - 1].id
     last = ids.with_only_columns(_D.id).offset(among - 1).limit(1)
