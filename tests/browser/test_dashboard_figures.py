@@ -55,6 +55,7 @@ async def test_it_works(chromium: Browser, service: Service) -> None:
     await expect(row).to_contain_text("Desktop, Chrome, Linux")
     await expect(row).to_contain_text("news.example")
     await expect(page.locator("#numbers dd").first).to_contain_text("1")
+    await expect(page.locator("#referrers")).to_contain_text("news.example")
     await expect(page.locator("[data-chart] canvas")).to_be_visible()
     await expect(page.locator("#no-clicks")).to_be_hidden()
 

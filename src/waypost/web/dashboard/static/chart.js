@@ -200,13 +200,23 @@ async function refresh() {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } });
   if (!answer.ok || address !== location.href) return;
   const told = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of told.querySelectorAll("[data-fresh]")) replace(part);
+  const parts = [...told.querySelectorAll("[data-fresh]")];
+  const figures = document.getElementById("figures");
+  if (parts.every((part) => document.getElementById(part.id))) {
+    for (const part of parts) replace(part);
+  } else if (!figures.contains(document.activeElement)) { // the first click: now there is something to list
+    const whole = told.getElementById("figures");
+    figures.replaceWith(whole);
+    window.htmx?.process(whole);
+    begin();
+  }
 }
 
 // What somebody reads or stands in stays as it is.
 function replace(part) {
   const old = document.getElementById(part.id);
-  if (!old || old.matches(":hover") || old.contains(document.activeElement) || old.querySelector("details[open]")) return;
+  const is_read = old.matches("#series:hover") || old.contains(document.activeElement) || old.querySelector("details[open]");
+  if (is_read) return;
   old.replaceWith(part);
   name_countries(part);
   if (part.querySelector("[data-chart]")) draw();
