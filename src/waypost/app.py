@@ -46,6 +46,8 @@ from waypost.resources.links import pages as links_pages
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
 from waypost.resources.pixels import pages as pixels_pages
+from waypost.resources.plan import api as plan_api
+from waypost.resources.plan import pages as plan_pages
 from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.qrcodes import pages as qrcodes_pages
 from waypost.resources.webhooks import api as webhooks_api
@@ -161,6 +163,7 @@ def _api(
     api.include_router(stats_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(webhooks_api.routes(rooms.webhooks, guard))
     api.include_router(pixels_api.routes(rooms.pixels, guard))
+    api.include_router(plan_api.routes(rooms.plan))
     api.include_router(media.routes(rooms.links.media))
     return api
 
@@ -187,6 +190,7 @@ def _dashboard(
         *domains_pages.routes(rooms.domains, door, views),
         *pixels_pages.routes(rooms.pixels, door, views),
         *webhooks_pages.routes(rooms.webhooks, door, views),
+        *plan_pages.routes(rooms.plan, door, views),
     ]
     return new_dashboard(views, assets, pages)
 

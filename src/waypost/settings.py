@@ -74,6 +74,10 @@ class Settings(BaseSettings):
     meta_url: AnyUrl = AnyUrl("https://graph.facebook.com")
     tiktok_url: AnyUrl = AnyUrl("https://business-api.tiktok.com")
     pinterest_url: AnyUrl = AnyUrl("https://api.pinterest.com")
+    stripe_secret_key: SecretStr | None = None
+    stripe_webhook_secret: SecretStr | None = None
+    stripe_prices: Strings = []
+    stripe_url: AnyUrl = AnyUrl("https://api.stripe.com")
     blocklist: Path | None = None
     geoip_database: Path | None = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
@@ -109,7 +113,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a host name alone, such as go.example.com")
         return host
 
-    @field_validator("meta_url", "tiktok_url", "pinterest_url")
+    @field_validator("meta_url", "tiktok_url", "pinterest_url", "stripe_url")
     @classmethod
     def _can_be_asked(cls, value: AnyUrl) -> AnyUrl:
         canonical(str(value))  # tells at the start what would otherwise fail at each event
@@ -148,6 +152,13 @@ class Settings(BaseSettings):
     def _is_a_wait_for_each(cls, value: list[float]) -> list[float]:
         if len(value) != 4:
             raise ValueError("must be four numbers of seconds: the waits after attempts 1 to 4")
+        return value
+
+    @field_validator("stripe_prices")
+    @classmethod
+    def _are_prices(cls, value: list[str]) -> list[str]:
+        if not all(re.fullmatch(r"[^=]*[^=\s][^=]*=\s*price_\w+", each) for each in value):
+            raise ValueError("must name prices as in Monthly=price_123, Lifetime=price_456")
         return value
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
-from waypost.resources import domains, links, pixels, qrcodes, webhooks
+from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.doors import Doors as AccountDoors
 from waypost.resources.account.doors import Throttle
 from waypost.resources.clicks import Rules
@@ -27,12 +27,12 @@ from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
-from waypost.settings import Settings
+from waypost.settings import Settings, SettingsError
 from waypost.web.background import every
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
-    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks")
+    for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan")
 }
 """The package of each room that has pages, by the name its templates go by."""
 
@@ -46,6 +46,7 @@ class Rooms:
     webhooks: webhooks.Doors
     pixels: pixels.Doors
     qrcodes: qrcodes.Doors
+    plan: plan.Doors
 
 
 def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> Rooms:
@@ -58,6 +59,7 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
         webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
         pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
+        plan=plan_doors(settings, db, way_out, clock),
     )
 
 
@@ -114,6 +116,17 @@ def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Cloc
         base_url=settings.base_url,
         clock=clock,
     )
+
+
+def plan_doors(settings: Settings, db: Database, way_out: Outbound, clock: Clock) -> plan.Doors:
+    """Raises SettingsError."""
+    key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
+    if len({bool(key), bool(secret), bool(settings.stripe_prices)}) > 1:
+        raise SettingsError("WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES belong together: set all or none.")
+    stripe = plan.Stripe(way_out, key.get_secret_value(), str(settings.stripe_url)) if key else None
+    offered = (each.partition("=") for each in settings.stripe_prices)
+    prices = tuple(plan.Price(label.strip(), price.strip()) for label, _, price in offered)
+    return plan.Doors(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
 def issuer(settings: Settings, db: Database) -> Issuer:

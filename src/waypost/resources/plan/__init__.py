@@ -1,0 +1,6 @@
+"""What an account pays, and what that lets it do: told on a page, paid at Stripe where the operator has set that up."""
+
+from waypost.resources.plan.doors import Doors, Price
+from waypost.resources.plan.stripe import Stripe
+
+__all__ = ["Doors", "Price", "Stripe"]

@@ -1,0 +1,25 @@
+"""What the plan's room needs from the rest of the house, handed in once by the composition root."""
+
+from dataclasses import dataclass
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.resources.plan.stripe import Stripe
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    label: str
+    id: str
+    """Stripe's. Whether it recurs, or is paid once for ever, Stripe knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    db: Database
+    stripe: Stripe | None
+    """None: the operator sets plans."""
+    webhook_secret: str
+    prices: tuple[Price, ...]
+    base_url: str
+    clock: Clock

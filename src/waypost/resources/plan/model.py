@@ -1,0 +1,34 @@
+"""Whom Stripe knows an account as, and which of its events were heard."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import Column, ForeignKey, Integer, Table, Text
+
+from waypost.database import Id, Instant, metadata
+
+stripe_customers = Table(
+    "stripe_customers",
+    metadata,
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("customer_id", Text, nullable=False, unique=True),
+    Column("ends_at", Instant),  # of a subscription that is cancelled and still runs
+    Column("version", Integer, nullable=False),  # how often what Stripe said was written
+    Column("created_at", Instant, nullable=False),
+)
+
+stripe_events = Table(
+    "stripe_events",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("received_at", Instant, nullable=False, index=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Customer:
+    account_id: UUID
+    customer_id: str
+    ends_at: datetime | None
+    version: int

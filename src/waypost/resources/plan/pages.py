@@ -1,0 +1,91 @@
+"""The plan's page: how things stand, what that means, and the way to Stripe or, without it, to the operator."""
+
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from waypost.accounts import REQUESTS_PER_MINUTE, is_live
+from waypost.accounts.sessions import Session
+from waypost.kit.errors import Unavailable
+from waypost.resources.plan import service
+from waypost.resources.plan.doors import Doors
+from waypost.web.dashboard import Reception, Views, read_form
+from waypost.web.dashboard.views import HEADERS
+
+# Browsers hold a form to this policy through its redirects too. Which host pays and which changes a subscription is
+# Stripe's choice, or a name of the operator's own there.
+_POLICY = HEADERS["Content-Security-Policy"].replace("form-action 'self'", "form-action 'self' https:")
+
+_DAY = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
+    return [
+        Route("/plan", pages.show, methods=["GET"]),
+        Route("/plan/checkout", pages.check_out, methods=["POST"]),
+        Route("/plan/paid", pages.paid, methods=["GET"]),
+        Route("/plan/portal", pages.open_portal, methods=["POST"]),
+    ]
+
+
+class _Pages:
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._door = door
+        self._views = views
+
+    async def show(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        is_thanked = "paid" in request.query_params
+        return await self._page(request, session, notice="Thank you. Stripe has your order." if is_thanked else "")
+
+    async def check_out(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        form = await read_form(request)
+        try:
+            url = await service.check_out(self._doors, session.account, form.text("price"))
+        except Unavailable as error:
+            return await self._page(request, session, status=503, fault=error.message)
+        return RedirectResponse(url, 303)
+
+    async def open_portal(self, request: Request) -> Response:
+        session = await self._door.session(request)
+        try:
+            url = await service.open_portal(self._doors, session.account)
+        except Unavailable as error:
+            return await self._page(request, session, status=503, fault=error.message)
+        return RedirectResponse(url, 303)
+
+    async def paid(self, request: Request) -> Response:
+        """On the way back from Stripe. Where it cannot be asked, its event will tell."""
+        session = await self._door.session(request)
+        try:
+            await service.look(self._doors, session.account, request.query_params.get("checkout", "")[:255])
+        except Unavailable as error:
+            log.warning("a payment will be seen when Stripe tells of it", fault=error.message)
+        return RedirectResponse("/plan?paid=1", 303)
+
+    async def _page(self, request: Request, session: Session, *, status: int = 200, **told: Any) -> Response:
+        account, now = session.account, self._doors.clock()
+        left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
+        shared = {
+            "plan": account.plan,
+            "is_live": is_live(account.plan, now),
+            "days_left": max(0, -(-left // _DAY)) if left else 0,
+            "customer": await service.customer_of(self._doors, account),
+            "links_count": await service.count_links(self._doors, account),
+            "prices": self._doors.prices if self._doors.stripe else (),
+            "has_stripe": self._doors.stripe is not None,
+            "per_minute": REQUESTS_PER_MINUTE,
+            "fault": "",
+        }
+        shown = self._views.page(request, "plan/plan.html", status=status, **shared | told)
+        shown.headers["Content-Security-Policy"] = _POLICY
+        return shown

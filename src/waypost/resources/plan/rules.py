@@ -1,0 +1,54 @@
+"""What Stripe's objects make of a plan, as pure functions. Nothing here asks anybody."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from waypost.accounts import Plan
+
+_BEST_FIRST = ("active", "trialing", "past_due", "unpaid", "paused", "canceled")
+"""`incomplete` ones are left out: their first payment never came, so they have changed nothing."""
+
+
+def subscription_among(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The one that counts: the best; of several such, the newest."""
+    counted = [each for each in found if each.get("status") in _BEST_FIRST]
+    return min(
+        counted, key=lambda each: (_BEST_FIRST.index(each["status"]), -int(each.get("created") or 0)), default=None
+    )
+
+
+def plan_after(before: Plan, subscription: Mapping[str, Any] | None, *, has_paid_once: bool) -> Plan:
+    """A lifetime stays one, whatever becomes of subscriptions. An account that never had one keeps what it has."""
+    if before.type == "lifetime":
+        return before
+    if has_paid_once:
+        return Plan("lifetime", None, None, None)
+    if subscription is None:
+        return before
+    return Plan("subscription", str(subscription["status"]), None, _renews_at(subscription))
+
+
+def ends_at(subscription: Mapping[str, Any] | None) -> datetime | None:
+    """Of one that is cancelled and still runs."""
+    return _moment(subscription.get("cancel_at")) if subscription else None
+
+
+def has_paid_once(checkout: Mapping[str, Any], account_id: UUID, customer_id: str) -> bool:
+    """Whether it is this account's, for a price that is paid once, and paid."""
+    metadata = checkout.get("metadata")
+    its_account = metadata.get("waypost_account") if isinstance(metadata, Mapping) else None
+    is_its = its_account == str(account_id) and checkout.get("customer") == customer_id
+    return is_its and checkout.get("mode") == "payment" and checkout.get("payment_status") == "paid"
+
+
+def _renews_at(subscription: Mapping[str, Any]) -> datetime | None:
+    items = subscription.get("items")
+    entries = items.get("data") if isinstance(items, Mapping) else None
+    periods = [_moment(each.get("current_period_end")) for each in entries or () if isinstance(each, Mapping)]
+    return min((each for each in periods if each is not None), default=None)
+
+
+def _moment(seconds: object) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else None

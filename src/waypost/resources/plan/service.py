@@ -1,0 +1,158 @@
+"""The verbs on a plan that is paid at Stripe. An event only says that there is something to look at: what becomes of
+the plan is what Stripe answers when it is asked, so events may come late, twice, and in any order.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.exc import IntegrityError
+
+from waypost.accounts import Account
+from waypost.accounts import store as accounts_store
+from waypost.accounts.stamp import announcing
+from waypost.kit.errors import BadRequest, NotFound, Unavailable
+from waypost.resources.plan import rules, signature, store
+from waypost.resources.plan.doors import Doors
+from waypost.resources.plan.model import Customer
+from waypost.resources.plan.stripe import Stripe
+
+_TRIES = 5  # to write what Stripe said before somebody else does
+_AT_MOST = "100"  # subscriptions of one customer
+
+
+async def customer_of(doors: Doors, account: Account) -> Customer | None:
+    async with doors.db.read() as tx:
+        return await store.customer_of(tx, account.id)
+
+
+async def count_links(doors: Doors, account: Account) -> int:
+    async with doors.db.read() as tx:
+        return await store.count_links(tx, account.id)
+
+
+async def check_out(doors: Doors, account: Account, price_id: str) -> str:
+    """Where to pay. Raises NotFound for a price that is not offered, and StripeUnavailable."""
+    stripe = _stripe(doors)
+    if price_id not in {price.id for price in doors.prices}:
+        raise NotFound
+    customer_id = await _customer_id(doors, stripe, account)
+    price = await stripe.get("prices", price_id)
+    mode = "subscription" if price.get("recurring") else "payment"
+    fields = {
+        "mode": mode,
+        "customer": customer_id,
+        "line_items[0][price]": price_id,
+        "line_items[0][quantity]": "1",
+        "metadata[waypost_account]": str(account.id),
+        "success_url": f"{doors.base_url}/plan/paid?checkout={{CHECKOUT_SESSION_ID}}",
+        "cancel_url": f"{doors.base_url}/plan",
+    }
+    return _url(await stripe.post("checkout", "sessions", fields=fields))
+
+
+async def open_portal(doors: Doors, account: Account) -> str:
+    """Where to change or end a subscription. Raises NotFound for who never paid, and StripeUnavailable."""
+    customer = await customer_of(doors, account)
+    if customer is None:
+        raise NotFound
+    fields = {"customer": customer.customer_id, "return_url": f"{doors.base_url}/plan"}
+    return _url(await _stripe(doors).post("billing_portal", "sessions", fields=fields))
+
+
+async def look(doors: Doors, account: Account, checkout_id: str) -> None:
+    """What became of a payment, without waiting for the event. Raises StripeUnavailable."""
+    customer = await customer_of(doors, account)
+    if customer:
+        await _follow(doors, customer.account_id, checkout_id, event_id="")
+
+
+async def hear(doors: Doors, header: str, body: bytes) -> None:
+    """Raises BadRequest for what is not from Stripe, and StripeUnavailable: then the event comes again."""
+    if doors.stripe is None:
+        raise NotFound
+    if not signature.is_signed(doors.webhook_secret, header, body, now=doors.clock().timestamp()):
+        raise BadRequest("The signature does not match.")
+    event_id, kind, subject = _read(body)
+    async with doors.db.read() as tx:
+        customer = await store.customer_called(tx, str(subject.get("customer")))
+        if customer is None or await store.has_heard(tx, event_id):
+            return  # of something else that the operator sells, or an old acquaintance
+    checkout_id = str(subject.get("id")) if kind.startswith("checkout.session.") else ""
+    await _follow(doors, customer.account_id, checkout_id, event_id=event_id)
+
+
+async def _follow(doors: Doors, account_id: UUID, checkout_id: str, *, event_id: str) -> None:
+    for _ in range(_TRIES):
+        async with doors.db.read() as tx:
+            customer = await store.customer_of(tx, account_id)
+        if customer is None:
+            return  # the account is gone
+        if await _write(doors, customer, checkout_id, event_id=event_id):
+            return
+    raise Unavailable
+
+
+async def _write(doors: Doors, customer: Customer, checkout_id: str, *, event_id: str) -> bool:
+    """False when what Stripe said may be older than what another wrote meanwhile: ask again."""
+    stripe, now = _stripe(doors), doors.clock()
+    checkout = await stripe.get("checkout", "sessions", checkout_id) if checkout_id else {}
+    found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_AT_MOST)
+    subscription = rules.subscription_among(found.get("data") or ())
+    is_paid = rules.has_paid_once(checkout, customer.account_id, customer.customer_id)
+    with announcing(doors.db):
+        try:
+            async with doors.db.write() as tx:
+                if event_id:
+                    await store.note_heard(tx, event_id, now)
+                if not await store.move_on(tx, customer, rules.ends_at(subscription)):
+                    raise _Overtaken  # noqa: TRY301  # it undoes the transaction it is raised in
+                account = await accounts_store.account_with(tx, customer.account_id)
+                if account is None:
+                    return True
+                plan = rules.plan_after(account.plan, subscription, has_paid_once=is_paid)
+                if plan != account.plan:
+                    await accounts_store.change_plan(tx, account.id, plan, now)
+        except _Overtaken:
+            return False
+        except IntegrityError:
+            return True  # the same event, at the same moment
+    return True
+
+
+class _Overtaken(Exception):
+    """Undoes what was written."""
+
+
+async def _customer_id(doors: Doors, stripe: Stripe, account: Account) -> str:
+    known = await customer_of(doors, account)
+    if known:
+        return known.customer_id
+    fields = {"email": account.email, "name": account.name, "metadata[waypost_account]": str(account.id)}
+    made = str((await stripe.post("customers", fields=fields, only_once=f"waypost-customer-{account.id}"))["id"])
+    try:
+        async with doors.db.write() as tx:
+            await store.add_customer(tx, account.id, made, doors.clock())
+    except IntegrityError:  # two clicks at once: Stripe gave both the same one
+        known = await customer_of(doors, account)
+        return known.customer_id if known else made
+    return made
+
+
+def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
+    try:
+        event = json.loads(body)
+        return str(event["id"]), str(event["type"]), dict(event["data"]["object"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadRequest("This is not an event.") from None
+
+
+def _url(made: Mapping[str, Any]) -> str:
+    return str(made["url"])
+
+
+def _stripe(doors: Doors) -> Stripe:
+    if doors.stripe is None:
+        raise NotFound
+    return doors.stripe

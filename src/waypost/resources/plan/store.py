@@ -1,0 +1,59 @@
+"""Every statement on `stripe_customers` and `stripe_events`."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, insert, select, update
+
+from waypost.accounts import accounts
+from waypost.database import Tx
+from waypost.resources.plan.model import Customer, stripe_customers, stripe_events
+
+_CUSTOMER = (
+    stripe_customers.c.account_id,
+    stripe_customers.c.customer_id,
+    stripe_customers.c.ends_at,
+    stripe_customers.c.version,
+)
+_KEPT = timedelta(days=30)  # Stripe tries for three
+
+
+async def customer_of(tx: Tx, account_id: UUID) -> Customer | None:
+    return await _customer(tx, stripe_customers.c.account_id == account_id)
+
+
+async def customer_called(tx: Tx, customer_id: str) -> Customer | None:
+    return await _customer(tx, stripe_customers.c.customer_id == customer_id)
+
+
+async def add_customer(tx: Tx, account_id: UUID, customer_id: str, now: datetime) -> None:
+    """Raises IntegrityError when another was faster."""
+    values = {"account_id": account_id, "customer_id": customer_id, "version": 0, "created_at": now}
+    await tx.execute(insert(stripe_customers).values(values))
+
+
+async def move_on(tx: Tx, before: Customer, ends_at: datetime | None) -> bool:
+    """False when somebody else wrote since `before` was read."""
+    same = stripe_customers.c.account_id == before.account_id, stripe_customers.c.version == before.version
+    moved = update(stripe_customers).where(*same).values(ends_at=ends_at, version=before.version + 1)
+    return (await tx.execute(moved)).rowcount > 0
+
+
+async def has_heard(tx: Tx, event_id: str) -> bool:
+    return await tx.scalar(select(stripe_events.c.id).where(stripe_events.c.id == event_id)) is not None
+
+
+async def note_heard(tx: Tx, event_id: str, now: datetime) -> None:
+    """Raises IntegrityError when another was faster."""
+    await tx.execute(delete(stripe_events).where(stripe_events.c.received_at < now - _KEPT))
+    await tx.execute(insert(stripe_events).values(id=event_id, received_at=now))
+
+
+async def count_links(tx: Tx, account_id: UUID) -> int:
+    count: int | None = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id))
+    return count or 0
+
+
+async def _customer(tx: Tx, which: ColumnElement[bool]) -> Customer | None:
+    row = (await tx.execute(select(*_CUSTOMER).where(which))).one_or_none()
+    return None if row is None else Customer(*row)

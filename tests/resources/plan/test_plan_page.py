@@ -1,0 +1,53 @@
+"""The plan's page without Stripe: how things stand, and who can change that."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from browsing import Place, open_place
+
+from waypost import accounts
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path):
+    async with open_place(database_url, tmp_path) as place:
+        yield place
+
+
+async def test_it_works(place: Place) -> None:
+    ada = await place.browser("ada@example.com", plan="trial")
+    page = await ada.get("/plan")
+    assert "<dt>Days left</dt><dd>14</dd>" in page.text
+    assert "waypost account plan ada@example.com lifetime" in page.text
+    place.clock.move(timedelta(days=13, hours=1))
+    assert "<dt>Days left</dt><dd>1</dd>" in (await ada.get("/plan")).text
+    place.clock.move(timedelta(days=1))
+    page = await ada.get("/plan")
+    assert "Your trial ended on" in page.text
+    assert "Your links keep working" in page.text
+
+
+async def test_each_state_is_told(place: Place) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    assert ada.account
+    for plan, told in {
+        "none": "This account has no plan.",
+        "subscription": "Everything works.",
+        "past_due": "The last payment did not come through.",
+        "lifetime": "There is nothing to pay.",
+    }.items():
+        await accounts.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
+        page = await ada.get("/plan")
+        assert told in page.text
+        assert ("Your links keep working" in page.text) == (plan in {"none", "past_due"})
+
+
+async def test_nothing_can_be_paid(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert (await ada.post("/plan/checkout", {"price": "price_month"})).status_code == 404
+    assert (await ada.post("/plan/portal")).status_code == 404
+    assert (await ada.client.post("/api/stripe", content=b"{}")).status_code == 404
+    assert (await ada.client.post("/plan/checkout", data={"price": "price_month"})).status_code == 403
+    nobody = await place.browser()
+    assert (await nobody.get("/plan")).headers["location"] == "/login?next=/plan"
