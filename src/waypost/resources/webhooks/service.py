@@ -20,7 +20,7 @@ from waypost.resources.webhooks.store import Wanted
 
 MOST = 20
 """Subscriptions of an account."""
-LOOKED_THROUGH = 10_000
+LOOKED_THROUGH = 5_000
 """Deliveries, for a page of those that fit filters."""
 REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."

@@ -116,8 +116,10 @@ async def log_before(
 
 async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     """Of each subscription the newest delivery, if it has any."""
-    pages = {id_: await log_before(tx, id_, Wanted(), None, at_most=1, among=1) for id_ in webhook_ids}  # they are few
-    return {id_: found[0] for id_, (found, _) in pages.items() if found}
+    newest = select(_D.id).where(_D.webhook_id == webhooks.c.id).order_by(_D.id.desc()).limit(1).scalar_subquery()
+    ids = await tx.execute(select(newest, webhooks.c.id).where(webhooks.c.id.in_(webhook_ids)))
+    of = {delivery_id: webhook_id for delivery_id, webhook_id in ids if delivery_id}
+    return {of[row[0]]: Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(of)))}
 
 
 async def body_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> str | None:
