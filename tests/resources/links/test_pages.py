@@ -1,6 +1,7 @@
 """The links on pages: the list, the form and what it says, faults beside their fields, and whose links one sees."""
 
 import asyncio
+import io
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import SAME_ORIGIN, Browser, Place, open_place
+from PIL import Image
 from resources.links.room import HOST, Website
 from sqlalchemy import func, insert, select, update
 
@@ -227,6 +229,26 @@ async def test_a_link_is_switched_copied_and_deleted(place: Place, site: Website
     assert (await ada.post(f"/links/{id_}/delete?tag=t")).headers["location"] == "/links?tag=t&done=deleted"
     assert (await ada.get("/a")).status_code == 404
     assert "No links yet" in (await ada.get("/links")).text
+
+
+async def test_an_uploaded_image_stays_until_another_comes(place: Place, site: Website) -> None:
+    ada = await place.browser("ada@example.com")
+    picture = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(picture, "PNG")
+    fields = {"destination_url": site.url(), "slug": "a"}
+    for content, status in ((b"no image", 422), (picture.getvalue(), 303)):
+        file = {"og_image_file": ("a.png", content, "image/png")}
+        answer = await ada.client.post("/links/new", data=fields, files=file, headers=SAME_ORIGIN)
+        assert answer.status_code == status
+    id_ = answer.headers["location"].rpartition("=")[2]
+    page = (await ada.get(f"/links/{id_}/edit")).text
+    (path,) = re.findall(r'<img id="picture" src="(/media/[^"]+)"', page)
+    assert (await ada.get(path)).headers["content-type"] == "image/png"
+    await ada.post(f"/links/{id_}/edit", fields | {"title": "New", "og_image": f"http://app.test{path}"})
+    assert (await ada.get(path)).status_code == 200
+    assert path not in (await ada.get(f"/links/new?from={id_}")).text  # it goes with its link
+    await ada.post(f"/links/{id_}/edit", fields | {"og_image": ""})
+    assert (await ada.get(path)).status_code == 404
 
 
 async def test_the_form_tells_of_slugs_and_destinations(place: Place, site: Website) -> None:
