@@ -1,5 +1,6 @@
 """The designer of a link's code, as a browser gets it."""
 
+import asyncio
 import re
 from html import unescape
 from pathlib import Path
@@ -79,6 +80,9 @@ async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> Non
     assert "hard to read" in tried.text
     assert "not saved yet" in tried.text
     assert "#eeeeee" in (await ada.get(preview_of(tried.text))).text
+    looks = [LOOK | {"foreground": f"#00{number}"} for number in range(9)]  # as fast as one can type
+    drawn = await asyncio.gather(*(ada.get(f"/links/{link.id}/qrcode/preview", params=each) for each in looks))
+    assert [f"#0000{number}{number}" in each.text for number, each in enumerate(drawn)] == [True] * 9
     without_scripts = await ada.get(f"/links/{link.id}/qrcode", params=LOOK)
     assert values(without_scripts.text) == LOOK
     assert "#00aa33" in (await ada.get(preview_of(without_scripts.text))).text

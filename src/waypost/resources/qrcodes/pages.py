@@ -1,18 +1,17 @@
 """The designer of a link's code: what is changed is seen at once, and saved when it looks right."""
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, Unavailable
+from waypost.kit.errors import Invalid
 from waypost.resources.qrcodes import image, rules, service
 from waypost.resources.qrcodes.doors import Doors
 from waypost.resources.qrcodes.look import Look
@@ -25,8 +24,8 @@ from waypost.web.dashboard import Form, Reception, Views, read_form
 
 _ONE = "/links/{id}/qrcode"
 _NAMES = tuple(Look.__dataclass_fields__)
-_AT_ONCE = 4
-"""Previews of an account that may be drawn at the same time: all codes of the service share one thread."""
+_AT_ONCE = 2
+"""Previews of an account that may wait to be drawn: all codes of the service share one thread."""
 _SIZE_SEEN = 512
 _BRIEFLY = {"Cache-Control": "private, max-age=300"}
 
@@ -46,7 +45,7 @@ class _Pages:
         self._doors = doors
         self._door = door
         self._views = views
-        self._drawing = Counter[UUID]()
+        self._turns = WeakValueDictionary[UUID, asyncio.Semaphore]()
 
     async def show(self, request: Request) -> Response:
         """With a look in its query, that one: so the preview works without scripts, too."""
@@ -78,7 +77,7 @@ class _Pages:
         problems.raise_if_any()
         seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
         session = await self._door.session(request)
-        with self._turn(session.account.id):
+        async with self._turns.setdefault(session.account.id, asyncio.Semaphore(_AT_ONCE)):
             content = await self._doors.pictures.content(Picture(self._text(code), spelled(seen), "svg"))
         return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
 
@@ -108,17 +107,6 @@ class _Pages:
             "svg_url": svg_url,
             "limits": rules,
         }
-
-    @contextmanager
-    def _turn(self, account_id: UUID) -> Iterator[None]:
-        if self._drawing[account_id] >= _AT_ONCE:
-            raise Unavailable
-        self._drawing[account_id] += 1
-        try:
-            yield
-        finally:
-            self._drawing[account_id] -= 1
-            self._drawing += Counter()  # without those that have none left
 
 
 def _asked(request: Request) -> Form:
