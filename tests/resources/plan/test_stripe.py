@@ -1,0 +1,220 @@
+"""Plans paid at Stripe: an account's whole life, and events that are late, repeated, forged or about somebody else."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from browsing import Browser, Place, open_place
+from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
+from servers import ALLOW
+
+from waypost import accounts
+from waypost.kit.errors import SettingsError
+from waypost.resources.plan.stripe import VERSION
+
+MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
+
+
+@pytest.fixture
+def stripe() -> ScriptedStripe:
+    return ScriptedStripe()
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path, stripe: ScriptedStripe):
+    async with (
+        stripe.server() as server,
+        open_place(
+            database_url,
+            tmp_path,
+            stripe_secret_key=KEY,
+            stripe_webhook_secret=SECRET,
+            stripe_prices=["Monthly=price_month", "Lifetime = price_life"],
+            stripe_url=server.url(),
+            outbound_allow=ALLOW,
+        ) as place,
+    ):
+        yield place
+
+
+@pytest.fixture
+def tell(place: Place, stripe: ScriptedStripe) -> Callable[..., Any]:
+    """Sends an event, signed, from nobody's browser."""
+
+    async def send(kind: str, subject: dict[str, Any], body: bytes = b"", **header: str | bytes) -> httpx.Response:
+        sent = body or stripe.event(kind, subject)
+        nobody = await place.browser()
+        return await nobody.client.post(
+            "/api/stripe", content=sent, headers=header or signed(sent, place.clock().timestamp())
+        )
+
+    return send
+
+
+async def me(place: Place, browser: Browser) -> Callable[[], Any]:
+    """What the API says to a key of theirs: the status, and the plan's own."""
+    assert browser.account
+    account_id = browser.account.id
+    _, text = await accounts.create_key(place.db, account_id=account_id, name="k", scopes=(), now=place.clock())
+    bearer = {"Authorization": f"Bearer {text}"}
+
+    async def ask() -> tuple[int, int]:
+        read = await browser.client.get("/api/v1/links", headers=bearer)
+        plan = (await accounts.find_account(place.db, "ada@example.com")).plan
+        return read.status_code, plan.type, plan.status
+
+    return ask
+
+
+async def test_it_works(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+    """Sign-up, trial, paid, past due, cancelled, lifetime."""
+    ada = await place.browser("ada@example.com", plan="trial")
+    ask = await me(place, ada)
+    assert await ask() == (200, "trial", None)
+    assert "Choose a plan" in (await ada.get("/plan")).text
+
+    answer = await ada.post("/plan/checkout", MONTHLY)
+    assert (answer.status_code, answer.headers["location"]) == (303, "https://checkout.stripe.test/cs_1")
+    assert stripe.checkouts["cs_1"]["mode"] == "subscription"
+    assert {headers["stripe-version"] for *_, headers in stripe.asked} == {VERSION}
+    incomplete = stripe.subscribe("cus_1", "incomplete")
+    await tell("customer.subscription.created", incomplete)
+    assert await ask() == (200, "trial", None)
+
+    paid = stripe.subscribe("cus_1", "active")
+    back = await ada.get("/plan/paid?checkout=cs_1")
+    assert back.headers["location"] == "/plan?paid=1"
+    assert await ask() == (200, "subscription", "active")
+    page = (await ada.get("/plan?paid=1")).text
+    assert "Thank you." in page
+    assert "It renews on 17 Mar 2030" in page
+    assert "Choose a plan" not in page
+
+    paid["cancel_at"] = 1_900_000_000
+    await tell("customer.subscription.updated", paid)
+    assert "it ends on 17 Mar 2030" in (await ada.get("/plan")).text
+
+    for status, code in {"past_due": 402, "active": 200, "unpaid": 402, "canceled": 402}.items():
+        paid["status"] = status
+        assert (await tell("customer.subscription.updated", paid)).status_code == 200
+        assert await ask() == (code, "subscription", status)
+    assert (await ada.post("/plan/portal")).headers["location"] == "https://billing.stripe.test/cus_1"
+
+    assert (await ada.post("/plan/checkout", LIFETIME)).headers["location"] == "https://checkout.stripe.test/cs_2"
+    life = stripe.checkouts["cs_2"]
+    assert life["mode"] == "payment"
+    await tell("checkout.session.completed", life | {"payment_status": "paid"})  # the event may say what it likes
+    assert await ask() == (402, "subscription", "canceled")
+    life["payment_status"] = "paid"
+    await tell("checkout.session.async_payment_succeeded", life)
+    assert await ask() == (200, "lifetime", None)
+    await tell("customer.subscription.deleted", paid)
+    assert await ask() == (200, "lifetime", None)
+    assert len(stripe.customers) == 1
+
+
+async def test_what_is_not_signed_changes_nothing(
+    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    ask = await me(place, ada)
+    await ada.post("/plan/checkout", MONTHLY)
+    body = stripe.event("customer.subscription.created", stripe.subscribe("cus_1", "active"))
+    now, asked = place.clock().timestamp(), len(stripe.asked)
+    good = signed(body, now)["Stripe-Signature"]
+    for header in (
+        signed(body, now, "whsec_2")["Stripe-Signature"],
+        signed(body, now - 301)["Stripe-Signature"],
+        signed(body, now + 301)["Stripe-Signature"],
+        signed(body + b" ", now)["Stripe-Signature"],
+        good.replace("v1=", "v0="),
+        f"{good},t=1",
+        "t=,v1=",
+        good.replace("v1=", "v1=\u00e9").encode("latin-1"),
+    ):
+        answer = await tell("", {}, body, **{"Stripe-Signature": header})
+        assert (answer.status_code, answer.json()["error"]["message"]) == (400, "The signature does not match.")
+    for content in (b"[]", b"{}", b"\xff", b'{"id": 1, "type": 2, "data": {"object": 3}}', b"[" * 100_000):
+        assert (await tell("", {}, content)).status_code == 400
+    assert len(stripe.asked) == asked
+    assert await ask() == (402, "none", None)
+    answer = await tell("", {}, body, **{"Stripe-Signature": f"{good.replace('v1=', 'v1=0')},{good.partition(',')[2]}"})
+    assert answer.status_code == 200
+    assert await ask() == (200, "subscription", "active")
+
+
+async def test_events_come_twice_late_and_at_once(
+    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    ask = await me(place, ada)
+    await ada.post("/plan/checkout", MONTHLY)
+    subscription = stripe.subscribe("cus_1", "active")
+    first = stripe.event("customer.subscription.created", dict(subscription))
+    assert {answer.status_code for answer in await asyncio.gather(*(tell("", {}, first) for _ in range(4)))} == {200}
+    asked = len(stripe.asked)
+    assert (await tell("", {}, first)).status_code == 200
+    assert len(stripe.asked) == asked
+
+    late = stripe.event("customer.subscription.updated", dict(subscription))
+    subscription["status"] = "canceled"
+    await tell("customer.subscription.deleted", dict(subscription))
+    await tell("", {}, late)  # says active, of the time when it was
+    assert await ask() == (402, "subscription", "canceled")
+
+    async def meanwhile() -> None:
+        """Stripe's answer is on its way, and says cancelled: now another event is heard, and its answer says active."""
+        subscription["status"] = "active"
+        await tell("customer.subscription.updated", subscription)
+
+    stripe.before_answer = meanwhile
+    await tell("customer.subscription.updated", subscription)
+    assert await ask() == (200, "subscription", "active")
+
+
+async def test_while_stripe_is_away_nothing_changes(
+    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+) -> None:
+    ada = await place.browser("ada@example.com", plan="none")
+    ask = await me(place, ada)
+    await ada.post("/plan/checkout", MONTHLY)
+    event = stripe.event("customer.subscription.created", stripe.subscribe("cus_1", "active"))
+    stripe.is_down = True
+    assert (await tell("", {}, event)).status_code == 503
+    for path, fields in (("/plan/checkout", MONTHLY), ("/plan/portal", {})):
+        answer = await ada.post(path, fields)
+        assert (answer.status_code, "Stripe cannot be asked" in answer.text) == (503, True)
+    assert (await ada.get("/plan/paid?checkout=cs_1")).status_code == 303
+    assert await ask() == (402, "none", None)
+    stripe.is_down = False
+    assert (await tell("", {}, event)).status_code == 200
+    assert await ask() == (200, "subscription", "active")
+
+
+async def test_nobody_gets_what_another_paid(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+    ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
+    ask = await me(place, ada)
+    await bob.post("/plan/checkout", LIFETIME)
+    stripe.checkouts["cs_1"]["payment_status"] = "paid"
+    await ada.get("/plan/paid?checkout=cs_1")
+    await ada.post("/plan/checkout", MONTHLY)
+    await ada.get("/plan/paid?checkout=cs_1")
+    await ada.get("/plan/paid?checkout=../customers")
+    stranger = stripe.subscribe("cus_of_another_product", "active")
+    assert (await tell("customer.subscription.created", stranger)).status_code == 200
+    assert await ask() == (402, "none", None)
+    assert (await ada.post("/plan/checkout", {"price": "price_other"})).status_code == 404
+    assert (await ada.post("/plan/checkout", {"price": ""})).status_code == 404
+    assert (await ada.client.post("/plan/portal")).status_code == 403
+
+
+async def test_half_of_the_settings_is_an_error(database_url: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="belong together"):
+        async with open_place(database_url, tmp_path, stripe_secret_key=KEY):
+            pass
+    with pytest.raises(ValueError, match="Monthly=price_123"):
+        async with open_place(database_url, tmp_path, stripe_prices=["price_123"]):
+            pass
