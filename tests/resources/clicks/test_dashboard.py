@@ -14,7 +14,7 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 
 from waypost.resources import links
-from waypost.resources.clicks.dashboard import period
+from waypost.resources.clicks.dashboard import pages, period
 from waypost.resources.links import store
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -103,6 +103,19 @@ async def test_a_period_interval_and_zone_are_picked(place: Place) -> None:
     ada.client.cookies.set("timezone", "Pacific/Auckland", domain="app.test")
     assert '<option value="Pacific/Auckland" selected>' in (await ada.get(path)).text
     assert '<option value="UTC" selected>' in (await ada.get(f"{path}?timezone=UTC")).text
+
+
+async def test_values_of_many_clicks_come_after_the_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_AT_ONCE", 1)
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada, slug="spring")
+    await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])
+    for path, part in (("/", "Top links app.test/spring 2"), (f"/links/{link.id}", "Countries DE 2")):
+        page = await ada.get(f"{path}?period=7d")
+        assert ("Clicks 2 " in words(page.text), "Countries" in words(page.text)) == (True, False)
+        later = unescape(re.findall(r'hx-get="([^"]*&amp;lists=1)"', page.text)[0])
+        assert later == f"{path}?period=7d&interval=&timezone=UTC&lists=1"
+        assert part in words((await ada.get(later, headers={"HX-Request": "true"})).text)
 
 
 async def test_faults_stand_beside_their_fields(place: Place) -> None:

@@ -27,6 +27,8 @@ _ZONE = "timezone"
 """The cookie in which a browser tells where it is."""
 
 
+_AT_ONCE = 20_000
+"""Clicks whose values are told with the page. Of more, it asks for them when it stands: they take far longer."""
 _NOBODYS = Request({"type": "http", "headers": []})
 """A live message is made for all who watch."""
 
@@ -51,10 +53,16 @@ class Figures:
         now = doors.clock()
         chosen = _chosen(request, since=session.account.created_at, now=now)
         stats = await service.of_account(
-            doors.db, session, chosen.asked, shared_domain=doors.shared_domain, now=now, before=chosen.before
+            doors.db,
+            session,
+            chosen.asked,
+            shared_domain=doors.shared_domain,
+            now=now,
+            before=chosen.before,
+            most=_most(request),
         )
         subject = Subject(session.account.id, is_account=True)
-        told = {"lists": [shown.top_links(stats), *shown.lists_of(stats)], "live": "/stats/live"}
+        told = {"lists": [*shown.top_links(stats), *shown.lists_of(stats)], "live": "/stats/live"}
         return await self._answer(request, "clicks/overview.html", subject, chosen, stats, told)
 
     async def _link(self, request: Request) -> Response:
@@ -62,7 +70,9 @@ class Figures:
         link = await links.find(doors, session, request.path_params["id"])
         now = doors.clock()
         chosen = _chosen(request, since=link.created_at, now=now)
-        stats = await service.of_link(doors.db, session, link.id, chosen.asked, now=now, before=chosen.before)
+        stats = await service.of_link(
+            doors.db, session, link.id, chosen.asked, now=now, before=chosen.before, most=_most(request)
+        )
         told = {
             "link": link,
             "url": f"{doors.base_url.partition(':')[0]}://{link.hostname or doors.shared_domain}/{link.slug}",
@@ -123,3 +133,7 @@ class Figures:
 
 def _chosen(request: Request, *, since: datetime, now: datetime) -> Chosen:
     return period.chosen(request.query_params, usual_zone=request.cookies.get(_ZONE, ""), since=since, now=now)
+
+
+def _most(request: Request) -> int | None:
+    return None if "lists" in request.query_params else _AT_ONCE

@@ -90,7 +90,10 @@ def stats_of(stats: Stats) -> list[Stat]:
 
 
 def lists_of(stats: Stats) -> list[Bars]:
+    """None where they are told later."""
     values, total = stats.values, stats.total.clicks
+    if not values:
+        return []
     countries = [Bar(code or UNKNOWN, count, is_country=bool(code)) for code, count in values["country"]]
     return [
         Bars("Countries", "countries", countries, total),
@@ -101,13 +104,15 @@ def lists_of(stats: Stats) -> list[Bars]:
     ]
 
 
-def top_links(stats: Stats) -> Bars:
+def top_links(stats: Stats) -> list[Bars]:
+    if not stats.values:
+        return []
     bars = []
     for value, count in stats.values["link"]:
         id_ = UUID(value)
         short_url, _ = stats.names.get(id_, ("", ""))
         bars.append(Bar(short_url or "A deleted link", count, url=f"/links/{id_}" if short_url else ""))
-    return Bars("Top links", "top-links", bars, stats.total.clicks)
+    return [Bars("Top links", "top-links", bars, stats.total.clicks)]
 
 
 def chart_of(chosen: Chosen, stats: Stats) -> dict[str, Any]:

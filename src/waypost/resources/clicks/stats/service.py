@@ -29,6 +29,7 @@ class Stats:
     series: list[Figures]
     """One for each of the entries that were asked for."""
     values: Counted
+    """Empty where there are more clicks than `most`: values of all these would take longest to add up."""
     names: dict[UUID, tuple[str, str]]
     """Short URL and title of the top links that are there."""
     before: Figures | None = None
@@ -36,24 +37,38 @@ class Stats:
 
 
 async def of_link(
-    db: Database, caller: Caller, link_id: UUID, asked: Asked, *, now: datetime, before: Span | None = None
+    db: Database,
+    caller: Caller,
+    link_id: UUID,
+    asked: Asked,
+    *,
+    now: datetime,
+    before: Span | None = None,
+    most: int | None = None,
 ) -> Stats:
     """Raises NotFound for a link that the account does not have, or no longer."""
     async with db.read() as tx:
         await links.require(tx, caller.account.id, link_id)
         days, subject = await known(tx), Subject(link_id)
-        total, series, values = await _read(tx, subject, asked, now, days)
+        total, series, values = await _read(tx, subject, asked, now, days, most)
         return Stats(total, series, values, {}, await _total(tx, subject, before, days))
 
 
 async def of_account(
-    db: Database, caller: Caller, asked: Asked, *, shared_domain: str, now: datetime, before: Span | None = None
+    db: Database,
+    caller: Caller,
+    asked: Asked,
+    *,
+    shared_domain: str,
+    now: datetime,
+    before: Span | None = None,
+    most: int | None = None,
 ) -> Stats:
     """With the clicks of deleted links."""
     async with db.read() as tx:
         days, subject = await known(tx), Subject(caller.account.id, is_account=True)
-        total, series, values = await _read(tx, subject, asked, now, days)
-        ids = [UUID(value) for value, _ in values["link"]]
+        total, series, values = await _read(tx, subject, asked, now, days, most)
+        ids = [UUID(value) for value, _ in values.get("link", ())]
         names = await links.names(tx, ids, shared_domain=shared_domain)
         return Stats(total, series, values, names, await _total(tx, subject, before, days))
 
@@ -68,7 +83,7 @@ async def _total(tx: Tx, subject: Subject, span: Span | None, days: Known) -> Fi
 
 
 async def _read(
-    tx: Tx, subject: Subject, asked: Asked, now: datetime, days: Known
+    tx: Tx, subject: Subject, asked: Asked, now: datetime, days: Known, most: int | None
 ) -> tuple[Figures, list[Figures], Counted]:
     end = _end(asked.end, now, days.days)
     first, last = day_of(asked.start), (end - 1) // DAY
@@ -76,10 +91,13 @@ async def _read(
     whole = list(parts(_TOTAL, microseconds(asked.start), end, list(of_days)))
     made = plan([*whole, *_of_entries(asked, end, list(of_days))], days.kept_since)
     found = await _add_up(tx, subject, made, of_days)
+    total = found.get(_TOTAL, Figures())
+    series = [found.get(label, Figures()) for label in range(len(asked.entries))]
+    if most is not None and total.clicks > most:
+        return total, series, {}
     edges = [part for part in whole if not part.is_day and part.day >= days.kept_since]
     values = await store.top(tx, subject, sorted({part.day for part in whole} - {part.day for part in edges}), edges)
-    nothing = Figures()
-    return found.get(_TOTAL, nothing), [found.get(label, nothing) for label in range(len(asked.entries))], values
+    return total, series, values
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:

@@ -237,6 +237,10 @@ function begin() {
   draw();
 }
 
-document.addEventListener("htmx:afterSettle", begin);
+document.addEventListener("htmx:afterSettle", ({ target }) => {
+  name_countries(target);
+  offer_zones();
+  if (target.querySelector("[data-chart]")) draw();
+});
 begin();
 document.addEventListener("DOMContentLoaded", settle_zone); // htmx listens from then on
