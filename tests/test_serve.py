@@ -66,6 +66,7 @@ def test_it_works(tmp_path: Path, port: int) -> None:
     process.stdout.close()
     assert f"Waypost is ready at http://localhost:{port}\n" in again
     assert "wp_live_" not in again
+    assert (first.count(f"http://localhost:{port}/enter/"), again.count("/enter/")) == (1, 0)
 
 
 def test_a_current_schema_is_seen_whatever_the_directory_is_called(tmp_path: Path, sqlite_template: Path) -> None:

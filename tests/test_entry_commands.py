@@ -1,0 +1,35 @@
+"""`waypost account sign-in-link` and `account invite`, as an operator runs them, and what the links are good for."""
+
+import re
+from pathlib import Path
+
+import httpx
+from browsing import SAME_ORIGIN
+from test_cli import Waypost
+
+from waypost.app import open_web
+from waypost.settings import Settings
+
+PASSWORD = "four plain words suffice"
+
+
+async def test_it_works(tmp_path: Path, sqlite_template: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
+    waypost = Waypost(tmp_path)
+    assert "There is no account ada@example.com" in waypost("account", "sign-in-link", "ada@example.com", code=1).stderr
+    invited = waypost.json("account", "invite", "Ada@Example.com")
+    assert invited["email"] == "ada@example.com"
+
+    settings = Settings(data_dir=tmp_path / "data", secret_key="a key")
+    async with open_web(settings) as web:
+        transport = httpx.ASGITransport(web.site)
+        async with httpx.AsyncClient(transport=transport, base_url=settings.base_url, headers=SAME_ORIGIN) as client:
+            answer = await client.post(invited["url"], data={"name": "Ada", "password": PASSWORD})
+            assert (answer.status_code, answer.headers["location"]) == (303, "/")
+            await client.post("/logout")
+            assert "already" in waypost("account", "invite", "ada@example.com", code=1).stderr
+            told = waypost("account", "sign-in-link", "ada@example.com").stdout
+            (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", told, re.MULTILINE)
+            assert (await client.post(url)).headers["location"] == "/"
+            assert "ada@example.com" in (await client.get("/account")).text
