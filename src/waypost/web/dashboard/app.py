@@ -1,7 +1,7 @@
 """The dashboard's application: pages of the rooms, what they load, and errors as pages. It stands beside the API."""
 
 from collections.abc import Iterable
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import structlog
 from starlette.applications import Starlette
@@ -54,9 +54,10 @@ class _Told:
 
 def _to_sign_in(request: Request) -> Response:
     """And back to the page that was asked for; to the one before a form, where that has kept what was typed."""
-    way = request.url.path if request.method == "GET" else "/"
+    shown = request.headers.get("hx-current-url")  # of the page that htmx asks for a part of
+    way = urlsplit(shown).path if shown else request.url.path if request.method == "GET" else "/"
     url = "/login" if way == "/" else f"/login?next={quote(way)}"
-    if "hx-request" in request.headers:
+    if shown:
         return Response(status_code=204, headers={"HX-Redirect": url})
     return RedirectResponse(url, 303)
 

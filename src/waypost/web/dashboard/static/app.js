@@ -20,7 +20,11 @@ document.addEventListener("click", async (event) => {
     event.preventDefault(); // the opener can be a link to a page that asks the same where no script runs
     dialog.showModal();
   }
-  if (event.target.closest("[data-close]")) event.target.closest("dialog")?.close();
+  const open = event.target.closest("[data-close]") && event.target.closest("dialog[open]");
+  if (open) {
+    event.preventDefault(); // as above: it can be a link that leads back
+    open.close();
+  }
 });
 
 // A form is sent once: a second click while the first is under way does nothing.
@@ -31,7 +35,11 @@ document.addEventListener("submit", (event) => {
     return;
   }
   keep(form);
-  if (!form.hasAttribute("hx-post")) form.ariaBusy = "true";
+  if (!form.matches("[hx-post], [hx-get]")) form.ariaBusy = "true";
+});
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return; // to sign in again
+  for (const form of document.querySelectorAll("form[data-keep]")) keep(form);
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy=true]")) form.ariaBusy = null;
@@ -46,17 +54,18 @@ function keep(form) {
   sessionStorage.setItem(place(form), JSON.stringify(typed));
 }
 
+for (const done of document.querySelectorAll("[data-done]")) sessionStorage.removeItem(`typed:${done.dataset.done}`);
 for (const form of document.querySelectorAll("form[data-keep]")) {
   const typed = sessionStorage.getItem(place(form));
   sessionStorage.removeItem(place(form));
   if (!typed || form.querySelector(".fault")) continue;
-  for (const [name, value] of JSON.parse(typed)) {
-    const field = form.elements.namedItem(name);
-    if (field instanceof HTMLInputElement && /checkbox|radio/.test(field.type)) field.checked = field.value === value;
-    else if (field && "value" in field && field.type !== "hidden") field.value = value;
+  const values = Map.groupBy(JSON.parse(typed), ([name]) => name);
+  for (const field of form.elements) {
+    const known = (values.get(field.name) ?? []).map(([, value]) => value);
+    if (/^(checkbox|radio)$/.test(field.type)) field.checked = known.includes(field.value);
+    else if (known.length && !/^(hidden|submit|file)$/.test(field.type)) field.value = known[0];
   }
 }
-for (const done of document.querySelectorAll("[data-done]")) sessionStorage.removeItem(`typed:${done.dataset.done}`);
 
 // On a phone the menu begins closed.
 const menu = document.querySelector("details.menu");
