@@ -90,7 +90,7 @@ def stats_of(stats: Stats) -> list[Stat]:
 
 
 def lists_of(stats: Stats) -> list[Bars]:
-    """None where they are told later."""
+    """None at all where they are told later."""
     values, total = stats.values, stats.total.clicks
     if not values:
         return []
