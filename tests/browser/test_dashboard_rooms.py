@@ -106,6 +106,10 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
         await tx.execute(update(domains).where(domains.c.id == UUID(page.url.rpartition("/")[2])).values(said))
     await expect(page.locator("#state")).to_contain_text("Not verified")
     assert await page.evaluate("window.stays")
+    await page.fill("#root_url", "https://bücher.example/a")
+    await page.click("button:has-text('Save')")
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert await page.input_value("#root_url") == "https://xn--bcher-kva.example/a"  # what is kept, not what was typed
     await page.click("text=Delete this domain")
     await page.click("text=Keep it")
     await expect(page.locator("dialog")).to_be_hidden()

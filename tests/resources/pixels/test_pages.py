@@ -26,7 +26,7 @@ async def place(database_url: str, tmp_path: Path):
 
 async def add(browser: Browser, **fields: str) -> str:
     """Its path."""
-    answer = await browser.post("/pixels", NEW | fields)
+    answer = await browser.post("/pixels/new", NEW | fields)
     assert answer.status_code == 303, answer.text
     return answer.headers["location"].partition("?")[0]
 
@@ -85,10 +85,10 @@ async def test_what_became_of_its_events_is_told(place: Place) -> None:
 async def test_a_doubtful_id_is_asked_about_once(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     typed = NEW | {"platform": "google_ads", "pixel_id": "123456789"}
-    asked = await ada.post("/pixels", typed)
+    asked = await ada.post("/pixels/new", typed)
     assert (asked.status_code, "does not look like an ID of Google Ads" in asked.text) == (422, True)
     assert all(f'value="{text}"' in asked.text for text in typed.values())
-    sure = await ada.post("/pixels", typed | {"sure": "yes"})
+    sure = await ada.post("/pixels/new", typed | {"sure": "yes"})
     assert sure.status_code == 303
     path = sure.headers["location"].partition("?")[0]
     before = await row(place, path)
@@ -113,14 +113,14 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     path = await add(ada)
     typed = {"platform": "myspace", "name": "", "pixel_id": "", "access_token": 'a "token"'}
-    refused = await ada.post("/pixels", typed)
+    refused = await ada.post("/pixels/new", typed)
     assert (refused.status_code, refused.text.count('class="fault"')) == (422, 4)
     assert typed["access_token"] in unescape(refused.text)
     refused = await ada.post(path, typed | {"platform": "tiktok", "pixel_id": "x"})
     assert (refused.status_code, "This may not be blank." in refused.text) == (422, True)
     assert 'value="tiktok" aria-describedby="about-tiktok" checked' in refused.text
     assert (await row(place, path)).platform == "facebook"
-    unpaid = await bob.post("/pixels", NEW)
+    unpaid = await bob.post("/pixels/new", NEW)
     assert (unpaid.status_code, "no active plan" in unpaid.text, NEW["pixel_id"] in unpaid.text) == (402, True, True)
 
 
@@ -147,7 +147,7 @@ async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place
         assert [answer.status_code for answer in answers] == [404] * 4
     assert "Spring" not in (await bob.get("/pixels")).text
     before = await row(place, path)
-    for each in ("/pixels", path, f"{path}/delete"):
+    for each in ("/pixels/new", path, f"{path}/delete"):
         answer = await ada.client.post(each, data=NEW, headers={"Sec-Fetch-Site": "cross-site"})
         assert answer.status_code == 403
     assert await row(place, path) == before

@@ -28,7 +28,7 @@ async def place(database_url: str, tmp_path: Path):
 
 async def add(browser: Browser, **fields: Any) -> str:
     """Its path."""
-    answer = await browser.post("/webhooks", NEW | fields)
+    answer = await browser.post("/webhooks/new", NEW | fields)
     assert answer.status_code == 201, answer.text
     return re.search(r'href="(/webhooks/[0-9a-f-]{36})"', answer.text)[1]
 
@@ -58,7 +58,7 @@ def deliveries(html: str) -> list[str]:
 async def test_it_works(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert "No webhook yet" in (await ada.get("/webhooks")).text
-    created = await ada.post("/webhooks", NEW)
+    created = await ada.post("/webhooks/new", NEW)
     secret = re.search(r'data-copy="(whsec_[\w-]+)"', created.text)[1]
     assert (created.status_code, created.text.count(secret)) == (201, 2)
     (webhook,) = await rows(place, webhooks)
@@ -113,13 +113,15 @@ async def test_the_log_is_narrowed_and_leafed_through(place: Place, monkeypatch:
 
 async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
-    refused = await ada.post("/webhooks", {"url": "http://10.0.0.1/x", "event_types[]": ["link.clicked", "strange"]})
+    refused = await ada.post(
+        "/webhooks/new", {"url": "http://10.0.0.1/x", "event_types[]": ["link.clicked", "strange"]}
+    )
     assert (refused.status_code, refused.text.count('class="fault"')) == (422, 2)
     assert 'value="http://10.0.0.1/x"' in refused.text
     assert re.findall(r'value="([^"]+)" checked', refused.text) == ["link.clicked"]
-    nothing = await ada.post("/webhooks", {"url": ""})
+    nothing = await ada.post("/webhooks/new", {"url": ""})
     assert (nothing.status_code, nothing.text.count("This field is required.")) == (422, 2)
-    unpaid = await bob.post("/webhooks", NEW)
+    unpaid = await bob.post("/webhooks/new", NEW)
     assert (unpaid.status_code, "no active plan" in unpaid.text) == (402, True)
     assert NEW["url"] in unescape(unpaid.text)
     assert await rows(place, webhooks) == []
@@ -150,7 +152,7 @@ async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place
         answers += [await bob.post(f"{each}/test"), await bob.post(f"{each}/delete")]
         assert [answer.status_code for answer in answers] == [404] * 4
     assert path not in (await bob.get("/webhooks")).text
-    for each in ("/webhooks", f"{path}/test", f"{path}/delete", f"{path}/{one}/redeliver"):
+    for each in ("/webhooks/new", f"{path}/test", f"{path}/delete", f"{path}/{one}/redeliver"):
         answer = await ada.client.post(each, data=NEW, headers={"Sec-Fetch-Site": "cross-site"})
         assert answer.status_code == 403
     assert len(await rows(place, webhooks)) == 2

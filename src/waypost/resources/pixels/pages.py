@@ -32,8 +32,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
     pages = _Pages(doors, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
-        Route(_ALL, pages.create, methods=["POST"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
+        Route(f"{_ALL}/new", pages.create, methods=["POST"]),
         Route(_ONE, pages.show, methods=["GET"]),
         Route(_ONE, pages.change, methods=["POST"]),
         Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),

@@ -41,8 +41,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
     pages = _Pages(doors, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
-        Route(_ALL, pages.create, methods=["POST"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
+        Route(f"{_ALL}/new", pages.create, methods=["POST"]),
         Route(_ONE, pages.log, methods=["GET"]),
         Route(f"{_ONE}/test", pages.test, methods=["POST"]),
         Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),
