@@ -29,4 +29,4 @@ async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> Asyn
     async with open_web(settings) as web:
         transport = httpx.ASGITransport(web.site)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
-            yield House(client, web.db, web.site.app, website)
+            yield House(client, web.db, web.site.app.api, website)

@@ -7,11 +7,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 class Front:
     def __init__(self, api: ASGIApp, dashboard: ASGIApp, api_segments: Collection[str]) -> None:
-        self._api = api
-        self._dashboard = dashboard
+        self.api = api
+        self.dashboard = dashboard
         self._api_segments = frozenset(api_segments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         segment = scope["path"][1:].partition("/")[0] if scope["type"] == "http" else ""
         is_api = segment in self._api_segments or scope["type"] != "http"
-        await (self._api if is_api else self._dashboard)(scope, receive, send)
+        await (self.api if is_api else self.dashboard)(scope, receive, send)

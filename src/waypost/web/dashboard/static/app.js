@@ -54,7 +54,9 @@ function keep(form) {
   sessionStorage.setItem(place(form), JSON.stringify(typed));
 }
 
-for (const done of document.querySelectorAll("[data-done]")) sessionStorage.removeItem(`typed:${done.dataset.done}`);
+for (const done of document.querySelectorAll("[data-done]")) {
+  for (const form of done.dataset.done.split(" ")) sessionStorage.removeItem(`typed:${form}`);
+}
 for (const form of document.querySelectorAll("form[data-keep]")) {
   const typed = sessionStorage.getItem(place(form));
   sessionStorage.removeItem(place(form));
