@@ -17,8 +17,8 @@ RESERVED = frozenset({
     # files
     "static", "assets", "media", "qr",
     # signing in and out
-    "login", "logout", "signup", "register", "invite", "enter", "forgot", "reset", "confirm", "verify", "password", "auth",
-    "oauth", "sso",
+    "login", "logout", "signup", "register", "invite", "enter", "forgot", "reset", "confirm", "verify",
+    "password", "auth", "oauth", "sso",
     # the dashboard
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
