@@ -29,4 +29,6 @@ async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> Asyn
     async with open_web(settings) as web:
         transport = httpx.ASGITransport(web.site)
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
-            yield House(client, web.db, web.site.app.api, website)
+            front = web.site.app
+            pages = [route.path for route in front.dashboard.routes]
+            yield House(client, web.db, front.api, website, pages)

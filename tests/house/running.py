@@ -29,6 +29,8 @@ class House:
     db: Database
     app: FastAPI
     website: Website
+    pages: Sequence[str]
+    """Paths of the dashboard."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     async def account(self, plan: PlanChoice = "lifetime") -> UUID:

@@ -20,7 +20,8 @@ async def test_it_works(house: House, method: str) -> None:
 
 
 async def test_every_route_begins_with_a_reserved_segment(house: House) -> None:
-    segments = {path.split("/")[1] for _, path in routes_of(house.app)}
+    paths = [*house.pages, *(path for _, path in routes_of(house.app))]
+    segments = {path.split("/")[1] for path in paths}
     assert segments - {""} <= RESERVED
     assert not any(re.search(r"[{}]", segment) for segment in segments)
 
