@@ -15,7 +15,7 @@ CNAME_OTHER = "it leads to {found}, not to {target}."
 CNAME_ADDRESS = "there is none, only the address {address}."
 LOOP = "it leads in a circle, or through too many names."
 SERVER_FAILED = "the domain's name servers gave no usable answer{code}."
-TIMED_OUT = "the domain's name servers did not answer in time."
+TIMED_OUT = "no name server answered in time."
 UNREACHABLE = "the name servers that this service asks cannot be reached."
 
 # what to do; the first that fits
