@@ -198,10 +198,11 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
     drainer = Drainer(db, settings.data_dir / "spool", wiring.rules(settings))
-    poster = Poster(wiring.outbound(settings))
+    way_out = wiring.outbound(settings)
+    poster = Poster(way_out)
     deliverer = wiring.deliverer(settings, db, poster)
     event_sender = wiring.event_sender(settings, db, poster)
-    issuer = wiring.issuer(settings, db)
+    issuer = wiring.issuer(settings, db, way_out)
     try:
         garbage.look_seldom()
         log.info("working")

@@ -85,8 +85,8 @@ def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Cloc
     )
 
 
-def issuer(settings: Settings, db: Database) -> Issuer:
-    acme, ring = Acme(outbound(settings), str(settings.acme_directory)), keys(settings)
+def issuer(settings: Settings, db: Database, way_out: Outbound) -> Issuer:
+    acme, ring = Acme(way_out, str(settings.acme_directory)), keys(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
     return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
 
@@ -99,6 +99,21 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
         await following.look()
     tasks.append(asyncio.create_task(every(1, following.look)))
     return contexts.listening
+
+
+def checker(settings: Settings, doors: domains.Doors) -> Checker:
+    allow, servers = settings.outbound_allow, settings.dns_servers
+    handshakes = Handshakes(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
+    return Checker(doors, Records(servers), handshakes, live_changed=_certify if settings.tls else None)
+
+
+async def _certify(tx: Tx, hostname: str, *, is_live: bool) -> None:
+    await (certificates.wanted(tx, hostname, now()) if is_live else certificates.unwanted(tx, hostname))
+
+
+def mail_sending(settings: Settings) -> mail.Sending:
+    url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
+    return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
 
 
 def outbound(settings: Settings) -> Outbound:

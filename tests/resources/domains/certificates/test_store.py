@@ -10,7 +10,7 @@ from sqlalchemy import delete, select, update
 from waypost.commands.rotating import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Contexts, Following, store
+from waypost.resources.domains.certificates import Contexts, Following, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
 from waypost.resources.domains.certificates.reading import Unusable, renewal_of, term_of
 from waypost.resources.domains.certificates.store import Claimed, Failed, Obtained
@@ -139,9 +139,13 @@ async def test_no_longer_live_before_there_was_one(db: Database, live, shown, cl
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await live_changed(tx, HOST, is_live=False, clock=clock)
     assert await shown(HOST) == ("none", False, None)
     assert not await settle(db, obtained(claimed, alices, clock), clock)
+    async with db.write() as tx:
+        await live_changed(tx, HOST, is_live=True, clock=clock)
+    assert await shown(HOST) == ("pending", False, None)
+    assert len(await claim(db, clock)) == 1
 
 
 async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:

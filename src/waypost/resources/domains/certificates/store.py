@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, or_, select, text, update
 
 from waypost.database import Id, Instant, Sealed, Tx
+from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates.model import acme_challenges, certificates
 from waypost.resources.domains.certificates.reading import renewal_of
@@ -58,6 +59,11 @@ class Failed:
     claimed: Claimed
     reason: str
     try_at: datetime
+
+
+async def live_changed(tx: Tx, hostname: str, *, is_live: bool, clock: Clock) -> None:
+    """Told in the transaction in which a domain goes live or down."""
+    await (wanted(tx, hostname, clock()) if is_live else unwanted(tx, hostname))
 
 
 async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
