@@ -67,9 +67,9 @@ class Site:
 
     def _known_as(self, host: bytes) -> bytes:
         """A custom domain is the same on every port; those of our own hosts are in the settings."""
-        if host in self.plane.own_hosts or host.startswith(b"["):
-            return host
-        return host.partition(b":")[0]
+        name = host.partition(b":")[0]
+        is_portless = host.startswith(b"[") or host in self.plane.own_hosts or name in self.plane.own_hosts
+        return host if is_portless else name
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"

@@ -12,7 +12,7 @@ from waypost.resources.links import openapi, service
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Status
-from waypost.resources.links.schemas import LinkChange, NewLink, shown
+from waypost.resources.links.schemas import LinkChange, NewLink, canonical_name, shown
 from waypost.resources.links.store import Wanted
 from waypost.web.api import PREFIX
 from waypost.web.body import parse, read_fields
@@ -76,7 +76,7 @@ def _wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
         problems.add("search", f"This may have at most {_MAX_SEARCH} characters.")
     if given["status"] not in {None, *get_args(Status)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
-    hostname = (given["hostname"] or "").lower()
+    hostname = canonical_name(given["hostname"] or "")
     shared = hostname == doors.shared_domain
     return Wanted(
         search=given["search"],
