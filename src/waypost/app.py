@@ -33,6 +33,7 @@ from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import ask
 from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.pixels import api as pixels_api
@@ -46,7 +47,7 @@ from waypost.web.api import new_api
 from waypost.web.background import cancel, every
 from waypost.web.guard import Guard
 from waypost.web.server import Server
-from waypost.worker import garbage, jobs
+from waypost.worker import garbage, jobs, mail
 from waypost.worker.loop import Poller, Worker
 
 log = structlog.get_logger(__name__)
@@ -194,6 +195,14 @@ async def run_web(
             await cancel([leaving, lasting[-1]])
 
 
+def _handlers(settings: Settings, db: Database) -> jobs.Handlers:
+    return {
+        JOB: Rebuild(db, clock=now),
+        freeing.JOB: freeing.Freeing(db),
+        mail.JOB: wiring.mail_sending(settings),
+    }
+
+
 async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
@@ -203,6 +212,9 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     deliverer = wiring.deliverer(settings, db, poster)
     event_sender = wiring.event_sender(settings, db, poster)
     issuer = wiring.issuer(settings, db, way_out)
+    feed = ChangeFeed(settings.data_dir / "run" / "changes")
+    domain_doors = wiring.domain_doors(settings, db, feed, now)
+    checker = wiring.checker(settings, domain_doors)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -215,13 +227,15 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             webhooks.Leftovers(db),
             event_sender,
             events.Leftovers(db, clock=now),
+            checker,
+            Expiry(domain_doors),
             *([issuer] if settings.tls else []),
         ]
-        handlers: jobs.Handlers = {JOB: Rebuild(db, clock=now), freeing.JOB: freeing.Freeing(db)}
-        await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
+        await Worker(db, _handlers(settings, db), clock=now, pollers=pollers).run(stop)
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
+            stack.callback(feed.close)
             for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
             # at once: the parent waits for none twice
-            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close())
+            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close(), checker.close())

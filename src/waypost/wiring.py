@@ -13,19 +13,32 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
+from waypost.outbound import (
+    Blocklist,
+    Destinations,
+    Handshakes,
+    Mailer,
+    Outbound,
+    Poster,
+    Records,
+    SafeBrowsing,
+    Safety,
+)
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources import domains, links, pixels, qrcodes, webhooks
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
+from waypost.resources.domains import certificates
 from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
+from waypost.resources.domains.checks import Checker
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web.background import every
+from waypost.worker import mail
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +117,8 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
 def checker(settings: Settings, doors: domains.Doors) -> Checker:
     allow, servers = settings.outbound_allow, settings.dns_servers
     handshakes = Handshakes(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
-    return Checker(doors, Records(servers), handshakes, live_changed=_certify if settings.tls else None)
-
-
-async def _certify(tx: Tx, hostname: str, *, is_live: bool) -> None:
-    await (certificates.wanted(tx, hostname, now()) if is_live else certificates.unwanted(tx, hostname))
+    live_changed = partial(certificates.live_changed, clock=doors.clock) if settings.tls else None
+    return Checker(doors, Records(servers), handshakes, live_changed=live_changed)
 
 
 def mail_sending(settings: Settings) -> mail.Sending:
