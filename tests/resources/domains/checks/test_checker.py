@@ -1,7 +1,10 @@
 """A domain's life under its checks: asked for, daily, failing three times, and whatever happens meanwhile."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -10,7 +13,9 @@ from resources.domains.room import NAME, TARGET
 from sqlalchemy import update
 
 from waypost.outbound import Records
-from waypost.redirect import of_host
+from waypost.redirect import ChangeFeed, HostTable, of_host
+from waypost.redirect.route import MISSING
+from waypost.resources import links
 from waypost.resources.domains import Hosts, domains
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Proof
@@ -39,6 +44,25 @@ async def test_it_works(checking: Checking) -> None:
     assert (await checking.a_day_later(domain)).verified_at == room.clock()
     assert room.told == [of_host(NAME)]  # nothing new
     assert await checking.mails() == []
+
+
+async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
+    feed, doors = ChangeFeed(tmp_path / "changes"), checking.room.doors
+    table = HostTable(Hosts(doors.db), feed, capacity=1000)
+    checking.checker._doors = replace(doors, host_changed=partial(links.host_changed, feed.publish, doors.clock))
+    domain = await checking.room.make()
+    assert await table.load(NAME.encode()) is MISSING
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    await checking.verify(domain)
+    assert table.find(NAME.encode()) is None  # it has forgotten what it knew
+    assert await table.load(NAME.encode()) is not MISSING
+    checking.names.forgets(NAME)
+    for strikes in (1, 2, 3):
+        assert table.find(NAME.encode()) is not None
+        assert (await checking.a_day_later(domain)).failures == strikes
+    assert table.find(NAME.encode()) is None
+    assert await table.load(NAME.encode()) is MISSING
+    feed.close()
 
 
 async def test_a_claim_that_fails(checking: Checking) -> None:

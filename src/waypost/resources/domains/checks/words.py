@@ -54,8 +54,8 @@ What we looked for, and found:
 
 {error}
 
-Once the record is in place, have the domain verified again: on the domains page
-of {base_url}, or with POST /v1/domains/{id}/verify. Its links work again from
-that moment on. A domain that stays unproven for {days} days is removed, and its
-links move to the shared domain.
+Once the record is in place, have the domain verified again, with
+POST {base_url}/api/v1/domains/{id}/verify
+Its links work again as soon as it is. A domain that stays unproven for {days} days
+is removed, and its links move to the shared domain.
 """
