@@ -229,3 +229,21 @@ def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> Non
     assert term_of(*alices, HOST, clock.now).expires_at > clock.now
     with pytest.raises(Unusable, match="is over"):
         term_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
+
+
+async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -> None:
+    """It may be older than what was seen; it is found a few looks later."""
+    await live("a.example", "b.example")
+    await want(db, clock, "a.example", "b.example")
+    first, second = await claim(db, clock)
+    contexts = Contexts(RING, "")
+    following = Following(db, contexts)
+    await following.look()
+    clock.passes(seconds=20)
+    await settle(db, obtained(first, alices, clock), clock)
+    await following.look()
+    clock.passes(seconds=-10)
+    await settle(db, obtained(second, alices, clock), clock)
+    for _ in range(10):
+        await following.look()
+    assert len(contexts) == 2
