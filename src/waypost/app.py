@@ -164,20 +164,8 @@ async def run_web(
 ) -> None:
     """Serves until `stop` is set and what was under way is answered."""
     async with open_web(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
-        config = uvicorn.Config(
-            web.site,
-            http=protocol_for(web.plane),
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            log_level="warning",
-            server_header=False,
-            proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
-            timeout_keep_alive=_KEEP_ALIVE,
-            timeout_graceful_shutdown=_DRAIN,
-        )
         tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
-        server = Server(config, tls, tls_sockets)
+        server = Server(_config(web), tls, tls_sockets)
         order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
@@ -193,6 +181,21 @@ async def run_web(
                     await task  # raises what ended it: the process ends too, and the parent starts another
         finally:
             await cancel([leaving, lasting[-1]])
+
+
+def _config(web: Web) -> uvicorn.Config:
+    return uvicorn.Config(
+        web.site,
+        http=protocol_for(web.plane),
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_DRAIN,
+    )
 
 
 def _handlers(settings: Settings, db: Database) -> jobs.Handlers:
