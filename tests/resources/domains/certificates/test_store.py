@@ -1,11 +1,12 @@
 """Which names want a certificate, and what became of it, on both databases."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 import trustme
 from resources.domains.certificates.conftest import RING
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 
 from waypost.commands.rotating import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
@@ -247,3 +248,21 @@ async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -
     for _ in range(10):
         await following.look()
     assert len(contexts) == 2
+
+
+async def test_a_check_and_an_attempt_that_end_at_once(db: Database, live, clock, alices) -> None:
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    async with db.write() as tx:
+        await tx.execute(update(domains).values(is_live=False))
+        settling = asyncio.create_task(settle(db, obtained(claimed, alices, clock), clock))
+        while db.dialect == "postgresql" and not await waiting(db):
+            await asyncio.sleep(0.01)
+        await live_changed(tx, HOST, is_live=False, clock=clock)
+    assert not await settling
+
+
+async def waiting(db: Database) -> int:
+    async with db.read() as tx:
+        return await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted"))
