@@ -59,6 +59,7 @@ clean:
 	@scripts/ensure 'command -v node' nodejs
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy
+	@scripts/ensure 'command -v certutil' libnss3-tools
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv
