@@ -15,6 +15,7 @@ from pathlib import Path
 from bench import (
     creates,
     delivering,
+    domains,
     drain,
     draining,
     enriching,
@@ -28,6 +29,7 @@ from bench import (
     report,
     sizes,
     startup,
+    tls,
     working,
 )
 from bench.report import Row
@@ -37,6 +39,8 @@ from bench.servers import LOAD_CORE
 
 BENCHMARKS = {
     "redirects": redirects.measure,
+    "domains": domains.measure,
+    "tls": tls.measure,
     "firing": firing.measure,
     "misses": misses.measure,
     "sizes": sizes.measure,
