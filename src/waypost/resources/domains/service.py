@@ -110,7 +110,7 @@ async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
     await store.remove(tx, domain.id)
     await certificates.forget(tx, domain.hostname, doors.clock())
     await doors.links_freed(tx, domain.account_id, domain.id)
-    return await doors.host_changed(tx, domain.hostname, links_too=domain.is_live or domain.links_count > 0)
+    return await doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
 
 
 async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
