@@ -19,7 +19,7 @@ from waypost.resources import links
 from waypost.resources.domains import Hosts, domains
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Proof
-from waypost.resources.domains.checks.outcome import AGAIN, SOON, SOON
+from waypost.resources.domains.checks.outcome import AGAIN, SOON
 
 TXT = f"_waypost.{NAME}"
 
