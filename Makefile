@@ -1,6 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        checks the code and runs every test, on SQLite and PostgreSQL
-# make test-slow   the long kill loops and journeys, in full, and a day of a million visits
+# make test-slow   the kill loops, journeys and property tests in full, a day of a million visits, and whether every code scans
 # make lint        the checks alone
 # make bench       measures, prints one table and writes docs/benchmarks.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
@@ -21,6 +21,8 @@ test: lint .venv/.tools-test
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
+	.venv/bin/python -m bench.scanning
+	.venv/bin/pytest -q -n 2 -m hypothesis --hypothesis-profile default
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 lint: .venv/.installed-test
@@ -60,6 +62,8 @@ clean:
 	@scripts/ensure 'command -v pebble' pebble
 	@scripts/ensure 'command -v caddy' caddy
 	@scripts/ensure 'command -v certutil' libnss3-tools
+	@scripts/ensure 'command -v zbarimg' zbar-tools
+	@scripts/ensure 'command -v rsvg-convert' librsvg2-bin
 	@touch $@
 
 .venv/.tools-bench: | .venv/bin/uv

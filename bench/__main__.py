@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from bench import (
+    codes,
     creates,
     delivering,
     domains,
@@ -54,6 +55,7 @@ BENCHMARKS = {
     "drain": drain.measure,  # adds clicks to the stores that `figures` asks
     "working": working.measure,
     "delivering": delivering.measure,
+    "codes": codes.measure,
     "startup": startup.measure,
 }
 _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"

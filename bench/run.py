@@ -32,6 +32,8 @@ class Run:
     """Deliveries that wait while the price of a claim is measured."""
     endless: int
     """Deliveries to a receiver whose answers have no end."""
+    drawings: int
+    """Of each style and format of codes."""
     lasting: ExitStack
     """Ends what outlives a benchmark, when the run ends."""
     stores: dict[int, Store] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Run:
             deliveries=20_000,
             pending=1_000_000,
             endless=100_000,
+            drawings=300,
             lasting=lasting,
         )
 
@@ -70,6 +73,7 @@ class Run:
             deliveries=2_000,
             pending=100_000,
             endless=1_000,
+            drawings=50,
             lasting=lasting,
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from waypost.secret_key import FILE, with_secret_key
+from waypost.secret_key import FILE, derived_key, derived_keys, with_secret_key
 from waypost.settings import Settings, SettingsError
 
 
@@ -59,3 +59,13 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="WAYPOST_DATA_DIR"):
         key_of(tmp_path / "file" / "data")
+
+
+def test_what_is_derived_of_several_keys() -> None:
+    def derived(keys: str, purpose: str = "one") -> list[bytes]:
+        return derived_keys(Settings(secret_key=SecretStr(keys)), purpose)
+
+    first, second = derived("new, old")
+    assert [first, second] == derived("new") + derived("old")
+    assert derived_key(Settings(secret_key=SecretStr("new,old")), "one") == first
+    assert len({first, second, *derived("new", "other"), b"new", b"old"}) == 5

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from waypost.commands.clicks import export, stats
 from waypost.commands.domains import domain
+from waypost.commands.qrcodes import qr
 from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
 from waypost.commands.secrets import secrets
 from waypost.commands.webhooks import webhook
@@ -29,6 +30,7 @@ account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
 for group in (account, key, domain, stats, export, webhook, secrets):
     app.command(group)
+app.command(qr)
 
 
 @app.command

@@ -221,8 +221,8 @@ QRCODE = {
     "link_id": "uuid",
     "foreground": "string",
     "background": "string",
-    "level": "level",
-    "style": "style",
+    "level": "string",
+    "style": "string",
     "size": "integer",
     "margin": "integer",
     "warnings": "strings",
@@ -232,7 +232,7 @@ QRCODE = {
     "created_at": "timestamp",
     "updated_at": "timestamp",
 }
-"""In this order; all but the pictures' URLs, level and style is beyond the specification."""
+"""In this order."""
 
 LEVELS = ("L", "M", "Q", "H")
 STYLES = ("squares", "dots", "fluid")

@@ -22,6 +22,13 @@ import httpx
 WAYPOST = Path(sys.executable).parent / "waypost"
 PATIENCE = 60.0  # seconds; only a broken service makes anybody wait that long
 OWNER = "owner@example.com"
+# several commands in one process: each process of its own would load everything anew, for seconds
+IN_TURN = """
+import json, sys
+from waypost.cli import app
+for arguments in json.loads(sys.argv[1]):
+    assert app(arguments, exit_on_error=False, result_action="return_value") == 0
+"""
 
 
 class Service:
@@ -55,18 +62,24 @@ class Service:
         self.client.close()
 
     def prepare(self) -> None:
-        self.command("migrate")
-        self.json("account", "create", OWNER, "--plan", "lifetime")
-        self.key = self.new_key()
+        account = ["account", "create", OWNER, "--plan", "lifetime"]
+        printed = self._run(sys.executable, "-c", IN_TURN, json.dumps([["migrate"], account, self._new_key()]))
+        self.key = json.loads(printed[printed.rindex("{") :])["key"]
         self.client.headers["Authorization"] = f"Bearer {self.key}"
 
     def new_key(self, *options: str) -> str:
-        return self.json("key", "create", "--account", OWNER, "--name", "journey", *options)["key"]
+        return json.loads(self.command(*self._new_key(*options)))["key"]
+
+    def _new_key(self, *options: str) -> list[str]:
+        return ["key", "create", "--account", OWNER, "--name", "journey", "--json", *options]
 
     def command(self, *arguments: str) -> str:
         """What `waypost …` prints to stdout."""
+        return self._run(str(WAYPOST), *arguments)
+
+    def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [WAYPOST, *arguments], env=self.environment, cwd=self.directory, capture_output=True, text=True, check=False
+            arguments, env=self.environment, cwd=self.directory, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -199,7 +212,7 @@ class Website:
         self.seen: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -194,14 +194,22 @@ async def serve(site, **config) -> AsyncIterator[Wire]:
     settings = {"host": "127.0.0.1", "port": 0, "lifespan": "off", "log_level": "critical", "access_log": False}
     server = uvicorn.Server(uvicorn.Config(site, **(settings | {"server_header": False} | config)))
     server.capture_signals = contextlib.nullcontext
+    is_over = asyncio.Event()
+
+    async def main_loop() -> None:
+        """Uvicorn's own looks every tenth of a second whether it is over."""
+        await server.on_tick(0)
+        await is_over.wait()
+
+    server.main_loop = main_loop
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.005)
     try:
         yield Wire(server.servers[0].sockets[0].getsockname()[1], server)
     finally:
-        server.should_exit = True
         server.force_exit = True
+        is_over.set()
         await task
 
 

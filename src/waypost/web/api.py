@@ -1,5 +1,6 @@
 """The JSON API's application: FastAPI with the envelope and none of the answers the specification does not have."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,7 +16,15 @@ class Api(FastAPI):
         """The guard is no security scheme of FastAPI's, which would ask for the key in its own way."""
         document = super().openapi()
         document["components"]["securitySchemes"] = openapi.SECURITY_SCHEMES
+        for operation in _operations(document):
+            if operation.get("security") == []:  # asks for no key, so it refuses none
+                for status in ("401", "402", "429"):
+                    operation["responses"].pop(status, None)
         return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (operation for path in document["paths"].values() for operation in path.values())
 
 
 def _operation_id(route: APIRoute) -> str:

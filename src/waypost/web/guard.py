@@ -72,7 +72,7 @@ class Guard:
         """A dependency that gives the caller, or raises. None: any valid key will do."""
 
         async def allowed(request: Request) -> Caller:
-            self._refuse_plain_http(request)
+            self.refuse_plain_http(request)
             caller = await self._authenticate(request)
             taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
             at = self._clock()
@@ -92,7 +92,8 @@ class Guard:
         """Writes when keys were last used. For a background task, every few seconds and at the end."""
         await self._callers.flush()
 
-    def _refuse_plain_http(self, request: Request) -> None:
+    def refuse_plain_http(self, request: Request) -> None:
+        """Where the base URL is https: whoever came another way shall learn it at once."""
         if self._needs_https:
             forwarded_for, proto = _forwarded(request)
             scheme = visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, self._trusted)

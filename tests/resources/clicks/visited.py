@@ -24,6 +24,7 @@ from waypost.resources.clicks import api
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, Click, click_dimensions, click_totals, clicks
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.links import add_clicks, store
+from waypost.resources.qrcodes import add_scans
 from waypost.web import Guard
 
 SHARED = "go.test"
@@ -132,6 +133,7 @@ async def fill(db: Database, made: Sequence[Click], subjects: Sequence[str] = ("
         if dims := dimensions(made, subjects):
             await tx.execute(insert(click_dimensions), dims)
         await add_clicks(tx, counts)
+        await add_scans(tx, Counter(click.link_id for click in made if click.kind == "human" and click.is_scan))
 
 
 def totals(made: Sequence[Click], subjects: Sequence[str]) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ class Receiver:
         self._server = _Server((HOST, 0), self._handler())
         self._server.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         authority.issue_cert(HOST).configure_cert(self._server.tls)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -47,10 +47,12 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         wanted, problems = parse(LookFields, fields)
         return data(show(await service.set_look(doors, caller, link_id, wanted, problems)), 201)
 
-    @router.get(_IMAGE, **openapi.IMAGE)
-    @router.head(_IMAGE, include_in_schema=False)
     async def draw(request: Request) -> Response:
+        guard.refuse_plain_http(request)
         names = request.path_params
         return await image.show(doors, request, names["id"], names["format"])
 
+    # without FastAPI's dependencies, which take longer than a kept picture; the second one only tells of it
+    router.add_route(PREFIX + _IMAGE, draw, ["GET"], include_in_schema=False)
+    router.get(_IMAGE, **openapi.IMAGE)(draw)
     return router

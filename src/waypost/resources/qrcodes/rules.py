@@ -27,7 +27,7 @@ _ERRORS: dict[Level, int] = {
 }
 _CAPACITY: Mapping[int, Any] = consts.SYMBOL_CAPACITY  # bits, by version and level
 _LONG_FROM = 10  # the version from which a text's length takes two bytes
-_LEAST = 2  # pixels of a module that most cameras and screens still tell apart
+_LEAST = 2.5  # pixels of a module: with fewer, readers begin to miss codes
 _SURE = 4  # pixels of a module that are drawn sharp
 
 

@@ -173,7 +173,11 @@ async def test_as_counted_from_the_clicks(room: Room, zone: str, change: str) ->
 WITHIN = st.integers(-30 * 3600, 30 * 3600).map(lambda seconds: timedelta(seconds=seconds))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 2,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     visits=st.lists(st.tuples(WITHIN, st.integers(0, 3), st.sampled_from(["human", "human", "preview"])), max_size=30),
     edges=st.tuples(WITHIN, WITHIN).filter(lambda pair: pair[0] != pair[1]).map(sorted),

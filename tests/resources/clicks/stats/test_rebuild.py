@@ -33,6 +33,8 @@ from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.clicks.stats.tally import tally
 from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
+from waypost.resources.qrcodes import add_scans
+from waypost.resources.qrcodes.model import qr_scans
 from waypost.worker.model import Job, jobs
 
 FIGURES = (click_totals, click_dimensions, visitor_days)
@@ -76,7 +78,9 @@ async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
             await store.add(tx, some)
             await rollups.add(tx, tally(some))
     async with db.write() as tx:
-        await add_clicks(tx, Counter(each.link_id for each in told if each.kind == "human"))
+        humans = [each for each in told if each.kind == "human"]
+        await add_clicks(tx, Counter(each.link_id for each in humans))
+        await add_scans(tx, Counter(each.link_id for each in humans if each.is_scan))
 
 
 async def contents(db: Database, tables: Sequence[Table] = FIGURES) -> list[list[Any]]:
@@ -105,7 +109,7 @@ async def _links(db: Database) -> None:
 
 async def empty(db: Database) -> None:
     async with db.write() as tx:
-        for table in (clicks, *FIGURES, link_clicks, click_retention, jobs):
+        for table in (clicks, *FIGURES, link_clicks, qr_scans, click_retention, jobs):
             await tx.execute(delete(table))
 
 
@@ -125,7 +129,11 @@ async def test_it_works(db: Database) -> None:
 
 
 @given(told=st.lists(visits, max_size=30))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 3,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 async def test_it_counts_as_the_drainer_does(db: Database, told: list[Click]) -> None:
     await empty(db)
     await add(db, told)

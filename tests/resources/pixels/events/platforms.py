@@ -54,7 +54,7 @@ class Platforms:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.05])
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01])
         self._turns: dict[str, list[Any]] = defaultdict(list)
         self._received: list[Received] = []
         self._news = threading.Condition()

@@ -5,31 +5,22 @@ Of eight masks a code takes the one that makes it easiest to read. Each is judge
 finders to a few operations, for all rows at once. That takes a tenth of the time of looking at every module.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import segno
-from segno import consts
 
 from waypost.resources.qrcodes.look import Level
 
 MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 """What a code of each level can hold."""
 
-_MASKS: Sequence[Callable[[int, int], bool]] = (
-    lambda y, x: (y + x) % 2 == 0,
-    lambda y, _x: y % 2 == 0,
-    lambda _y, x: x % 3 == 0,
-    lambda y, x: (y + x) % 3 == 0,
-    lambda y, x: (y // 2 + x // 3) % 2 == 0,
-    lambda y, x: y * x % 2 + y * x % 3 == 0,
-    lambda y, x: (y * x % 2 + y * x % 3) % 2 == 0,
-    lambda y, x: ((y + x) % 2 + y * x % 3) % 2 == 0,
-)
-_DATA = frozenset({consts.TYPE_DATA_DARK, consts.TYPE_DATA_LIGHT})
+_OPTIONS: Mapping[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False}
 _FALSE_FINDERS = (0b10111010000, 0b00001011101)
 _PATTERN = 11
+_MODULES = bytes.maketrans(b"01", b"\0\1")
 
 
 Module = tuple[int, int]
@@ -63,22 +54,12 @@ def matrix_of(text: str, level: Level) -> Matrix:
     """Raises TooLong."""
     if len(text.encode()) > MAX_BYTES[level]:
         raise TooLong
-    first = _made(text, level, 0)
-    best = _best_mask(first)
-    rows = (first if best == 0 else _made(text, level, best)).matrix
-    return Matrix(len(rows), tuple(map(bytes, rows)))
-
-
-def _made(text: str, level: Level, mask: int) -> segno.QRCode:
-    return segno.make(text, error=level, mask=mask, encoding="utf-8", micro=False, boost_error=False)
-
-
-def _best_mask(first: segno.QRCode) -> int:
-    """`first` has mask 0. What a mask does to the format's few modules is left out of account."""
-    size = len(first.matrix)
-    across, down = _whole(first.matrix), _whole(list(zip(*first.matrix, strict=True)))
-    others = _differences(size)
-    return min(range(len(_MASKS)), key=lambda mask: _penalty(across ^ others[mask][0], down ^ others[mask][1], size))
+    first = segno.make(text, error=level, mask=0, **_OPTIONS).matrix
+    size = len(first)
+    across, down = _whole(first), _whole(list(zip(*first, strict=True)))
+    best = min(_differences(size, level), key=lambda mask: _penalty(across ^ mask[0], down ^ mask[1], size))
+    bits = f"{across ^ best[0]:0{size * (size + 1)}b}".encode().translate(_MODULES)
+    return Matrix(size, tuple(bits[start : start + size] for start in range(0, len(bits), size + 1)))
 
 
 def _whole(rows: Sequence[Sequence[int]]) -> int:
@@ -86,20 +67,13 @@ def _whole(rows: Sequence[Sequence[int]]) -> int:
     return int("".join("".join(map(str, row)) + "0" for row in rows), 2)
 
 
-@lru_cache(40)
-def _differences(size: int) -> Sequence[tuple[int, int]]:
-    """Of each mask what it turns that mask 0 does not, and the other way round: by rows, and by columns."""
+@lru_cache(160)
+def _differences(size: int, level: Level) -> Sequence[tuple[int, int]]:
+    """What each mask changes in a code that has mask 0, whatever its text: by rows, and by columns."""
     version = (size - 17) // 4
-    kinds = list(segno.make("0", version=version, micro=False, boost_error=False).matrix_iter(border=0, verbose=True))
-    turned = []
-    for mask in _MASKS:
-        rows = [
-            [kind in _DATA and mask(y, x) != _MASKS[0](y, x) for x, kind in enumerate(row)]
-            for y, row in enumerate(kinds)
-        ]
-        numbers = [[int(each) for each in row] for row in rows]
-        turned.append((_whole(numbers), _whole(list(zip(*numbers, strict=True)))))
-    return turned
+    codes = [segno.make("0", version=version, error=level, mask=mask, **_OPTIONS).matrix for mask in range(8)]
+    numbers = [(_whole(rows), _whole(list(zip(*rows, strict=True)))) for rows in codes]
+    return [(across ^ numbers[0][0], down ^ numbers[0][1]) for across, down in numbers]
 
 
 def _penalty(across: int, down: int, size: int) -> int:

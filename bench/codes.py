@@ -1,0 +1,107 @@
+"""Drawing a code of 512 pixels and level M, its modules worked out anew each time, beside segno's own plain drawing.
+
+Time of the processor, in turn with it, one drawing each; judged by the median. The link has thirty characters.
+
+Then pictures that are drawn already, as the API gives them out, in turn with answers of its health endpoint.
+"""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from io import BytesIO
+from typing import get_args
+
+import segno
+from sqlalchemy import select
+
+from bench import wrk
+from bench.client import Client, percentile
+from bench.report import Row, at_least, at_most
+from bench.run import Run
+from bench.scanning import TEXT
+from bench.seed import Store, add_keys
+from bench.servers import waypost
+from bench.wrk import Contender
+from waypost.database import Database
+from waypost.resources.links.model import links
+from waypost.resources.qrcodes.drawing import matrix_of, png, svg
+from waypost.resources.qrcodes.look import Look, Style
+
+_UNTIMED = 5
+_BOUNDS = {"png": (8, 8), "svg": (4, 12)}
+"""Milliseconds and kilobytes."""
+
+_URLS = {"png": "image_url", "svg": "svg_url"}
+
+Draw = Callable[[], bytes]
+
+
+def measure(run: Run) -> list[Row]:
+    rows = [row for format_ in _BOUNDS for style in get_args(Style) for row in _rows(run, format_, style)]
+    return rows + _given_out(run)
+
+
+def _rows(run: Run, format_: str, style: Style) -> list[Row]:
+    draw = partial({"png": png, "svg": svg}[format_], TEXT, Look(style=style))
+    ours, theirs = _times(run, draw, partial(_drawn_by_segno, format_))
+    (milliseconds, kilobytes), plain = _BOUNDS[format_], len(_drawn_by_segno(format_)) / 1024
+    detail = (
+        f"p95 {percentile(ours, 95):.1f} ms over {len(ours)} drawings; "
+        f"segno's own plain one {statistics.median(theirs):.1f} ms, p95 {percentile(theirs, 95):.1f} ms"
+    )
+    what = f"drawing {style} as {format_.upper()}"
+    return [
+        at_most(f"{what}, median", statistics.median(ours), milliseconds, detail, " ms"),
+        at_most(f"{what}, size", len(draw()) / 1024, kilobytes, f"segno's own {plain:.2f} KB", " KB"),
+    ]
+
+
+def _times(run: Run, *draws: Draw) -> list[list[float]]:
+    """Of each one's drawings, in milliseconds. They take turns, one drawing each."""
+    times: list[list[float]] = [[] for _ in draws]
+    for number in range(_UNTIMED + run.drawings):
+        for draw, own in zip(draws, times, strict=True):
+            matrix_of.cache_clear()
+            began = time.thread_time()
+            draw()
+            if number >= _UNTIMED:
+                own.append((time.thread_time() - began) * 1000)
+    return times
+
+
+def _drawn_by_segno(format_: str) -> bytes:
+    made, file = segno.make(TEXT, error="M", micro=False, boost_error=False), BytesIO()
+    made.save(file, format_, scale=512 // made.symbol_size()[0])
+    return file.getvalue()
+
+
+def _given_out(run: Run) -> list[Row]:
+    store = run.store(run.few)
+    with waypost(store, run.new_directory()) as server:
+        paths = {"health": "/healthz"} | asyncio.run(_images(server.port, store))
+        found = wrk.alternate(run, [Contender(server, "path.lua", [path]) for path in paths.values()])
+    health, *images = found
+    return [
+        at_least(
+            f"pictures given out as {format_.upper()}, drawn already",
+            wrk.rate(rounds),
+            3_000,
+            f"{wrk.spread(rounds)}; {wrk.rate_ratio(rounds, health):.2f} of the health endpoint's {wrk.spread(health)}",
+            "/s",
+        )
+        for format_, rounds in zip(_BOUNDS, images, strict=True)
+    ]
+
+
+async def _images(port: int, store: Store) -> dict[str, str]:
+    """Paths with signatures, by format."""
+    db, client = Database(store.url), await Client.open(port)
+    (key,) = await add_keys(db, store.account, 1)
+    async with db.read() as tx:
+        link = await tx.scalar(select(links.c.id).limit(1))
+    await db.close()
+    answer = await client.request("GET", f"/api/v1/links/{link}/qrcode", key=key)
+    await client.close()
+    return {format_: answer.data[name].partition(f":{port}")[2] for format_, name in _URLS.items()}

@@ -1,0 +1,131 @@
+"""`python -m bench.scanning [--write]`: whether codes scan. Every look, whatever happens to it, before two readers.
+
+Prints the table of docs/qrcodes.md, or writes it there. Fails when a reader misses a dark code on a light ground where
+it misses none of the control: segno's own plain drawings, in the same sizes and colours.
+"""
+
+import argparse
+import itertools
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import get_args
+
+import segno
+from PIL import Image
+
+from bench.reading import WAYS, Picture, rasterised, read_by_zbar, read_by_zxing, written
+from waypost.resources.qrcodes.drawing import png, svg
+from waypost.resources.qrcodes.look import Level, Look, Style
+
+TEXT = "https://go.example/spring?r=qr"
+DARK = (("#000000", "#ffffff"), ("#1d3557", "#f1faee"), ("#7a1f5c", "#ffe9b8"), ("#1b4332", "#f4a261"))
+INVERTED = (("#f1faee", "#1d3557"),)
+SIZES = (128, 512, 1024)
+CONTROL = "segno's own"
+
+_DOCUMENT = Path(__file__).parent.parent / "docs" / "qrcodes.md"
+_BEGIN, _END = "<!-- written by `python -m bench.scanning --write` -->\n", "<!-- until here -->"
+
+Found = tuple[bool, bool]
+"""Whether zbar and whether ZXing-C++ read a code."""
+
+
+@dataclass(frozen=True)
+class Code:
+    drawn: str
+    """A style, or CONTROL."""
+    format: str
+    look: Look
+
+    @property
+    def is_dark(self) -> bool:
+        return (self.look.foreground, self.look.background) in DARK
+
+
+def codes() -> Iterator[Code]:
+    for level, colours, size in itertools.product(get_args(Level), DARK + INVERTED, SIZES):
+        for style, format_ in itertools.product(get_args(Style), ("png", "svg")):
+            yield Code(style, format_, Look(*colours, level, style, size))
+        yield Code(CONTROL, "png", Look(*colours, level, "squares", size))
+
+
+def drawn(code: Code) -> Picture:
+    if code.drawn == CONTROL:
+        return _control(code.look)
+    return Picture(png(TEXT, code.look) if code.format == "png" else rasterised(svg(TEXT, code.look)))
+
+
+def _control(look: Look) -> Picture:
+    made, file = segno.make(TEXT, error=look.level, micro=False, boost_error=False), BytesIO()
+    made.save(file, "png", scale=50, border=look.margin, dark=look.foreground, light=look.background)
+    return written(Image.open(file).convert("RGB").resize((look.size, look.size), Image.Resampling.BOX))
+
+
+def read(found: Sequence[Code]) -> dict[str, dict[Code, Found]]:
+    """By what happened to them."""
+    pictures = [drawn(code) for code in found]
+    return {
+        name: dict(zip(found, _read([through(*each) for each in _with_grounds(pictures, found)]), strict=True))
+        for name, through in WAYS.items()
+    }
+
+
+def _with_grounds(pictures: Sequence[Picture], found: Sequence[Code]) -> Iterator[tuple[Picture, str]]:
+    return ((picture, code.look.background) for picture, code in zip(pictures, found, strict=True))
+
+
+def _read(pictures: Sequence[Picture]) -> list[Found]:
+    with tempfile.TemporaryDirectory() as directory:
+        both = zip(read_by_zbar(pictures, Path(directory)), read_by_zxing(pictures), strict=True)
+        return [(one == {TEXT}, other == {TEXT}) for one, other in both]
+
+
+def table(results: dict[str, dict[Code, Found]]) -> str:
+    lines = [
+        "| what happened to it | drawn as | zbar | ZXing-C++ | light on dark: zbar | ZXing-C++ |",
+        "|---|---|---|---|---|---|",
+    ]
+    for way, kind in itertools.product(WAYS, (*get_args(Style), CONTROL)):
+        rates = [
+            _rate(_of(results[way], kind, reader, is_dark=is_dark)) for is_dark in (True, False) for reader in (0, 1)
+        ]
+        lines.append(f"| {way} | {kind} | {' | '.join(rates)} |")
+    return "\n".join(lines)
+
+
+def faults(results: dict[str, dict[Code, Found]]) -> list[str]:
+    return [
+        f"{way}: {kind}, {('zbar', 'ZXing-C++')[reader]}"
+        for way, kind, reader in itertools.product(WAYS, get_args(Style), (0, 1))
+        if all(_of(results[way], CONTROL, reader, is_dark=True))
+        and not all(_of(results[way], kind, reader, is_dark=True))
+    ]
+
+
+def _of(results: dict[Code, Found], kind: str, reader: int, *, is_dark: bool) -> list[bool]:
+    return [found[reader] for code, found in results.items() if code.drawn == kind and code.is_dark == is_dark]
+
+
+def _rate(found: Sequence[bool]) -> str:
+    return f"{sum(found)} of {len(found)}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.scanning", description="See whether codes scan.")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/qrcodes.md")
+    is_written, results = parser.parse_args().write, read(list(codes()))
+    print(table(results))
+    if is_written:
+        before, _, rest = _DOCUMENT.read_text().partition(_BEGIN)
+        _DOCUMENT.write_text(f"{before}{_BEGIN}\n{table(results)}\n\n{_END}{rest.partition(_END)[2]}")
+    missed = faults(results)
+    print("\n".join(missed), file=sys.stderr)
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Asking for codes and their pictures, with links as they are made beside them."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from fastapi import APIRouter
+from people import BASE_URL, FakeClock, Person, new_client
+from resources.links.room import SHARED
+from resources.links.room import Room as Links
+from resources.links.room import open_room as open_links
+
+from waypost.database import Database
+from waypost.resources.qrcodes import Doors, Pictures, Urls, api
+from waypost.resources.qrcodes.pictures import Picture, drawn
+from waypost.web import Guard
+
+DEFAULT = {
+    "foreground": "#000000",
+    "background": "#ffffff",
+    "level": "M",
+    "style": "squares",
+    "size": 512,
+    "margin": 4,
+}
+KEY = b"a key to sign with"
+
+
+@dataclass
+class Room:
+    links: Links
+    doors: Doors
+    client: httpx.AsyncClient
+    drawn: list[Picture]
+    """In the order of their drawing."""
+
+    @property
+    def clock(self) -> FakeClock:
+        return self.links.clock
+
+    @property
+    def bob(self) -> Person:
+        return self.links.bob
+
+    async def ask(self, method: str, link: dict[str, Any], who: Person | None = None, **rest: Any) -> httpx.Response:
+        headers = (who or self.links.alice).headers | rest.pop("headers", {})
+        return await self.client.request(method, f"/api/v1/links/{link['id']}/qrcode", headers=headers, **rest)
+
+    async def find(self, link: dict[str, Any]) -> dict[str, Any]:
+        answer = await self.ask("GET", link)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    async def set(self, link: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        answer = await self.ask("POST", link, json=fields)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["data"]
+
+    async def picture(self, url: str, method: str = "GET", **headers: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.request(method, url, headers=named)
+
+
+@contextlib.asynccontextmanager
+async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+    told: list[Picture] = []
+
+    def draw(picture: Picture) -> bytes:
+        told.append(picture)
+        return drawn(picture)
+
+    async with open_links(db, directory) as links:
+        urls, pictures = Urls(BASE_URL, [KEY]), Pictures(draw=draw)
+        doors = Doors(db, urls, SHARED, BASE_URL, links.clock, pictures)
+
+        def routes(guard: Guard) -> APIRouter:
+            return api.routes(doors, guard)
+
+        async with new_client(db, directory, routes, clock=links.clock) as client:
+            yield Room(links, doors, client, told)
+        pictures.close()

@@ -1,0 +1,93 @@
+"""Scans are counted where the visits are drained, counted anew from the days, and were counted from them at first."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from resources.clicks.intake.test_drain import RULES, visit
+from resources.qrcodes.asking import Room
+from sqlalchemy import delete, insert, select, text
+
+from waypost.database import Database
+from waypost.database.migrations import migrate
+from waypost.redirect import Spool
+from waypost.resources.clicks import Drainer
+from waypost.resources.clicks.model import click_totals
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.qrcodes.model import qr_scans
+
+ROBOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+
+
+@pytest.fixture
+async def spool(tmp_path: Path) -> AsyncIterator[Spool]:
+    spool = Spool(tmp_path / "spool", limit=1 << 30)
+    yield spool
+    spool.close()
+
+
+async def drain(db: Database, spool: Spool, *lines: bytes) -> None:
+    spool.append(b"".join(lines))
+    drainer = Drainer(db, spool._directory, RULES)
+    while await drainer.step():
+        pass
+
+
+async def counted(db: Database) -> dict[UUID, int]:
+    async with db.read() as tx:
+        return dict(map(tuple, await tx.execute(select(qr_scans))))  # type: ignore[arg-type]
+
+
+async def scanned(room: Room, spool: Spool) -> dict[str, Any]:
+    """A link with two scans among its visits, beside one without any."""
+    link, other = await room.links.make(), await room.links.make()
+    one, two = UUID(link["id"]), UUID(other["id"])
+    lines = [visit(one, query=query) for query in (b"r=qr", b"x=1&r=qr&y", b"", b"r=qrx", b"R=QR", b"r=q")]
+    ahead = {"user_agent": ROBOT}, {"purpose": b"prefetch"}
+    await drain(room.doors.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
+    assert await counted(room.doors.db) == {one: 2}
+    return link
+
+
+async def test_it_works(room: Room, spool: Spool) -> None:
+    link = await scanned(room, spool)
+    assert (await room.find(link))["scans"] == 2
+    assert (await room.links.find(link)).json()["data"]["clicks"] == 6
+    await drain(room.doors.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    await room.set(link, style="dots")
+    assert (await room.find(link))["scans"] == 3
+
+
+async def test_a_deleted_link_s_code_keeps_its_count(room: Room, spool: Spool) -> None:
+    link = await scanned(room, spool)
+    await room.links.delete(link)
+    await drain(room.doors.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    assert await counted(room.doors.db) == {UUID(link["id"]): 3}
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 99])
+async def test_counted_anew(room: Room, spool: Spool, wrong: int | None) -> None:
+    link = await scanned(room, spool)
+    db = room.doors.db
+    async with db.write() as tx:
+        await tx.execute(delete(qr_scans))
+        if wrong is not None:
+            await tx.execute(insert(qr_scans).values(link_id=UUID(link["id"]), scans=wrong))
+    assert (await rebuild(db)).links == 1
+    assert await counted(db) == {UUID(link["id"]): 2}
+    assert (await rebuild(db)).links == 0
+
+
+async def test_counters_of_before_there_were_codes(room: Room, spool: Spool) -> None:
+    link = await scanned(room, spool)
+    db = room.doors.db
+    async with db.write() as tx:
+        days = (await tx.execute(select(click_totals).where(click_totals.c.scans > 0))).mappings().all()
+        await tx.execute(insert(click_totals), [dict(day) | {"day": day["day"] - 1} for day in days])
+        await tx.execute(text("DROP TABLE qr_scans"))
+        await tx.execute(text("DROP TABLE qr_looks"))
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0008'"))
+    await migrate(db)
+    assert await counted(db) == {UUID(link["id"]): 4}

@@ -1,0 +1,113 @@
+"""POST /v1/links/{id}/qrcode"""
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from resources.links.room import faults
+from resources.qrcodes.asking import DEFAULT, Room
+
+LOOK = {"foreground": "#1d3557", "background": "#f1faee", "level": "H", "style": "fluid", "size": 64, "margin": 0}
+
+
+def look(code: dict[str, Any]) -> dict[str, Any]:
+    return {name: code[name] for name in DEFAULT}
+
+
+async def test_it_works(room: Room) -> None:
+    link = await room.links.make()
+    before = await room.find(link)
+    room.clock.move(timedelta(minutes=1))
+    code = await room.set(link, **LOOK)
+    assert look(code) == LOOK
+    assert code["updated_at"] > code["created_at"] == before["created_at"]
+    assert (code["id"], code["image_url"] == before["image_url"]) == (before["id"], False)
+    assert await room.find(link) == code
+    assert look(await room.find(await room.links.make())) == DEFAULT
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        {"json": {"style": "dots"}},
+        {"json": {"style": "dots", "size": None, "colour": 1} | dict.fromkeys(["foreground", "level", "margin"])},
+        {"files": {"style": (None, "dots"), "size": (None, "")}},
+    ],
+    ids=["left out", "null", "empty in a form"],
+)
+async def test_what_is_not_sent_is_the_default_again(room: Room, rest: Any) -> None:
+    link = await room.links.make()
+    await room.set(link, **LOOK)
+    assert (await room.ask("POST", link, **rest)).status_code == 201
+    assert look(await room.find(link)) == DEFAULT | {"style": "dots"}
+
+
+async def test_no_body_at_all_is_the_default_look(room: Room) -> None:
+    link = await room.links.make()
+    for rest in ({}, {"content": b""}, {"content": b"", "headers": {"Content-Type": "application/json"}}):
+        await room.set(link, **LOOK)
+        assert (await room.ask("POST", link, **rest)).status_code == 201
+        assert look(await room.find(link)) == DEFAULT
+
+    async def chunks() -> Any:
+        yield b'{"margin":'
+        yield b" 2}"
+
+    answer = await room.ask("POST", link, content=chunks())
+    assert look(answer.json()["data"]) == DEFAULT | {"margin": 2}
+
+
+async def test_a_form(room: Room) -> None:
+    link = await room.links.make()
+    form = {name: (None, str(value)) for name, value in LOOK.items()}
+    assert look((await room.ask("POST", link, files=form)).json()["data"]) == LOOK
+    for text in ("1.5", "-1", "+5", "٣", "five", "9" * 5_000):
+        answer = await room.ask("POST", link, files={"size": (None, text), "margin": (None, text)})
+        assert list(faults(answer)) == ["size", "margin"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"), [("#ABC", "#aabbcc"), ("#1a2B3c", "#1a2b3c"), ("#000", "#000000"), ("#FFFFFF", "#ffffff")]
+)
+async def test_a_colour(room: Room, sent: str, stored: str) -> None:
+    code = await room.set(await room.links.make(), foreground=sent, background=sent)
+    assert (code["foreground"], code["background"]) == (stored, stored)
+
+
+WRONG: dict[str, list[Any]] = {
+    "foreground": ["red", "rgb(0, 0, 0)", "hsl(0 0% 0%)", "transparent", "", "#", "#12", "#12345", "#1234567", "#ggg"],
+    "background": ["#abcd", "#aabbccdd", "fff", " #fff", "#fff\n", "#\uff11\uff12\uff13", 0, ["#fff"], {}],
+    "level": ["m", "X", "", "LM", 1, None.__class__.__name__],
+    "style": ["Squares", "round", "", 1, ["dots"], True],
+    "size": [63, 2049, -1, 0, 512.0, "512", True, 10**20, [512]],
+    "margin": [-1, 11, 0.5, "4", False, {}, "", "four", 1e3],
+}
+
+
+async def test_what_a_look_may_not_be(room: Room) -> None:
+    """Every fault is told at once, and nothing is kept."""
+    link = await room.links.make()
+    kept = await room.set(link, **LOOK)
+    for number in range(max(map(len, WRONG.values()))):
+        sent = {name: values[number % len(values)] for name, values in WRONG.items()}
+        assert set(faults(await room.ask("POST", link, json=sent))) == set(WRONG), sent
+    assert await room.find(link) == kept
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "begins with #"), ("#abcd", "no transparent")],
+)
+async def test_what_is_said_of_a_colour(room: Room, sent: str, told: str) -> None:
+    [message] = faults(await room.ask("POST", await room.links.make(), json={"foreground": sent}))["foreground"]
+    assert told in message
+
+
+async def test_what_is_not_there_is_told_before_what_is_wrong(room: Room) -> None:
+    link = await room.links.make()
+    wrong = {"json": {"size": "large"}}
+    answers = [await room.ask("POST", link, room.bob, **wrong), await room.ask("POST", {"id": uuid4()}, **wrong)]
+    await room.links.delete(link)
+    answers.append(await room.ask("POST", link, json=LOOK))
+    assert [each.status_code for each in answers] == [404] * 3

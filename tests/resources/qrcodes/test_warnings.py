@@ -1,0 +1,53 @@
+"""What may keep a code from being read is said in the answer; the look is taken all the same."""
+
+from typing import Any
+
+import pytest
+from resources.qrcodes.asking import Room
+
+from waypost.resources.qrcodes.drawing import matrix_of
+from waypost.resources.qrcodes.look import Level, Look
+from waypost.resources.qrcodes.model import Target
+from waypost.resources.qrcodes.rules import LIGHT_ON_DARK, encoded, modules_of, warnings
+
+TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
+
+
+async def test_it_works(room: Room) -> None:
+    link = await room.links.make()
+    assert (await room.find(link))["warnings"] == []
+    told = (await room.set(link, foreground="#eee", background="#ddd", size=64, margin=10))["warnings"]
+    assert [word for word, text in zip(("contrast", "lighter", "64 pixels"), told, strict=True) if word in text] == [
+        "contrast",
+        "lighter",
+        "64 pixels",
+    ]
+    assert (await room.find(link))["warnings"] == told
+    assert (await room.set(link))["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"foreground": "#949494"}, []),  # 3.03:1
+        ({"foreground": "#959595"}, ["a contrast of 2.9:1"]),
+        ({"foreground": "#ffff00"}, ["a contrast of 1.0:1"]),
+        ({"foreground": "#ff0000", "background": "#00ff00"}, ["a contrast of 2.9:1"]),
+        ({"foreground": "#ffffff", "background": "#000000"}, [LIGHT_ON_DARK]),
+        ({"foreground": "#123456", "background": "#123456"}, ["a contrast of 1.0:1"]),
+        ({"size": 93}, []),
+        ({"size": 92}, ["A size of 148 or more"]),
+        ({"size": 64, "margin": 0}, ["A size of 116 or more"]),
+    ],
+)
+def test_what_is_said(fields: dict[str, Any], told: list[str]) -> None:
+    found = list(warnings(Look(**fields), TEXT))
+    assert [part for part, text in zip(told, found, strict=True) if part in text] == told
+
+
+@pytest.mark.parametrize("level", ["L", "M", "Q", "H"])
+def test_the_size_of_a_code_is_known_without_drawing_it(level: Level) -> None:
+    longest = encoded(Target("a" * 253, "b" * 255), shared_domain="", scheme="https")
+    for length in (1, 17, 18, 30, 32, 98, 130, 180, 230, 271, len(longest)):  # the last of version 9 among them
+        text = longest[:length]
+        assert modules_of(text, level) == matrix_of(text, level).size, length
