@@ -16,6 +16,7 @@ from bench import (
     codes,
     creates,
     delivering,
+    domains,
     drain,
     draining,
     enriching,
@@ -29,6 +30,7 @@ from bench import (
     report,
     sizes,
     startup,
+    tls,
     working,
 )
 from bench.report import Row
@@ -38,6 +40,8 @@ from bench.servers import LOAD_CORE
 
 BENCHMARKS = {
     "redirects": redirects.measure,
+    "domains": domains.measure,
+    "tls": tls.measure,
     "firing": firing.measure,
     "misses": misses.measure,
     "sizes": sizes.measure,

@@ -16,18 +16,20 @@ http {{
   map $uri $destination {{ default ""; include {directory}/map; }}
   server {{
     listen 127.0.0.1:{port};
+    {more}
     location / {{ if ($destination = "") {{ return 404; }} return 302 $destination; }}
   }}
 }}
 """
 
 
-def nginx(directory: Path, slugs: int) -> contextlib.AbstractContextManager[Server]:
+def nginx(directory: Path, slugs: int, more: str = "") -> contextlib.AbstractContextManager[Server]:
+    """`more` lines of its `server`."""
     port = free_port()
     with (directory / "map").open("w") as lines:
         lines.writelines(f"/{slug_of(number)} {destination_of(number)};\n" for number in range(slugs))
     conf = directory / "nginx.conf"
-    conf.write_text(_CONF.format(directory=directory, port=port, size=max(10_000, slugs * 4)))
+    conf.write_text(_CONF.format(directory=directory, port=port, size=max(10_000, slugs * 4), more=more))
     command = ["nginx", "-c", str(conf), "-e", "stderr"]
     ready = f"/{slug_of(0)}"
     return started("nginx", command, port=port, ready=ready, cores=SERVER_CORE, directory=directory)

@@ -22,7 +22,9 @@ from waypost.resources.links.model import Link, links, slugs
 
 _BATCH = 20_000
 _SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
-_FIELDS = [field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids"}]  # kept elsewhere
+_FIELDS = [
+    field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids", "hostname"}
+]  # kept elsewhere
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def _link(account: UUID, number: int, at: datetime) -> Link:
         id=new_id(),
         account_id=account,
         slug=slug_of(number),
+        domain_id=None,
         hostname=None,
         destination_url=destination_of(number),
         title=f"Landing page {number} of the spring edition",

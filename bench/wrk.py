@@ -5,7 +5,7 @@ import resource
 import socket
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,19 +36,21 @@ class Contender:
     script: str
     arguments: Sequence[str]
     """The script's; the number of the round comes after them."""
+    origin: str = ""
+    """Where it is visited, if not over plain HTTP at its port."""
 
 
-def shoot(port: int, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
+def shoot(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
     """`script`: a Lua file beside this one."""
     options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(Path(__file__).parent / script)]
-    command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"http://127.0.0.1:{port}/", "--", *arguments]
+    command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"{origin}/", "--", *arguments]
     before = _seconds_of_children()
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
     if done.returncode or re.search(r"Non-2xx|Socket errors|error", done.stdout + done.stderr):
-        raise Failed(f"wrk on port {port}: {done.stdout} {done.stderr}")
+        raise Failed(f"wrk on {origin}: {done.stdout} {done.stderr}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
     if rate is None or not float(rate[1]):
-        raise Failed(f"wrk on port {port}: {done.stdout}")
+        raise Failed(f"wrk on {origin}: {done.stdout}")
     busy = (_seconds_of_children() - before) / seconds
     return Round(float(rate[1]), _percentile(done.stdout, 50), _percentile(done.stdout, 99), busy)
 
@@ -61,7 +63,8 @@ def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
     for number in range(run.rounds):
         for each, own in zip(contenders, rounds, strict=True):
             each.server.go_on()
-            own.append(shoot(each.server.port, each.script, [*each.arguments, str(number)], seconds=run.seconds))
+            origin = each.origin or f"http://127.0.0.1:{each.server.port}"
+            own.append(shoot(origin, each.script, [*each.arguments, str(number)], seconds=run.seconds))
             each.server.freeze()
     return rounds
 
@@ -88,12 +91,16 @@ def spread(rounds: Sequence[Round]) -> str:
     return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f}; wrk {busy:.0%} busy)"
 
 
-def walk(port: int, slugs: int) -> None:
-    """Visits each slug once, with HEAD: that brings its route into memory and records no click."""
+def walk(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> None:
+    """Visits each slug once, with HEAD: that brings its route into memory and records no click.
+
+    `host_of`: its host by its number, where it is another than that of the port.
+    """
+    name = host_of or (lambda _: f"127.0.0.1:{port}")
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         for start in range(0, slugs, _PIPELINED):
             numbers = range(start, min(start + _PIPELINED, slugs))
-            heads = [f"HEAD /{slug_of(number)} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n" for number in numbers]
+            heads = [f"HEAD /{slug_of(number)} HTTP/1.1\r\nHost: {name(number)}\r\n\r\n" for number in numbers]
             connection.sendall("".join(heads).encode())
             answers = b""
             while answers.count(b"\r\n\r\n") < len(numbers):

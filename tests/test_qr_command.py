@@ -106,6 +106,12 @@ def test_levels_differ(qr: Qr) -> None:
         assert read(picture(text.splitlines(), ink=255, paper=0), theme=0) == [URL]
 
 
+def test_a_service_of_ones_own(qr: Qr) -> None:
+    url = "http://localhost:8000/hello?r=qr"
+    lines = qr(url, "--margin", "4").splitlines()
+    assert read(picture(lines, ink=255, paper=0), theme=0) == [url]
+
+
 def test_a_narrow_terminal() -> None:
     assert len(on_a_terminal(URL, columns=COLUMNS).splitlines()) == (COLUMNS + 1) // 2
     told = on_a_terminal(URL, columns=COLUMNS - 1, code=1)

@@ -148,7 +148,9 @@ def test_it_works(service: Service, pebble: Pebble) -> None:
     kept = service.connect(ALICE)  # idle: nobody waits for it at the end
     kept.sendall(VISIT.format("hello", ALICE).replace("close", "keep-alive").encode())
     assert kept.recv(12) == b"HTTP/1.1 302"
+    silent = socket.create_connection((HERE, service.tls_port))  # and neither for a handshake that does not come
     service.process.send_signal(signal.SIGTERM)
     assert service.process.wait(10) == 0
     kept.close()
+    silent.close()
     assert "PRIVATE KEY" not in service.log.read_text()

@@ -40,6 +40,7 @@ from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import ask
 from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import api as links_api
 from waypost.resources.links import freeing, media, previews
 from waypost.resources.links import pages as links_pages
@@ -60,7 +61,7 @@ from waypost.web.background import cancel, every
 from waypost.web.dashboard import Assets, Front, Reception, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.server import Server
-from waypost.worker import garbage, jobs
+from waypost.worker import garbage, jobs, mail
 from waypost.worker.loop import Poller, Worker
 
 log = structlog.get_logger(__name__)
@@ -207,20 +208,8 @@ async def run_web(
 ) -> None:
     """Serves until `stop` is set and what was under way is answered."""
     async with open_web(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
-        config = uvicorn.Config(
-            web.site,
-            http=protocol_for(web.plane),
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            log_level="warning",
-            server_header=False,
-            proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
-            timeout_keep_alive=_KEEP_ALIVE,
-            timeout_graceful_shutdown=_DRAIN,
-        )
         tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
-        server = Server(config, tls, tls_sockets)
+        server = Server(_config(web), tls, tls_sockets)
         order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
@@ -238,11 +227,27 @@ async def run_web(
             await cancel([leaving, lasting[-1]])
 
 
+def _config(web: Web) -> uvicorn.Config:
+    return uvicorn.Config(
+        web.site,
+        http=protocol_for(web.plane),
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_DRAIN,
+    )
+
+
 def _handlers(settings: Settings, db: Database, domain_doors: domains.Doors, feed: ChangeFeed) -> jobs.Handlers:
     return {
         JOB: Rebuild(db, clock=now),
         freeing.JOB: freeing.Freeing(db),
         signing_in.JOB: signing_in.Forgotten(db, base_url=settings.base_url, clock=now),
+        mail.JOB: wiring.mail_sending(settings),
         closing.JOB: closing.Closing(db, feed.publish, domain_doors, settings.data_dir / "media", now),
     }
 
@@ -251,12 +256,14 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done."""
     db = Database(settings.database)
     drainer = Drainer(db, settings.data_dir / "spool", wiring.rules(settings))
-    poster = Poster(wiring.outbound(settings))
+    way_out = wiring.outbound(settings)
+    poster = Poster(way_out)
     deliverer = wiring.deliverer(settings, db, poster)
     event_sender = wiring.event_sender(settings, db, poster)
-    issuer = wiring.issuer(settings, db)
+    issuer = wiring.issuer(settings, db, way_out)
     feed = ChangeFeed(settings.data_dir / "run" / "changes")
     domain_doors = wiring.domain_doors(settings, db, feed, now)
+    checker = wiring.checker(settings, domain_doors)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -269,14 +276,16 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             webhooks.Leftovers(db),
             event_sender,
             events.Leftovers(db, clock=now),
+            checker,
+            Expiry(domain_doors),
             *([issuer] if settings.tls else []),
         ]
         handlers = _handlers(settings, db, domain_doors, feed)
         await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
+            stack.callback(feed.close)
             for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
-            stack.callback(feed.close)
             # at once: the parent waits for none twice
-            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close())
+            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close(), checker.close())

@@ -173,6 +173,11 @@ class Settings(BaseSettings):
         return urlsplit(self.base_url).netloc
 
     @property
+    def sender(self) -> str:
+        """Who mail comes from."""
+        return self.mail_from or f"Waypost <noreply@{urlsplit(self.base_url).hostname}>"
+
+    @property
     def cname_host(self) -> str:
         """Where custom domains point."""
         return self.cname_target or urlsplit(f"//{self.shared_domain}").hostname or ""

@@ -14,7 +14,17 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
-from waypost.outbound import Blocklist, Destinations, Outbound, Poster, SafeBrowsing, Safety
+from waypost.outbound import (
+    Blocklist,
+    Destinations,
+    Handshakes,
+    Mailer,
+    Outbound,
+    Poster,
+    Records,
+    SafeBrowsing,
+    Safety,
+)
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
@@ -22,13 +32,16 @@ from waypost.resources.account.doors import Doors as AccountDoors
 from waypost.resources.account.doors import Throttle
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
+from waypost.resources.domains import certificates
 from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
+from waypost.resources.domains.checks import Checker
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings, SettingsError
 from waypost.web.background import every
+from waypost.worker import mail
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
@@ -129,8 +142,8 @@ def plan_doors(settings: Settings, db: Database, way_out: Outbound, clock: Clock
     return plan.Doors(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
-def issuer(settings: Settings, db: Database) -> Issuer:
-    acme, ring = Acme(outbound(settings), str(settings.acme_directory)), keys(settings)
+def issuer(settings: Settings, db: Database, way_out: Outbound) -> Issuer:
+    acme, ring = Acme(way_out, str(settings.acme_directory)), keys(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
     return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
 
@@ -143,6 +156,18 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
         await following.look()
     tasks.append(asyncio.create_task(every(1, following.look)))
     return contexts.listening
+
+
+def checker(settings: Settings, doors: domains.Doors) -> Checker:
+    allow, servers = settings.outbound_allow, settings.dns_servers
+    handshakes = Handshakes(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
+    live_changed = partial(certificates.live_changed, clock=doors.clock) if settings.tls else None
+    return Checker(doors, Records(servers), handshakes, live_changed=live_changed)
+
+
+def mail_sending(settings: Settings) -> mail.Sending:
+    url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
+    return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
 
 
 def outbound(settings: Settings) -> Outbound:

@@ -1,7 +1,7 @@
 """A real Chromium, and what a page does in it that a page of ours never should."""
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -22,11 +22,11 @@ async def chromium() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def launched(*arguments: str) -> AsyncIterator[Browser]:
+async def launched(*arguments: str, env: Mapping[str, str] | None = None) -> AsyncIterator[Browser]:
     path = shutil.which("chromium")
     assert path, "Chromium is missing: apt-get install chromium (make test does it as root)"
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=arguments)
+        browser = await playwright.chromium.launch(executable_path=path, args=arguments, env=env)
         yield browser
         await browser.close()
 

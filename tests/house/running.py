@@ -65,9 +65,13 @@ class House:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
+    def hostname(self) -> str:
+        """One that nobody has registered yet."""
+        return f"go{next(self._numbers)}.brand.test"
+
     async def domain(self, key: str) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {key}"}
-        sent = {"hostname": f"go{next(self._numbers)}.brand.test"}
+        sent = {"hostname": self.hostname()}
         answer = await self.client.post("/api/v1/domains", headers=headers, json=sent)
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]

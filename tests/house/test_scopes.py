@@ -27,7 +27,7 @@ def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
     if (endpoint.method, endpoint.path) == ("POST", "/v1/pixels"):
         return {"json": PIXEL}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/domains"):
-        return {"json": {"hostname": "links.brand.test"}}
+        return {"json": {"hostname": house.hostname()}}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 

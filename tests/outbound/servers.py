@@ -105,14 +105,24 @@ class NameServer(asyncio.DatagramProtocol):
 
 @asynccontextmanager
 async def name_server() -> AsyncIterator[NameServer]:
-    loop = asyncio.get_running_loop()
-    transport, server = await loop.create_datagram_endpoint(NameServer, local_addr=(PRIVATE, 0))
-    port = transport.get_extra_info("sockname")[1]
+    transport, server, over_tcp = await _on_one_port()
     try:
-        async with await asyncio.start_server(server.accept, PRIVATE, port):
+        async with over_tcp:
             yield server
     finally:
         transport.close()
+
+
+async def _on_one_port() -> tuple[asyncio.DatagramTransport, NameServer, asyncio.Server]:
+    """The system chooses one that is free for UDP; for TCP another program may have it."""
+    loop = asyncio.get_running_loop()
+    while True:
+        transport, server = await loop.create_datagram_endpoint(NameServer, local_addr=(PRIVATE, 0))
+        try:
+            port = transport.get_extra_info("sockname")[1]
+            return transport, server, await asyncio.start_server(server.accept, PRIVATE, port)
+        except OSError:
+            transport.close()
 
 
 class Receiver:

@@ -9,12 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import pytest
 
+from waypost.worker import parent
 from waypost.worker.listen import CannotListen, listen
-from waypost.worker.parent import parent_command
+from waypost.worker.parent import Child, parent_command
 
 APPS = Path(__file__).parent / "apps"
 
@@ -144,15 +146,24 @@ def test_a_killed_parent_takes_its_children_along(start) -> None:
     assert (first.data / "worker.stopped").exists()
 
 
-def test_who_dies_at_once_is_started_again_ever_later(start) -> None:
+def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(parent, "time", SimpleNamespace(monotonic=lambda: now))
+    child, waits = Child("web-1", ["false"], ()), []
+    for lived in (0.1, 0.1, 0.1, 0.1, 60, 0.1):
+        child.start()
+        child.process.wait()
+        now += lived
+        assert child.ended() == 1
+        waits.append(round(child.due - now, 3))
+        now = child.due
+    assert waits == [0.0, 0.2, 0.5, 1.0, 0.0, 0.0]
+
+
+def test_who_cannot_even_begin_is_started_again(start) -> None:
     service = start("no_such_app")
-    waits = []
-    for line in service.lines():
-        if "child=web-1" in line:
-            waits.append(line.rpartition("wait=")[2].strip())
-        if len(waits) == 3:
-            break
-    assert waits == ["0.0s", "0.2s", "0.5s"]
+    told = (line for line in service.lines() if "child=web-1" in line)
+    assert all("process died, starting it again" in line and "code=1" in line for line in (next(told), next(told)))
     assert service.end() == 0
 
 

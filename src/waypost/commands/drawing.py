@@ -52,8 +52,9 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
 
 
 def _checked_url(text: str) -> str:
+    """Also on localhost: that is where a service begins."""
     try:
-        return canonical(text).text
+        return canonical(text, is_public=False).text
     except BadUrl as error:
         raise SettingsError(str(error)) from None
 

@@ -3,15 +3,17 @@
 import json
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Column, Table
 
 from waypost.accounts import Account, ApiKey
-from waypost.commands.doctor import Finding
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
+
+if TYPE_CHECKING:  # it looks at all of the application, which takes a second to load
+    from waypost.commands.doctor import Finding
 
 _COLUMNS = {
     "id",
@@ -83,7 +85,7 @@ def show(shown: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> None
         _table(shown)
 
 
-def findings(of: list[Finding], *, as_json: bool) -> None:
+def findings(of: "list[Finding]", *, as_json: bool) -> None:
     if as_json:
         _document([asdict(finding) for finding in of])
         return

@@ -52,14 +52,14 @@ class Url:
         return self.text
 
 
-def canonical(text: str, *, schemes: Collection[str] = ("http", "https")) -> Url:
-    """The one reading of `text`. Raises BadUrl."""
+def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), is_public: bool = True) -> Url:
+    """The one reading of `text`. With `is_public` not of names that never lead to the internet. Raises BadUrl."""
     _refuse_unseen(text)
     raw_host = _raw_host(text, schemes)
     parsed = _parsed(text)
     scheme = parsed.protocol.removesuffix(":")
     host, is_ip = _checked_host(parsed, raw_host)
-    if not is_ip:
+    if is_public and not is_ip:
         _refuse_special(host)
     port = _checked_port(parsed, scheme)
     is_clean = _CLEAN.fullmatch(text) and raw_host.lower().strip("[]") == host

@@ -73,8 +73,8 @@ class Records:
 
 def plain(text: str) -> str:
     """Fit to be shown and stored: no control characters, no line breaks, not endless."""
-    clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[: MAX_SHOWN + 1]).strip()
-    return clean if len(clean) <= MAX_SHOWN else f"{clean[: MAX_SHOWN - 1]}…"
+    clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_SHOWN])
+    return clean.strip() if len(text) <= MAX_SHOWN else f"{clean[:-1].strip()}…"
 
 
 def _text(record: dns.rdata.Rdata) -> str:

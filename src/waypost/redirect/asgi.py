@@ -25,6 +25,7 @@ Preview = Callable[[bytes], Awaitable[bytes | None]]
 """The page that robots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
 
 _METHODS = {"GET", "HEAD"}
+_WELL_KNOWN = b".well-known"
 _PROOFS = b"/.well-known/acme-challenge/"
 """On any host, also one that nobody has: a certificate authority asks before a name is served."""
 _PREVIEWS_AT_ONCE = 4
@@ -52,8 +53,11 @@ class Site:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["raw_path"].startswith(_PROOFS):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        if scope["raw_path"].startswith(_PROOFS):
+            await (self.app(scope, receive, send) if scope["method"] == "GET" else _answer(send, 404, []))
             return
         headers = _joined(scope["headers"])
         host = self._known_as(canonical_host(headers.get(b"host", b""), scope["scheme"]))
@@ -67,9 +71,9 @@ class Site:
 
     def _known_as(self, host: bytes) -> bytes:
         """A custom domain is the same on every port; those of our own hosts are in the settings."""
-        if host in self.plane.own_hosts or host.startswith(b"["):
-            return host
-        return host.partition(b":")[0]
+        name = host.partition(b":")[0]
+        is_kept_whole = host.startswith(b"[") or host in self.plane.own_hosts or name in self.plane.own_hosts
+        return host if is_kept_whole else name
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
@@ -105,7 +109,10 @@ class Site:
             self.plane.begin_round()
 
     async def _answer_missing(self, send: Send, host: bytes, slug: bytes, *, with_body: bool) -> None:
-        """On a custom domain its owner says where to, at `/` and elsewhere; on a host that nobody has a bare 404."""
+        """On a custom domain its owner says where to, at `/` and elsewhere; on a host that nobody has a bare 404.
+
+        Never below `/.well-known/`: an authority that follows there would prove the name to whoever is led to.
+        """
         if host in self.plane.own_hosts:
             is_for_links, target = host == self.plane.shared_host, b""
         else:
@@ -117,6 +124,8 @@ class Site:
             is_for_links = route is not MISSING
             root, _, unknown = route[1][LOCATION].partition(b" ")
             target = unknown if slug else root
+            if slug.partition(b"/")[0].lower() == _WELL_KNOWN:
+                is_for_links, target = False, b""
         if target:
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
         elif is_for_links:

@@ -33,6 +33,17 @@ class Sender(Protocol):
 
 
 class Plane:
+    now = 0.0
+    """Seconds since 1970 when this round of the loop heard its first visit."""
+    redirect_head = b""
+    """A redirect's bytes up to its location."""
+    firing_head = b""
+    """Those of a page with tags up to its nonce."""
+    not_found = b""
+    _at = b""
+    _id = 0
+    _default_headers: list[tuple[bytes, bytes]] | None = None
+
     def __init__(
         self,
         table: RouteTable,
@@ -62,20 +73,10 @@ class Plane:
         self._app_segments = frozenset(segment.encode() for segment in app_segments)
         self._everywhere = frozenset(segment.encode() for segment in everywhere)
         self.head_reader = HeadReader()
-        self.now = 0.0
-        """Seconds since 1970 when this round of the loop heard its first visit."""
-        self._at = b""
-        self._id = 0
         self._visits: list[bytes] = []
         self.senders: list[Sender] = []
         """Who waits for `send`; nobody: the next visit begins a round."""
-        self.redirect_head = b""
-        """A redirect's bytes up to its location."""
-        self.firing_head = b""
-        """Those of a page with tags up to its nonce."""
         self.nonces = _nonces()
-        self.not_found = b""
-        self._default_headers: list[tuple[bytes, bytes]] | None = None
         self.tell_date([])
 
     def tell_date(self, default_headers: list[tuple[bytes, bytes]]) -> None:

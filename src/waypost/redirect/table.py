@@ -90,20 +90,23 @@ class RouteTable:
                 return kept
             raise
 
-    def drop(self, slug: bytes) -> None:
-        """The slug changed: whatever was known of it is forgotten, also what is being read right now."""
-        if slug == TAGGED:  # nobody's pixels are worth forgetting everybody's links
+    def drop(self, told: bytes) -> None:
+        """The slug changed: whatever was known of it is forgotten, also what is being read right now.
+
+        `told` may also be TAGGED or `of_host` of a name.
+        """
+        if told == TAGGED:  # nobody's pixels are worth forgetting everybody's links
             self._drop_where(lambda route: bool(route[TAGS]))
             return
-        if slug.startswith(_OF_HOST.encode()):
-            host = slug.removeprefix(_OF_HOST.encode())
+        if told.startswith(_OF_HOST.encode()):
+            host = told.removeprefix(_OF_HOST.encode())
             self._drop_where(lambda route: route[HOST].lstrip() == host)
             return
-        shard = hash(slug) & 255
-        self._young[shard].pop(slug, None)
-        self._old[shard].pop(slug, None)
-        self._missing.pop(slug, None)
-        self._loading.pop(slug, None)
+        shard = hash(told) & 255
+        self._young[shard].pop(told, None)
+        self._old[shard].pop(told, None)
+        self._missing.pop(told, None)
+        self._loading.pop(told, None)
 
     def _drop_where(self, is_changed: Callable[[Route], bool]) -> None:
         for routes in (*self._young, *self._old):
@@ -202,5 +205,6 @@ class HostTable(RouteTable):
 
     keys = HOSTNAME
 
-    def drop(self, slug: bytes) -> None:
-        super().drop(slug.removeprefix(_OF_HOST.encode()))
+    def drop(self, told: bytes) -> None:
+        """`told`: a host's name, or `of_host` of it."""
+        super().drop(told.removeprefix(_OF_HOST.encode()))

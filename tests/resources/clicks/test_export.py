@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from domains import domain
 from people import START, Person, new_person
 from sqlalchemy import insert, update
 
@@ -144,7 +145,7 @@ async def test_what_retention_has_taken_is_not_in_it(db: Database, alice: Person
 
 
 async def test_deleted_links_and_domains_of_their_own(db: Database, alice: Person) -> None:
-    link = await new_link(db, alice, "a", hostname="links.example")
+    link = await new_link(db, alice, "a", domain_id=await domain(db, alice.account_id, "links.example"))
     await add(db, [click(alice, link)])
     async with db.write() as tx:
         await tx.execute(update(links).values(deleted_at=START))

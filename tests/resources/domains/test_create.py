@@ -51,10 +51,14 @@ async def test_faults(room: Room) -> None:
         ({"hostname": "192.0.2.1"}, names.ADDRESS),
         ({"hostname": "*.brand.test"}, names.WILDCARD),
         ({"hostname": "br\u0430nd.test"}, names.MIXED),
-        *(({"hostname": own}, service.OWN) for own in ("go.test", "APP.test.", TARGET)),
+        *(
+            ({"hostname": own}, service.OWN)
+            for own in ("go.test", "APP.test.", TARGET, "login.app.test", f"a.b.{TARGET}")
+        ),
     ):
         assert faults(await room.post(fields)) == {"hostname": [told]}
     assert (await room.ask("GET")).json()["data"] == []
+    await room.make("notgo.test")  # ends alike, and is not below it
 
 
 async def test_what_nobody_can_have_alone_is_told_without_an_envelope(room: Room) -> None:

@@ -8,16 +8,15 @@ from uuid import UUID, uuid4
 
 import pytest
 from browser.hostile import TEXTS
+from domains import domain
 from hypothesis import given
 from hypothesis import strategies as st
 from people import BASE_URL
 from PIL import Image
 from resources.links.room import SHARED, Room
-from sqlalchemy import update
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links import links
 from waypost.resources.links.previews import Card, drawn, page_of
 
 CARD = Card("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
@@ -103,9 +102,8 @@ async def test_an_image_of_ours_has_an_absolute_address(room: Room) -> None:
 
 
 async def test_a_link_on_its_own_domain(room: Room) -> None:
-    link = await room.make(slug="a")
-    async with room.doors.db.write() as tx:
-        await tx.execute(update(links).where(links.c.id == UUID(link["id"])).values(hostname="brand.test"))
+    await domain(room.doors.db, room.alice.account_id, "brand.test")
+    link = await room.make(slug="a", hostname="brand.test")
     assert (await seen(room, link)).tags["og:url"] == "http://brand.test/a"
 
 

@@ -28,7 +28,7 @@ class Doors:
     host_changed: HostChanged
     links_freed: LinksFreed
     own_hosts: tuple[str, ...]
-    """Hosts of the service itself, without ports: nobody registers these."""
+    """Hosts of the service itself, without ports: nobody registers these, or names below them."""
     cname_target: str
     """The host that custom domains point to."""
     base_url: str

@@ -23,7 +23,10 @@ MOST = 1_000
 MOST_NOT_LIVE = 50
 """Of these, domains that are not proven: names that others cannot register meanwhile."""
 REQUIRED = "This field is required."
-OWN = "This is a host of the service itself. Links without a custom domain are on its shared one already."
+OWN = (
+    "This is a host of the service itself, or a name below one. Use a host name under a domain of your own, such as "
+    "go.example.com; links without a custom domain are on the service's shared one already."
+)
 TAKEN = "This name is already registered on this service. If it is yours, ask whoever runs the service to release it."
 YOURS = "This name is already registered to your account."
 TOO_MANY = f"An account may have at most {MOST:,} domains. Delete one that is not needed any more."
@@ -110,7 +113,7 @@ async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
     await store.remove(tx, domain.id)
     await certificates.forget(tx, domain.hostname, doors.clock())
     await doors.links_freed(tx, domain.account_id, domain.id)
-    return await doors.host_changed(tx, domain.hostname, links_too=domain.is_live or domain.links_count > 0)
+    return await doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
 
 
 async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
@@ -149,8 +152,8 @@ async def _claimable(doors: Doors, text: str) -> str:
         raise Invalid({"hostname": [str(fault)]}) from None
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
         raise NoDomain(names.NO_DOMAIN)
-    if name in doors.own_hosts:
-        raise Invalid({"hostname": [OWN]})
+    if any(name == own or name.endswith(f".{own}") for own in doors.own_hosts):
+        raise Invalid({"hostname": [OWN]})  # below them, too: a wildcard record of ours would prove it to anybody
     return name
 
 

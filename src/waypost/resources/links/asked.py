@@ -8,6 +8,7 @@ from starlette.requests import Request
 from waypost.kit.errors import Problems
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.rules import Status
+from waypost.resources.links.schemas import canonical_name
 from waypost.resources.links.store import Wanted
 
 FILTERS = ("search", "tag", "hostname", "status")
@@ -25,7 +26,7 @@ def read_wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
         problems.add("search", f"This may have at most {_MAX_SEARCH} characters.")
     if given["status"] not in {None, *get_args(Status)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
-    hostname = (given["hostname"] or "").lower()
+    hostname = canonical_name(given["hostname"] or "")
     shared = hostname == doors.shared_domain
     return Wanted(
         search=given["search"],

@@ -129,6 +129,8 @@ async def _destination(doors: Doors, account: UUID, fields: LinkFields, problems
 
 
 async def _is_on_a_domain(doors: Doors, account: UUID, url: Url) -> bool:
+    if url.is_ip or not rules.is_own_port(url, doors.own_hosts):
+        return False
     async with doors.db.read() as tx:
         return await domains.serving(tx, account, [url.host])
 

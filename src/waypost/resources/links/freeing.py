@@ -31,8 +31,9 @@ class Freeing:
     async def __call__(self, job: Job) -> None:
         domain = UUID(job.payload["domain_id"])
         some = select(links.c.id).where(links.c.domain_id == domain).limit(_AT_ONCE)
-        freed = update(links).where(links.c.id.in_(some)).values(domain_id=None)
+        # said twice: on PostgreSQL one that was waited for is looked at anew, and may be on another domain by now
+        freed = update(links).where(links.c.id.in_(some), links.c.domain_id == domain).values(domain_id=None)
         is_more_left = True
         while is_more_left:
             async with self._db.write() as tx:
-                is_more_left = (await tx.execute(freed)).rowcount >= _AT_ONCE
+                is_more_left = (await tx.execute(freed)).rowcount > 0

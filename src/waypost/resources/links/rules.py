@@ -83,6 +83,11 @@ def is_own_host(url: Url, own: Sequence[str]) -> bool:
     return (url.host, _told_port(url.port)) in {_host_and_port(netloc) for netloc in own}
 
 
+def is_own_port(url: Url, own: Sequence[str]) -> bool:
+    """Whether a custom domain could be visited on the URL's port: a usual one, or one of `own`."""
+    return _told_port(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own)}
+
+
 def _host_and_port(netloc: str) -> tuple[str, int | None]:
     parts = urlsplit(f"//{netloc}")
     return (parts.hostname or "").rstrip("."), _told_port(parts.port)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, InstanceOf
 from waypost.kit.clock import timestamp
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS
+from waypost.resources.domains import names
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
 from waypost.web.fields import NOT_BLANK, Body, LongText, Text, Timestamp, Upload, at_most, few
@@ -34,8 +35,12 @@ def _distinct(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(tags))
 
 
-def _canonical_name(text: str) -> str:
-    return text.lower().removesuffix(".")
+def canonical_name(text: str) -> str:
+    """What is no host name stays what it is, which is nobody's domain."""
+    try:
+        return names.canonical(text)
+    except names.BadName:
+        return text.lower()
 
 
 Line = Annotated[Text, at_most(255)]
@@ -45,7 +50,7 @@ Tags = Annotated[list[Annotated[Line, NOT_BLANK]], few(100), AfterValidator(_dis
 UtmParams = Annotated[dict[UtmKey, Line | None], few(20), AfterValidator(_given)]
 
 
-Hostname = Annotated[Text, AfterValidator(_canonical_name)]
+Hostname = Annotated[Text, AfterValidator(canonical_name)]
 
 
 class LinkFields(Body):

@@ -87,12 +87,12 @@ async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange
         after = _changed(doors, before, wanted, seen, domain, image)
         checks.length(after.destination_url, problems)
         await checks.pixels_are_still_theirs(tx, account, wanted, problems)
+        await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: nobody waits in a circle
         await checks.domain_is_still_there(tx, before.domain_id, after.domain_id, problems)
         problems.raise_if_any()
         if after == before:
             return before
         after = replace(after, updated_at=doors.clock())
-        await _move_slug(tx, before, after)
         await store.save(tx, before, after)
         slugs = sorted({before.slug, after.slug})
         await store.announce(tx, slugs, after.updated_at)

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
+from domains import domain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
@@ -129,7 +130,8 @@ async def test_it_works(room: Room, link: links.Link) -> None:
 
 
 async def test_of_an_account(room: Room, link: links.Link) -> None:
-    other, gone = await room.link(hostname="x.example", slug="b"), await room.link()
+    own = await domain(room.db, room.alice.account_id, "x.example")
+    other, gone = await room.link(domain_id=own, slug="b"), await room.link()
     foreign = await room.link(room.bob)
     made = [new_click(one, visitor_id=1) for one in (link, other, other, gone, gone, gone)]
     await fill(room.db, [*made, new_click(foreign)])

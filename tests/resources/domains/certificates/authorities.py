@@ -1,4 +1,4 @@
-"""Certificate authorities for tests: Debian's pebble with a name server that leads all names here, and scripted ones."""
+"""Certificate authorities: Debian's pebble with a name server that leads all names here, and scripted ones."""
 
 import asyncio
 import json

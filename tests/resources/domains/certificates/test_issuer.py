@@ -11,8 +11,9 @@ from servers import response
 from sqlalchemy import func, select, update
 
 from waypost.database import Database
+from waypost.kit.errors import Unavailable
 from waypost.resources.domains.certificates import store
-from waypost.resources.domains.certificates.issuer import wait_after
+from waypost.resources.domains.certificates.issuer import _reason, wait_after
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges, certificates
 
 C = certificates.c
@@ -184,6 +185,29 @@ async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, l
     await at_work.close()
     row = await row_of(db, "grace.example")
     assert (row.leased_until, row.failures, row.error) == (None, 0, None)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monkeypatch) -> None:
+    """Is waited out as any other, and an outage of the database meanwhile loses nothing."""
+    await live("heidi.example")
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    settle, outages = store.settle, [Unavailable(), Unavailable()]
+
+    async def break_down(hostname: str) -> None:
+        raise ZeroDivisionError
+
+    async def in_an_outage(*given):
+        if outages:
+            raise outages.pop()
+        return await settle(*given)
+
+    monkeypatch.setattr(at_work._authority, "obtain", break_down)
+    monkeypatch.setattr(store, "settle", in_an_outage)
+    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._SETTLE_PAUSE", 0)
+    await work(at_work)
+    assert await shown("heidi.example") == ("failed", False, _reason(ZeroDivisionError()))
+    assert (await row_of(db, "heidi.example")).due_at == clock.now + timedelta(minutes=1)
 
 
 def test_waits() -> None:

@@ -1,16 +1,17 @@
 """Which names want a certificate, and what became of it, on both databases."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 import trustme
 from resources.domains.certificates.conftest import RING
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 
 from waypost.commands.rotating import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Contexts, Following, store
+from waypost.resources.domains.certificates import Contexts, Following, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
 from waypost.resources.domains.certificates.reading import Unusable, renewal_of, term_of
 from waypost.resources.domains.certificates.store import Claimed, Failed, Obtained
@@ -139,9 +140,13 @@ async def test_no_longer_live_before_there_was_one(db: Database, live, shown, cl
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await live_changed(tx, HOST, is_live=False, clock=clock)
     assert await shown(HOST) == ("none", False, None)
     assert not await settle(db, obtained(claimed, alices, clock), clock)
+    async with db.write() as tx:
+        await live_changed(tx, HOST, is_live=True, clock=clock)
+    assert await shown(HOST) == ("pending", False, None)
+    assert len(await claim(db, clock)) == 1
 
 
 async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
@@ -225,3 +230,39 @@ def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> Non
     assert term_of(*alices, HOST, clock.now).expires_at > clock.now
     with pytest.raises(Unusable, match="is over"):
         term_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
+
+
+async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -> None:
+    """It may be older than what was seen; it is found a few looks later."""
+    await live("a.example", "b.example")
+    await want(db, clock, "a.example", "b.example")
+    first, second = await claim(db, clock)
+    contexts = Contexts(RING, "")
+    following = Following(db, contexts)
+    await following.look()
+    clock.passes(seconds=20)
+    await settle(db, obtained(first, alices, clock), clock)
+    await following.look()
+    clock.passes(seconds=-10)
+    await settle(db, obtained(second, alices, clock), clock)
+    for _ in range(10):
+        await following.look()
+    assert len(contexts) == 2
+
+
+async def test_a_check_and_an_attempt_that_end_at_once(db: Database, live, clock, alices) -> None:
+    await live(HOST)
+    await want(db, clock, HOST)
+    [claimed] = await claim(db, clock)
+    async with db.write() as tx:
+        await tx.execute(update(domains).values(is_live=False))
+        settling = asyncio.create_task(settle(db, obtained(claimed, alices, clock), clock))
+        while db.dialect == "postgresql" and not await waiting(db):
+            await asyncio.sleep(0.01)
+        await live_changed(tx, HOST, is_live=False, clock=clock)
+    assert not await settling
+
+
+async def waiting(db: Database) -> int:
+    async with db.read() as tx:
+        return await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted"))

@@ -7,6 +7,6 @@ from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.contexts import Contexts
 from waypost.resources.domains.certificates.following import Following
 from waypost.resources.domains.certificates.issuer import Issuer
-from waypost.resources.domains.certificates.store import forget, unwanted, wanted
+from waypost.resources.domains.certificates.store import forget, live_changed
 
-__all__ = ["Authority", "Contexts", "Following", "Issuer", "forget", "unwanted", "wanted"]
+__all__ = ["Authority", "Contexts", "Following", "Issuer", "forget", "live_changed"]

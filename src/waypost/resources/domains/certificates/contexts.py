@@ -4,7 +4,6 @@ A name that is not known is refused with the alert for it, and nothing is asked 
 certificate of the service's own host.
 """
 
-import os
 import ssl
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import structlog
 
 from waypost.database import KeyRing, Sealed
 from waypost.database.secrets import Undecipherable
+from waypost.resources.domains.certificates import tls
 from waypost.resources.domains.certificates.model import certificates
 
 CONTEXTS = 1_000
@@ -41,10 +41,8 @@ class Contexts:
         self._certificates: dict[str, Certificate] = {}
         self._rests: dict[str, str] = {}
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
-        self.listening = _context()
+        self.listening = tls.listening(self._choose)
         """For the listener: has no certificate, and another context takes its place in each handshake."""
-        self.listening.sslobject_class = _Connection
-        self.listening.sni_callback = self._choose
 
     def __len__(self) -> int:
         return len(self._certificates)
@@ -80,48 +78,8 @@ class Contexts:
     def _make(self, hostname: str, certificate: Certificate) -> ssl.SSLContext | None:
         try:
             key = self._keys.open(certificates.c.key, certificate.id, certificate.key)
-            context = _context()
-            _load(context, f"{key}{certificate.own}{certificate.rest}".encode())
+            return tls.presenting(f"{key}{certificate.own}{certificate.rest}".encode())
         except (Undecipherable, ssl.SSLError) as error:
             del self._certificates[hostname]  # told once, until there is another one
             log.error("certificate cannot be served", host=hostname, error=type(error).__name__)
             return None
-        return context
-
-
-class _Connection(ssl.SSLObject):
-    """The event loop drops a connection whose handshake fails with what was still to be sent: the alert that says why.
-
-    So the failure is told at its next question. Until then it sends, and waits no longer than for any handshake.
-    """
-
-    _failure: ssl.SSLError | None = None
-
-    def do_handshake(self) -> None:
-        if self._failure:
-            raise self._failure
-        try:
-            super().do_handshake()
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            raise
-        except ssl.SSLError as failure:
-            self._failure = failure
-            raise ssl.SSLWantReadError from failure
-
-
-def _context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Python reads keys from files only: this one is memory of our own, and never on a disk."""
-    file = os.memfd_create("certificate", os.MFD_CLOEXEC)
-    try:
-        os.write(file, pem)
-        context.load_cert_chain(f"/proc/self/fd/{file}")
-    finally:
-        os.close(file)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from waypost.database import Database
 from waypost.resources.domains.certificates.contexts import Contexts
@@ -12,7 +12,10 @@ from waypost.resources.domains.certificates.model import certificates
 _AT_ONCE = 1_000
 _LATE = timedelta(seconds=60)
 """By so much a change may be older than one that was seen before: transactions end out of turn, clocks differ."""
+_LOOKS = 10
+"""One of so many looks for what was late; the others only ask whether anything is newer."""
 _C = certificates.c
+_NEWEST = select(func.max(_C.updated_at))
 _FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at)
 
 
@@ -22,20 +25,32 @@ class Following:
         self._contexts = contexts
         self._newest: datetime | None = None
         self._seen: dict[str, datetime] = {}
+        self._looks = 0
+        self._last: datetime | None = None
 
     async def look(self) -> None:
         """Raises Unavailable."""
         if self._newest is None:
             await self._read_all()
-            return
-        changed = select(*_FIELDS).where(_C.updated_at > self._newest - _LATE).order_by(_C.updated_at, _C.id)
+        elif await self._is_worth_it():
+            await self._read_changed(self._newest)
+
+    async def _is_worth_it(self) -> bool:
+        self._looks = (self._looks + 1) % _LOOKS
+        async with self._db.glance() as tx:  # a single entry at the end of an index
+            newest = (await tx.execute(_NEWEST)).scalar_one()
+        is_news, self._last = newest != self._last, newest
+        return is_news or self._looks == 0
+
+    async def _read_changed(self, newest: datetime) -> None:
+        changed = select(*_FIELDS).where(_C.updated_at > newest - _LATE).order_by(_C.updated_at, _C.id)
         async with self._db.read() as tx:
             rows = (await tx.execute(changed)).all()
         for row in rows:
             if self._seen.get(row.hostname) != row.updated_at:
                 self._take(row)
         self._seen = {row.hostname: row.updated_at for row in rows}
-        self._newest = max([self._newest, *(row.updated_at for row in rows)])
+        self._newest = max([newest, *(row.updated_at for row in rows)])
 
     async def _read_all(self) -> None:
         newest, after = datetime(2000, 1, 1, tzinfo=UTC), None

@@ -28,6 +28,7 @@ REST = timedelta(seconds=30)  # for an authority that is out of order, before th
 _LOOK = timedelta(seconds=1)
 _SWEEP = timedelta(hours=1)
 _WAIT = 0.2  # seconds that a step waits for attempts under way
+_SETTLE_TRIES, _SETTLE_PAUSE = 20, 1.0
 _LAST_WAIT = 8.0  # seconds that attempts under way get at the end
 
 log = structlog.get_logger(__name__)
@@ -107,19 +108,35 @@ class Issuer:
     async def _run(self, claimed: Claimed) -> None:
         try:
             outcome = await self._attempt(claimed)
-            async with self._db.write() as tx:
-                is_kept = await store.settle(tx, outcome, self._clock())
+            is_kept = await self._settle(outcome)
         except Unavailable as error:
             log.warning("certificate not settled", host=claimed.hostname, error=error.message)
             return
         if is_kept and isinstance(outcome, Obtained):
             log.info("certificate obtained", host=claimed.hostname, expires=outcome.expires_at.isoformat())
 
+    async def _settle(self, outcome: Obtained | Failed) -> bool:
+        """Tries for longer than a short outage lasts: authorities give few certificates for a name in a week."""
+        for tries_left in reversed(range(_SETTLE_TRIES)):
+            try:
+                async with self._db.write() as tx:
+                    return await store.settle(tx, outcome, self._clock())
+            except Unavailable:
+                if not tries_left:
+                    raise
+                await asyncio.sleep(_SETTLE_PAUSE)
+        raise AssertionError
+
     async def _attempt(self, claimed: Claimed) -> Obtained | Failed:
         try:
             async with asyncio.timeout(DEADLINE):
                 issued = await self._authority.obtain(claimed.hostname)
         except (AcmeError, TimeoutError, Undecipherable) as error:
+            return self._failed(claimed, error)
+        except Unavailable:
+            raise
+        except Exception as error:
+            log.exception("attempt crashed", host=claimed.hostname)
             return self._failed(claimed, error)
         key = self._keys.seal(certificates.c.key, claimed.id, issued.key)
         return Obtained(claimed, issued.chain, key, issued.term.expires_at, issued.term.renew_at)
@@ -145,4 +162,6 @@ def _reason(error: Exception) -> str:
         return error.reason
     if isinstance(error, TimeoutError):
         return f"The certificate authority came to no end within {DEADLINE:.0f} seconds."
-    return "The key of our account with the certificate authority cannot be read: WAYPOST_SECRET_KEY has changed."
+    if isinstance(error, Undecipherable):
+        return "The key of our account with the certificate authority cannot be read: WAYPOST_SECRET_KEY has changed."
+    return "The attempt failed by a fault of this service, which is in its log."

@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, or_, select, text, update
 
 from waypost.database import Id, Instant, Sealed, Tx
+from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates.model import acme_challenges, certificates
 from waypost.resources.domains.certificates.reading import renewal_of
@@ -60,8 +61,14 @@ class Failed:
     try_at: datetime
 
 
+async def live_changed(tx: Tx, hostname: str, *, is_live: bool, clock: Clock) -> None:
+    """Told in the transaction in which a domain goes live or down."""
+    await (wanted(tx, hostname, clock()) if is_live else unwanted(tx, hostname))
+
+
 async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
     """The name is served from now on. One that was before, and has a good certificate still, keeps it."""
+    await _hold(tx, hostname)
     await tx.execute(_ADD, {"id": new_id(), "hostname": hostname, "now": now})
     found = select(_C.chain, _C.expires_at).where(_C.hostname == hostname)
     chain, expires_at = (await tx.execute(found)).one()
@@ -99,6 +106,7 @@ async def claim(tx: Tx, *, now: datetime, lease: timedelta, own: Collection[str]
 async def settle(tx: Tx, outcome: Obtained | Failed, now: datetime) -> bool:
     """False, and nothing is kept, where the name has been forgotten or the lease lost meanwhile."""
     of = outcome.claimed
+    await _hold(tx, of.hostname)
     mine = update(certificates).where(_C.id == of.id, _C.leased_until == of.leased_until)
     if isinstance(outcome, Obtained):
         values: dict[str, Any] = {"chain": outcome.chain, "key": outcome.key, "expires_at": outcome.expires_at}
@@ -129,12 +137,13 @@ async def missing(tx: Tx) -> Sequence[str]:
 
 async def sweep(tx: Tx, now: datetime, own: Collection[str]) -> None:
     """Asks for no more than is served, and removes what nobody will miss."""
-    await tx.execute(update(certificates).where(_C.due_at.is_not(None), ~_is_served(own)).values(due_at=None))
     over = select(_C.id, _C.hostname).where(_C.due_at.is_(None), _C.expires_at < now).limit(STEP)
     ended = (await tx.execute(over)).all()
-    await tx.execute(update(certificates).where(_C.id.in_([row.id for row in ended])).values(_nothing(now)))
     of_ended = _D.hostname.in_([row.hostname for row in ended])
     await tx.execute(update(domains).where(of_ended).values(tls_status="none", tls_expires_at=None, tls_error=None))
+    still = (_C.id.in_([row.id for row in ended]), _C.due_at.is_(None))
+    await tx.execute(update(certificates).where(*still).values(_nothing(now)))
+    await tx.execute(update(certificates).where(_C.due_at.is_not(None), ~_is_served(own)).values(due_at=None))
     empty = (_C.due_at.is_(None), _C.chain.is_(None), _C.updated_at < now - FORGOTTEN_AFTER)
     await tx.execute(delete(certificates).where(*empty))
     await tx.execute(delete(acme_challenges).where(acme_challenges.c.created_at < now - timedelta(days=1)))
@@ -157,6 +166,11 @@ def _mine(claimed: Collection[Claimed]) -> ColumnElement[bool]:
 def _nothing(now: datetime) -> dict[str, Any]:
     gone = {"chain": None, "key": None, "expires_at": None, "error": None}
     return gone | {"due_at": None, "leased_until": None, "failures": 0, "updated_at": now}
+
+
+async def _hold(tx: Tx, hostname: str) -> None:
+    """The domain before its certificate, as those do who check domains: so nobody waits for each other for ever."""
+    await tx.execute(select(_D.id).where(_D.hostname == hostname).with_for_update())
 
 
 async def _show(tx: Tx, hostname: str, status: str, expires_at: datetime | None, error: str | None = None) -> None:

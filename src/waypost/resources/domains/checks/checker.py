@@ -109,7 +109,7 @@ class Checker:
             outcome = settled(domain, proof, self._doors.clock())
             await queue.save(tx, domain.id, outcome.values)
             if outcome.went:
-                publish = await self._doors.host_changed(tx, domain.hostname, links_too=True)
+                publish = await self._doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "down":

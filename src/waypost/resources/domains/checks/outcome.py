@@ -13,6 +13,8 @@ STRIKES = 3
 EVERY = timedelta(days=1)
 AGAIN = timedelta(hours=1)
 """After a check of a live domain that nobody answered."""
+SOON = timedelta(minutes=15)
+"""After it went live: by then a proxy in front may have a certificate for it."""
 _SPREAD = 3600
 """Seconds by which checks come earlier, each domain's by its own part of it: those proven together part again."""
 _MOST_FAILURES = 1_000
@@ -26,7 +28,8 @@ class Settled:
 
 def settled(domain: Domain, proof: Proof, now: datetime) -> Settled:
     if proof.outcome == "proven":
-        return Settled(_proven(domain, now), None if domain.is_live else "up")
+        proven = _proven(domain, now)
+        return Settled(proven) if domain.is_live else Settled({**proven, "check_at": now + SOON}, "up")
     if domain.is_live:
         return _doubted(domain, proof, now)
     failed = {"status": "failed", "failures": _more(domain), "check_at": None}

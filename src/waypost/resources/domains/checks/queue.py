@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 
 from waypost.accounts import accounts
 from waypost.database import Tx, take
@@ -38,7 +38,8 @@ class Claimed:
 
 async def has_work(tx: Tx, now: datetime) -> bool:
     """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
-    return bool(await _chosen(tx, now, 1))
+    is_any = (await tx.execute(select(_D.id).where(_is_waiting(now)).limit(1))).first() is not None
+    return is_any and bool(await _chosen(tx, now, 1))
 
 
 async def claim(tx: Tx, *, clock: Clock, room: int) -> list[Claimed]:
@@ -95,8 +96,8 @@ def _expired(since: datetime, now: datetime) -> Select[Any]:
 
 
 async def _chosen(tx: Tx, now: datetime, room: int) -> Sequence[UUID]:
-    under_way = select(_D.account_id, func.count()).where(_D.check_at <= now, _D.leased_until > now)
-    busy = Counter({row[0]: row[1] for row in await tx.execute(under_way.group_by(_D.account_id))})
+    # counted here: to group them, SQLite would walk through all domains, in the order of accounts
+    busy = Counter(await tx.scalars(select(_D.account_id).where(_D.check_at <= now, _D.leased_until > now)))
     chosen: list[UUID] = []
     for of_kind in (_D.status == "verifying", _D.status != "verifying"):
         full = [account for account, count in busy.items() if count >= PER_ACCOUNT]

@@ -15,7 +15,7 @@ CNAME_OTHER = "it leads to {found}, not to {target}."
 CNAME_ADDRESS = "there is none, only the address {address}."
 LOOP = "it leads in a circle, or through too many names."
 SERVER_FAILED = "the domain's name servers gave no usable answer{code}."
-TIMED_OUT = "the domain's name servers did not answer in time."
+TIMED_OUT = "no name server answered in time."
 UNREACHABLE = "the name servers that this service asks cannot be reached."
 
 # what to do; the first that fits
@@ -54,8 +54,8 @@ What we looked for, and found:
 
 {error}
 
-Once the record is in place, have the domain verified again: on the domains page
-of {base_url}, or with POST /v1/domains/{id}/verify. Its links work again from
-that moment on. A domain that stays unproven for {days} days is removed, and its
-links move to the shared domain.
+Once the record is in place, have the domain verified again, with
+POST {base_url}/api/v1/domains/{id}/verify
+Its links work again as soon as it is. A domain that stays unproven for {days} days
+is removed, and its links move to the shared domain.
 """

@@ -1,0 +1,33 @@
+"""Domains as rows: for tests of what lies around them. How they come to be is told under `resources/domains`."""
+
+from typing import Any
+from uuid import UUID
+
+from people import START
+from sqlalchemy import delete, insert, select
+
+from waypost.database import Database
+from waypost.kit.ids import new_id
+from waypost.resources.domains import domains
+
+
+async def domain(db: Database, account: UUID, hostname: str, *, is_live: bool = True, **fields: Any) -> UUID:
+    id_ = new_id()
+    row = {"id": id_, "account_id": account, "hostname": hostname, "token": "waypost-test", "is_live": is_live}
+    row |= {"status": "verified" if is_live else "pending", "unverified_since": None if is_live else START}
+    row |= {"failures": 0, "links_count": 0, "tls_status": "none", "created_at": START, "updated_at": START}
+    async with db.write() as tx:
+        await tx.execute(insert(domains).values(row | fields))
+    return id_
+
+
+async def count(db: Database, id_: UUID) -> int | None:
+    """How many links the domain says it has; None when it is gone."""
+    async with db.read() as tx:
+        return (await tx.execute(select(domains.c.links_count).where(domains.c.id == id_))).scalar_one_or_none()
+
+
+async def forget(db: Database, id_: UUID) -> None:
+    """Takes the row away and tells nobody."""
+    async with db.write() as tx:
+        await tx.execute(delete(domains).where(domains.c.id == id_))

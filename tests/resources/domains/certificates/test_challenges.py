@@ -1,0 +1,32 @@
+"""Proofs are read on any host, by who knows their token, and nothing else is told there."""
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import insert
+
+from waypost.database import Database
+from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains.certificates.model import acme_challenges
+
+PATH = "/.well-known/acme-challenge/"
+TOKEN = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0"
+
+
+@pytest.fixture
+def client(db: Database, clock) -> httpx.AsyncClient:
+    app = FastAPI()
+    app.include_router(challenges.routes(db))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://nobody.example")
+
+
+async def test_it_works(client: httpx.AsyncClient, db: Database, clock) -> None:
+    row = {"token": TOKEN, "answer": f"{TOKEN}.thumbprint", "created_at": clock.now}
+    async with db.write() as tx:
+        await tx.execute(insert(acme_challenges), row)
+    answer = await client.get(PATH + TOKEN)
+    assert (answer.status_code, answer.text) == (200, f"{TOKEN}.thumbprint")
+    assert answer.headers["cache-control"] == "no-store"
+    for other in ("", "other", TOKEN.lower(), TOKEN + "/", "a" * 129, "%00", "..%2f" + TOKEN, "' OR 1=1 --"):
+        answer = await client.get(PATH + other)
+        assert (answer.status_code, answer.content) == (404, b"")

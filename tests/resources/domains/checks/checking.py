@@ -1,0 +1,75 @@
+"""A checker beside the domains API, with a scripted name server and whatever answers over TLS."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from resources.domains.room import TARGET, Room
+from servers import ALLOW, NameServer, name_server
+from sqlalchemy import select
+
+from waypost.database import Tx
+from waypost.outbound import Handshakes, Records
+from waypost.resources.domains.checks import Checker, Expiry
+from waypost.worker.model import jobs
+
+A_DAY = timedelta(days=1)
+
+
+@dataclass
+class Checking:
+    room: Room
+    names: NameServer
+    checker: Checker
+    expiry: Expiry
+    changes: list[tuple[str, bool]] = field(default_factory=list)
+    """What the issuer of certificates would be told."""
+
+    async def note(self, _tx: Tx, hostname: str, *, is_live: bool) -> None:
+        self.changes.append((hostname, is_live))
+
+    async def ask(self, domain: dict[str, Any]) -> None:
+        answer = await self.room.ask("POST", f"/{domain['id']}/verify")
+        assert (answer.status_code, answer.json()["data"]["status"]) == (202, "verifying")
+
+    async def run(self) -> bool:
+        """Until all that is due has been checked. False when nothing was."""
+        began = False
+        while await self.checker.step():
+            began = True
+            await self.checker.close()
+        return began
+
+    async def verify(self, domain: dict[str, Any]) -> Any:
+        await self.ask(domain)
+        await self.run()
+        return await self.room.row(domain)
+
+    async def live(self, hostname: str = "go.brand.test") -> dict[str, Any]:
+        """A domain that has been proven by CNAME."""
+        domain = await self.room.make(hostname)
+        self.names.has(hostname, [TARGET], kind="CNAME")
+        assert (await self.verify(domain)).is_live
+        return domain
+
+    async def a_day_later(self, domain: dict[str, Any]) -> Any:
+        self.room.clock.move(A_DAY)
+        assert await self.run()
+        return await self.room.row(domain)
+
+    async def mails(self) -> list[Any]:
+        async with self.room.doors.db.read() as tx:
+            return [row.payload for row in await tx.execute(select(jobs).where(jobs.c.name == "mail.send"))]
+
+
+@contextlib.asynccontextmanager
+async def open_checking(room: Room) -> AsyncIterator[Checking]:
+    async with name_server() as names:
+        handshakes = Handshakes(allow=ALLOW, dns_servers=[names.address])
+        checker = Checker(room.doors, Records([names.address]), handshakes)
+        times = iter(range(0, 1_000_000, 60))
+        checking = Checking(room, names, checker, Expiry(room.doors, monotonic=lambda: next(times)))
+        yield checking
+        await checker.close()

@@ -1,0 +1,237 @@
+"""A domain's life under its checks: asked for, daily, failing three times, and whatever happens meanwhile."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from resources.domains.checks.checking import A_DAY, Checking
+from resources.domains.room import NAME, TARGET
+from sqlalchemy import update
+
+from waypost.outbound import Records
+from waypost.redirect import ChangeFeed, HostTable, of_host
+from waypost.redirect.route import MISSING
+from waypost.resources import links
+from waypost.resources.domains import Hosts, domains
+from waypost.resources.domains.checks import queue, words
+from waypost.resources.domains.checks.findings import Proof
+from waypost.resources.domains.checks.outcome import AGAIN, SOON
+
+TXT = f"_waypost.{NAME}"
+
+
+async def test_it_works(checking: Checking) -> None:
+    room = checking.room
+    domain = await room.make()
+    assert not await checking.run()  # nobody has asked
+    checking.names.has(TXT, [f'"{domain["dns_records"][0]["value"]}"'], kind="TXT")
+    found, now = await checking.verify(domain), room.clock()
+    assert (found.status, found.is_live, found.failures, found.error) == ("verified", True, 0, None)
+    assert (found.verified_at, found.last_checked_at, found.unverified_since, found.leased_until) == (
+        now,
+        now,
+        None,
+        None,
+    )
+    assert found.check_at == now + SOON
+    assert room.told == [NAME]
+    assert await Hosts(room.doors.db).find(NAME.encode()) is not None
+    assert not await checking.run()
+    assert (await checking.a_day_later(domain)).verified_at == room.clock()
+    assert room.told == [NAME]  # nothing new
+    assert await checking.mails() == []
+
+
+async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
+    feed, doors = ChangeFeed(tmp_path / "changes"), checking.room.doors
+    table = HostTable(Hosts(doors.db), feed, capacity=1000)
+    checking.checker._doors = replace(doors, host_changed=partial(links.host_changed, feed.publish, doors.clock))
+    domain = await checking.room.make()
+    assert await table.load(NAME.encode()) is MISSING
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    await checking.verify(domain)
+    assert table.find(NAME.encode()) is None  # it has forgotten what it knew
+    assert await table.load(NAME.encode()) is not MISSING
+    checking.names.forgets(NAME)
+    for strikes in (1, 2, 3):
+        assert table.find(NAME.encode()) is not None
+        assert (await checking.a_day_later(domain)).failures == strikes
+    assert table.find(NAME.encode()) is None
+    assert await table.load(NAME.encode()) is MISSING
+    feed.close()
+
+
+async def test_a_claim_that_fails(checking: Checking) -> None:
+    domain = await checking.room.make()
+    found = await checking.verify(domain)
+    assert (found.status, found.is_live, found.check_at, found.leased_until) == ("failed", False, None, None)
+    assert found.error.startswith(f"No proof was found that {NAME} is yours. TXT {TXT}: there is no such name.")
+    assert found.unverified_since == found.created_at
+    assert (checking.room.told, await checking.mails()) == ([], [])
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    found = await checking.verify(domain)
+    assert (found.status, found.error, found.failures) == ("verified", None, 0)
+
+
+async def test_three_strikes(checking: Checking) -> None:
+    room, domain = checking.room, await checking.live()
+    async with room.doors.db.write() as tx:  # as if there were a link on it
+        await tx.execute(update(domains).values(links_count=1))
+    checking.names.forgets(NAME)
+    for strikes in (1, 2):
+        found = await checking.a_day_later(domain)
+        assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, strikes, "none")
+        assert found.error.startswith("No proof was found")
+        assert timedelta(hours=23) < found.check_at - room.clock() <= A_DAY
+    assert (room.told, await checking.mails()) == ([NAME], [])
+    found = await checking.a_day_later(domain)
+    assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
+    assert found.unverified_since == room.clock()
+    assert room.told == [NAME, of_host(NAME)]
+    assert await Hosts(room.doors.db).find(NAME.encode()) is None
+    [mail] = await checking.mails()
+    assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
+    assert all(
+        text in mail["text"] for text in (found.error, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
+    )
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    assert (await checking.verify(domain)).is_live
+    assert room.told == [NAME, of_host(NAME), of_host(NAME)]
+
+
+async def test_a_success_forgives(checking: Checking) -> None:
+    domain = await checking.live()
+    for _ in range(2):
+        checking.names.forgets(NAME)
+        assert (await checking.a_day_later(domain)).failures == 1
+        checking.names.has(NAME, [TARGET], kind="CNAME")
+        found = await checking.a_day_later(domain)
+        assert (found.failures, found.error) == (0, None)
+
+
+async def test_no_answer_is_no_strike(checking: Checking) -> None:
+    domain = await checking.live()
+    checking.names.fails(NAME)
+    for _ in range(4):
+        found = await checking.a_day_later(domain)
+        assert (found.status, found.is_live, found.failures) == ("verified", True, 0)
+        assert "could not be checked right now" in found.error
+        assert found.check_at == checking.room.clock() + AGAIN
+    other = await checking.room.make("other.brand.test")
+    checking.names.fails("other.brand.test")
+    found = await checking.verify(other)
+    assert (found.status, found.check_at) == ("failed", None)
+    assert "could not be checked right now" in found.error
+
+
+async def test_a_crash_is_no_strike(checking: Checking, monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = await checking.live()
+
+    async def crash(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Records, "find", crash)
+    found = await checking.a_day_later(domain)
+    assert (found.is_live, found.failures, found.error) == (True, 0, words.CRASHED.format(hostname=NAME))
+
+
+async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> None:
+    room = checking.room
+    domain = await room.make()
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    await checking.ask(domain)
+    async with room.doors.db.write() as tx:
+        [lost] = await queue.claim(tx, clock=room.clock, room=16)
+    assert not await checking.run()
+    room.clock.move(queue.LEASE)
+    async with room.doors.db.write() as tx:
+        [again] = await queue.claim(tx, clock=room.clock, room=16)
+    assert not await checking.checker._settle(lost, Proof("unproven", "too late"))
+    assert (await room.row(domain)).status == "verifying"
+    await checking.checker._run(again)
+    assert (await room.row(domain)).is_live
+
+
+async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> None:
+    room, domain = checking.room, await checking.live()
+    await checking.ask(domain)
+    async with room.doors.db.write() as tx:
+        [claimed] = await queue.claim(tx, clock=room.clock, room=16)
+    await room.delete(domain)
+    told = list(room.told)
+    await checking.checker._run(claimed)
+    assert (await room.row(domain), room.told) == (None, told)
+
+
+async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
+    """Perhaps the record was set in between: it is looked up again."""
+    room, domain = checking.room, await checking.live()
+    checking.names.forgets(NAME)
+    room.clock.move(A_DAY)
+    async with room.doors.db.write() as tx:
+        [claimed] = await queue.claim(tx, clock=room.clock, room=16)
+    room.clock.move(timedelta(seconds=1))
+    await checking.ask(domain)
+    await checking.checker._run(claimed)
+    found = await room.row(domain)
+    assert (found.status, found.failures, found.leased_until) == ("verifying", 0, None)
+    checking.names.has(NAME, [TARGET], kind="CNAME")
+    assert await checking.run()
+    assert (await room.row(domain)).status == "verified"
+
+
+async def test_one_account_keeps_nobody_waiting(checking: Checking) -> None:
+    """Dead names by the dozen, and one more of another account that is asked for after them all."""
+    room, names = checking.room, checking.names
+    dead = [await room.make(f"dead{n}.brand.test") for n in range(10)]
+    for domain in dead:
+        await checking.ask(domain)
+        names.silent_about.update({domain["hostname"], f"_waypost.{domain['hostname']}"})
+    assert await checking.checker.step()
+    assert not await checking.checker.step()
+    assert len(checking.checker._under_way) == queue.PER_ACCOUNT
+    room.clock.move(timedelta(seconds=1))
+    bobs = await room.make("bob.test", room.bob)
+    names.has("bob.test", [TARGET], kind="CNAME")
+    assert (await room.ask("POST", f"/{bobs['id']}/verify", room.bob)).status_code == 202
+    assert await checking.checker.step()
+    while not (await room.row(bobs)).is_live:
+        await asyncio.sleep(0)
+    for task in checking.checker._under_way:
+        task.cancel()
+
+
+async def test_those_asked_for_go_first(checking: Checking) -> None:
+    room = checking.room
+    daily, asked = await checking.live("daily.test"), await room.make("asked.test")
+    room.clock.move(A_DAY * 2)
+    await checking.ask(asked)
+    async with room.doors.db.write() as tx:
+        [first] = await queue.claim(tx, clock=room.clock, room=1)
+        [second] = await queue.claim(tx, clock=room.clock, room=16)
+    assert (first.hostname, second.hostname) == ("asked.test", "daily.test")
+    assert second.id == UUID(daily["id"])
+
+
+async def test_expiry(checking: Checking) -> None:
+    room = checking.room
+    first, second, live = await room.make("first.test"), await room.make("second.test"), await checking.live()
+    room.clock.move(timedelta(days=7, seconds=-1))
+    assert not await checking.expiry.step()
+    third = await room.make("third.test")
+    room.clock.move(timedelta(seconds=1))
+    async with room.doors.db.write() as tx:  # somebody is checking it
+        await tx.execute(
+            update(domains).where(domains.c.hostname == "second.test").values(leased_until=room.clock() + A_DAY)
+        )
+    assert await checking.expiry.step()
+    assert not await checking.expiry.step()
+    assert await room.row(first) is None
+    assert all([await room.row(domain) for domain in (second, live, third)])
+    room.clock.move(A_DAY)
+    assert await checking.expiry.step()
+    assert await room.row(second) is None

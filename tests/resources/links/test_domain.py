@@ -1,0 +1,329 @@
+"""The domain a link is on: whose names it takes, where else it shows, how it is counted, and what a deletion leaves."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from domains import count, domain, forget
+from people import new_key
+from resources.domains.room import Room as DomainsRoom
+from resources.domains.room import open_room
+from resources.links.room import KEYS, SHARED, Room, faults
+from resources.webhooks.room import URL
+from sqlalchemy import func, insert, select, text, update
+
+from waypost.database import Database
+from waypost.kit.ids import new_id
+from waypost.resources.domains import domains
+from waypost.resources.links import PostgresRoutes, SqliteRoutes, links, names, rules
+from waypost.resources.links.freeing import JOB, Freeing
+from waypost.resources.qrcodes import store as qrcodes
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+from waypost.worker.model import jobs
+
+NAME = "go.brand.test"
+IDN = "xn--bcher-kva.test"
+HERS = {"hostname": [rules.NO_SUCH_DOMAIN]}
+
+
+@pytest.fixture
+async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsRoom]:
+    async with open_room(db, tmp_path) as opened:
+        yield opened
+
+
+async def test_it_works(room: Room) -> None:
+    """A domain that nothing is proven of will do; the name is read as browsers read it."""
+    db, alice = room.doors.db, room.alice.account_id
+    live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_live=False)
+    link = await room.make(slug="a", hostname=NAME)
+    assert (link["hostname"], link["short_url"]) == (NAME, f"{NAME}/a")
+    assert (await room.find(link)).json()["data"] == link
+    assert (await room.changed(link, title="Another"))["hostname"] == NAME
+    for written, name in (
+        ("Bücher.TEST", IDN),
+        (f"{NAME.upper()}.", NAME),
+        (None, SHARED),
+        (f"{SHARED.upper()}.", SHARED),
+    ):
+        assert (await room.changed(link, hostname=written))["short_url"] == f"{name}/a"
+        assert (await room.find(link)).json()["data"]["hostname"] == name
+    fields = [("destination_url", room.site.url()), ("hostname", IDN.upper())]
+    assert (await room.send_form("POST", "", fields)).json()["data"]["hostname"] == IDN
+    sent = await room.send_form("PATCH", f"/{link['id']}", [("hostname", NAME)])
+    assert (sent.status_code, sent.json()["data"]["hostname"]) == (200, NAME)
+    assert (await count(db, live), await count(db, pending)) == (1, 1)
+
+
+async def test_names_of_others_are_nobody_s(room: Room) -> None:
+    db = room.doors.db
+    bobs = await domain(db, room.bob.account_id, NAME)
+    link = await room.make(slug="a")
+    for name in (NAME, "unknown.test", f"x.{NAME}", "", "*", "127.0.0.1", "a b", f"{SHARED}:81", "x" * 300):
+        assert faults(await room.post({"slug": "b", "hostname": name})) == HERS
+        assert faults(await room.patch(link, {"hostname": name, "title": 5})).keys() == {"hostname", "title"}
+    assert (await room.find(link)).json()["data"] == link
+    assert await count(db, bobs) == 0
+
+
+async def test_a_list_holds_those_of_one_domain(room: Room) -> None:
+    await domain(room.doors.db, room.alice.account_id, NAME)
+    await domain(room.doors.db, room.bob.account_id, "bobs.test")
+    there, here = await room.make(hostname=NAME), await room.make()
+    await room.make(room.bob, hostname="bobs.test")
+    for query, found in (
+        (NAME.upper() + ".", [there]),
+        (SHARED, [here]),
+        ("bobs.test", []),
+        ("x", []),
+        ("", [here, there]),
+    ):
+        page = (await room.browse(f"?hostname={query}")).json()
+        assert (page["data"], page["meta"]["total"]) == (found, len(found)), query
+
+
+async def test_wherever_a_link_shows(room: Room) -> None:
+    db = room.doors.db
+    gone = await domain(db, room.alice.account_id, NAME)
+    row = {"id": new_id(), "account_id": room.alice.account_id, "url": URL, "event_types": ["link.created"]}
+    row |= {"created_at": room.clock(), "updated_at": room.clock()}
+    async with db.write() as tx:
+        await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
+    link = await room.make(slug="a", hostname=NAME)
+    id_ = UUID(link["id"])
+    async with db.read() as tx:
+        assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
+    for host in (NAME, SHARED):
+        async with db.read() as tx:
+            assert (await names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
+            code, target = await qrcodes.find(tx, room.alice.account_id, id_), await qrcodes.target(tx, id_)
+        assert code is not None
+        assert code.target == target
+        assert target is not None
+        assert (target.hostname or SHARED) == host
+        assert (await room.browse()).json()["data"][0]["short_url"] == f"{host}/a"
+        await forget(db, gone)  # the second time its row still says its domain
+
+
+# ── loops ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_no_link_leads_to_another(room: Room) -> None:
+    """R23. What a stranger merely claims is nobody's, else anybody could keep anybody from linking to it."""
+    db = room.doors.db
+    await domain(db, room.alice.account_id, "mine.test", is_live=False)
+    await domain(db, room.bob.account_id, "bobs.test")
+    await domain(db, room.bob.account_id, IDN)
+    await domain(db, room.bob.account_id, "claimed.test", is_live=False)
+    link = await room.make()
+    loops = (
+        "http://mine.test/a",
+        "https://BOBS.test:443/",
+        "http://bobs.test:80/x?y",
+        "http://bücher.test/",
+        f"http://{IDN}/",
+    )
+    for url in loops:
+        assert faults(await room.post({"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
+        assert faults(await room.patch(link, {"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
+    for url in ("http://claimed.test/", "http://x.bobs.test/", "http://bobs.test:8443/"):
+        assert faults(await room.post({"destination_url": url})) == {"destination_url": [rules.UNREACHABLE]}, url
+
+
+# ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_each_domain_counts_its_links(room: Room) -> None:
+    db = room.doors.db
+    one, two = [await domain(db, room.alice.account_id, name) for name in ("one.test", "two.test")]
+
+    async def counts() -> tuple[int | None, int | None]:
+        return await count(db, one), await count(db, two)
+
+    link = await room.make(slug="a", hostname="one.test")
+    assert faults(await room.post({"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    other = await room.make(slug="b")
+    assert faults(await room.patch(other, {"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert await counts() == (1, 0)
+    await room.changed(link, hostname="two.test", slug="c")
+    await room.changed(link, hostname="two.test", status="inactive")
+    assert await counts() == (0, 1)
+    await room.changed(other, hostname="two.test")
+    await room.changed(link, hostname=None)
+    assert await counts() == (0, 1)
+    await room.delete(other)
+    assert await counts() == (0, 0)
+
+
+async def test_crowds_are_counted_and_wait_in_no_circle(room: Room) -> None:
+    """Links swap domains and slugs while others are made on both: each statement's locks come in one order."""
+    db = room.doors.db
+    hosts = ["one.test", "two.test"]
+    ids = [await domain(db, room.alice.account_id, name) for name in hosts]
+    made = [await room.make(slug=f"s{n}", hostname=hosts[n % 2]) for n in range(4)]
+    keys = [await new_key(db, room.alice.account_id) for _ in range(4)]
+    for turn in range(4):
+        moves = [
+            room.patch(link, {"hostname": hosts[(turn + n + 1) % 2], "slug": f"s{(n + turn) % 5}"}, keys[n])
+            for n, link in enumerate(made)
+        ]
+        creates = [
+            room.post({"slug": f"s{turn}", "hostname": host}, key) for host, key in zip(hosts, keys, strict=False)
+        ]
+        answers = await asyncio.gather(*moves, *creates)
+        assert {answer.status_code for answer in answers} <= {200, 201, 422}, [a.text for a in answers]
+    async with db.read() as tx:
+        on = select(func.count()).where(links.c.deleted_at.is_(None))
+        found = [(await tx.execute(on.where(links.c.domain_id == id_))).scalar_one() for id_ in ids]
+    assert [await count(db, id_) for id_ in ids] == found
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_slug_and_a_domain_are_taken_in_one_order(room: Room) -> None:
+    """Else one would hold the domain and wait for the slug of another that waits for the domain."""
+    db = room.doors.db
+    id_ = await domain(db, room.alice.account_id, NAME)
+    link = await room.make(slug="before")
+    async with db.write() as tx:
+        await tx.execute(update(domains).where(domains.c.id == id_).values(failures=1))
+        change = asyncio.create_task(room.patch(link, {"slug": "a", "hostname": NAME}))
+        await until_waiting(db, 1)
+        create = asyncio.create_task(room.post({"slug": "a", "hostname": NAME}))
+        await until_waiting(db, 2)
+    answers = await asyncio.gather(change, create)
+    assert [answer.status_code for answer in answers] == [200, 422], [a.text for a in answers]
+    assert await count(db, id_) == 1
+
+
+# ── a domain that is gone ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> None:
+    room, db = both.links, both.doors.db
+    brand = await both.make(NAME)
+    await both.go_live(brand)
+    made = [await room.make(slug=f"s{n}", hostname=NAME) for n in range(3)]
+    assert (await both.find(brand)).json()["data"]["links_count"] == 3
+    assert (await both.delete(brand)).status_code == 204
+    link = (await room.find(made[0])).json()["data"]
+    assert (link["hostname"], link["short_url"]) == (SHARED, f"{SHARED}/s0")
+    assert (await room.browse(f"?hostname={SHARED}")).json()["meta"]["total"] == 3
+    assert (await room.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
+    again = await both.make(NAME)  # an old link keeps its place, whether its row is written yet or not
+    assert await look(db, b"s0") == SHARED.encode()
+    assert (await room.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
+    await room.changed(made[0], hostname=NAME)
+    await room.changed(made[1], title="Another")
+    await room.delete(made[2])
+    assert await count(db, UUID(again["id"])) == 1
+    await free(db)
+    assert await domains_of_links(db) == {UUID(again["id"]), None}
+    assert (await room.find(made[0])).json()["data"]["hostname"] == NAME
+    assert await count(db, UUID(again["id"])) == 1
+
+
+async def test_rows_are_freed_in_steps(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waypost.resources.links.freeing._AT_ONCE", 2)
+    db = room.doors.db
+    gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
+    for n in range(5):
+        await room.make(slug=f"s{n}", hostname=NAME)
+    await room.make(hostname="kept.test")
+    await forget(db, gone)
+    await Freeing(db)(job(gone))
+    assert await domains_of_links(db) == {kept, None}
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Room) -> None:
+    """PostgreSQL looks again at a row it waited for, but not at the question that found it."""
+    db = room.doors.db
+    gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
+    await room.make(hostname=NAME)
+    await forget(db, gone)
+    async with db.write() as tx:
+        await tx.execute(update(links).values(domain_id=kept))
+        freeing = asyncio.create_task(Freeing(db)(job(gone)))
+        await until_waiting(db, 1)
+    await freeing
+    assert await domains_of_links(db) == {kept}
+
+
+async def test_creating_and_deleting_at_once_leaves_no_link_behind(both: DomainsRoom) -> None:
+    room, db = both.links, both.doors.db
+    other = await new_key(db, both.alice.account_id)
+    for turn in range(4):
+        brand = await both.make(NAME)
+        link = await room.make(slug=f"old{turn}")
+        answers = await asyncio.gather(
+            room.post({"slug": f"a{turn}", "hostname": NAME}),
+            room.post({"slug": f"b{turn}", "hostname": NAME}, other),
+            both.delete(brand),
+            room.patch(link, {"hostname": NAME}, other),
+        )
+        assert [a.status_code for a in answers if a.status_code not in {200, 201, 422}] == [204]
+        assert all(faults(answer) == HERS for answer in answers if answer.status_code == 422)
+        assert {each["hostname"] for each in (await room.browse()).json()["data"]} == {SHARED}
+    await free(db)
+    assert await domains_of_links(db) == {None}
+
+
+async def test_one_that_is_deleted_while_the_destination_is_looked_at(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the first look said, the transaction decides."""
+    link = await room.make(slug="a")
+    gone = new_id()
+
+    async def always(*_: object) -> UUID:
+        return gone
+
+    monkeypatch.setattr("waypost.resources.domains.known", always)
+    assert faults(await room.post({"slug": "b", "hostname": NAME})) == HERS
+    assert faults(await room.patch(link, {"slug": "b", "hostname": NAME})) == HERS
+    assert (await room.make(slug="b"))["hostname"] == SHARED
+
+
+def job(domain_id: UUID) -> Any:
+    return type("Given", (), {"payload": {"domain_id": str(domain_id)}})()
+
+
+async def free(db: Database) -> None:
+    """What the worker does with the jobs that wait."""
+    async with db.read() as tx:
+        waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))).scalars().all()
+    assert waiting
+    for payload in waiting:
+        await Freeing(db)(job(payload["domain_id"]))
+
+
+async def until_waiting(db: Database, number: int) -> None:
+    """So many transactions stand still until another ends."""
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    async with asyncio.timeout(10):
+        while True:
+            async with db.read() as tx:
+                if (await tx.execute(waiting)).scalar_one() >= number:
+                    return
+            await asyncio.sleep(0.01)
+
+
+async def domains_of_links(db: Database) -> set[UUID | None]:
+    async with db.read() as tx:
+        return set((await tx.execute(select(links.c.domain_id).where(links.c.deleted_at.is_(None)))).scalars())
+
+
+async def look(db: Database, slug: bytes) -> bytes | None:
+    """The host that the redirect plane serves it on."""
+    routes = SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
+    try:
+        route = await routes.find(slug)
+    finally:
+        routes.close()
+    return route[0] if route else None

@@ -1,0 +1,46 @@
+"""docs/domains.md: every text that owners may read is in it, and its recipe for one machine works."""
+
+import asyncio
+import re
+import subprocess
+import sys
+
+from house.code import ROOT
+from journeys.service import free_port
+
+from waypost.outbound import Records, acme_problems
+from waypost.resources.domains.checks import words
+from waypost.resources.domains.checks.findings import Claim
+from waypost.resources.domains.checks.proof import prove
+
+PAGE = (ROOT / "docs" / "domains.md").read_text()
+ROWS = re.findall(r"^\| (.+?) \| (?=.*\S)", PAGE, re.MULTILINE)
+TEXTS = {name: text for name, text in vars(words).items() if name.isupper()}
+
+
+def test_every_error_is_explained() -> None:
+    assert {"LOOKED", "SET_EITHER", "CRASHED"} <= set(TEXTS)
+    whole = {"MAIL"}
+    in_prose = {"MAIL_SUBJECT"}
+    assert [name for name, text in TEXTS.items() if name not in whole | in_prose and text not in ROWS] == []
+    assert words.MAIL_SUBJECT in PAGE
+    assert [text for text in acme_problems._WORDS.values() if text not in ROWS] == []
+
+
+async def test_the_recipe_for_one_machine_works() -> None:
+    code = re.search(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    port = free_port()
+    server = subprocess.Popen([sys.executable, "-c", code[1], str(port), "waypost-token"])
+    claim = Claim("go.brand.test", "waypost-token", "go.example.com")
+    try:
+        records = Records([f"127.0.0.1:{port}"])
+        while (await prove(records, claim)).outcome == "unclear":  # until it is there
+            assert server.poll() is None
+            await asyncio.sleep(0.05)
+        assert (await prove(records, claim)).outcome == "proven"
+        other = await prove(records, Claim("go.brand.test", "another", "go.example.com"))
+        assert other.outcome == "unproven"
+        assert words.CHANGE_TXT.format(token="another") in other.error
+    finally:
+        server.kill()
+        server.wait()

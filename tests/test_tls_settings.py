@@ -1,0 +1,56 @@
+"""Which of the service's own names get certificates, and what the settings of TLS refuse."""
+
+from pathlib import Path
+
+import pytest
+
+from waypost.commands import serving
+from waypost.kit.errors import SettingsError
+from waypost.settings import Settings, load
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "shared_domain", "hosts"),
+    [
+        ("https://app.example.com", "go.example.com", ("app.example.com", "go.example.com")),
+        ("https://app.example.com:8443", "", ("app.example.com",)),
+        ("http://app.example.com", "go.example.com", ()),
+        ("https://localhost", "go.example.com:8443", ("go.example.com",)),
+        ("https://192.0.2.1", "intranet", ()),
+    ],
+)
+def test_it_works(base_url: str, shared_domain: str, hosts: tuple[str, ...]) -> None:
+    assert Settings(tls=True, base_url=base_url, shared_domain=shared_domain).certified_hosts == hosts
+    assert Settings(tls=False, base_url=base_url, shared_domain=shared_domain).certified_hosts == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ACME_DIRECTORY", "http://acme.example/directory"),
+        ("ACME_DIRECTORY", "https://localhost/directory"),
+        ("ACME_EMAIL", "ops@example.com,root@example.com"),
+        ("ACME_EMAIL", "ops"),
+        ("TLS_PORT", "0"),
+        ("TLS", "perhaps"),
+    ],
+)
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"WAYPOST_{name}", value)
+    with pytest.raises(SettingsError, match=f"WAYPOST_{name}: "):
+        load()
+
+
+def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TLS", "TLS_PORT", "DATA_DIR"):
+        monkeypatch.setenv(f"WAYPOST_{name}", "")
+        monkeypatch.delenv(f"WAYPOST_{name}")
+    settings = serving._settings(None, None, tls=True, tls_port=8443)
+    assert (settings.tls, settings.tls_port, settings.data_dir) == (True, 8443, Path("data"))
+    with pytest.raises(SettingsError, match="--tls-port between 1 and 65535"):
+        serving.start(host="127.0.0.1", port=None, workers=1, role="all", data_dir=None, tls=True, tls_port=70_000)
