@@ -37,8 +37,9 @@ class Journey:
 
     def verify(self) -> dict[str, Any]:
         """What came of it."""
+        before = self._checked_at()
         assert self.asks("POST", f"/domains/{self.domain()['id']}/verify")["status"] == "verifying"
-        eventually(lambda: self.domain()["status"] != "verifying", every=0.2)
+        eventually(lambda: self._checked_at() != before, every=0.05)  # asking the API would spend the key's budget
         return self.domain()
 
     def a_day_passes(self) -> dict[str, Any]:
@@ -49,7 +50,7 @@ class Journey:
         eventually(lambda: self._checked_at() > before, every=0.05)
         return self.domain()
 
-    def _checked_at(self) -> datetime:
+    def _checked_at(self) -> datetime | None:
         with self._engine.begin() as tx:
             return tx.execute(select(domains.c.last_checked_at)).scalar_one()
 

@@ -189,6 +189,25 @@ def test_without_room_for_another_the_full_segment_goes_on(tmp_path: Path, monke
     spool.close()
 
 
+def test_without_a_file_to_open_visits_go_on(tmp_path: Path) -> None:
+    """Connections may take the last one. Neither the loop that syncs ends, nor is a visit lost."""
+    code = """
+spool = Spool(Path(sys.argv[1]), limit=1 << 30)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+for _ in range(2):
+    spool.append(b"0123456789\\n")
+    spool.sync()
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+spool.sync()
+print("dropped", spool.dropped)
+"""
+    said = on_a_small_disk(tmp_path, code)
+    assert "dropped 0" in said
+    assert said.count("the spool cannot be measured") == 1
+    assert lines_of(tmp_path) == [b"0123456789"] * 2
+
+
 def test_many_syncs_beside_many_appends_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool_module, "_SEGMENT_BYTES", 100)
     spool, count = Spool(tmp_path, limit=1 << 30), 3000

@@ -12,7 +12,15 @@ from typing import Any
 
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.acme_keys import SigningKey
-from waypost.outbound.acme_problems import AcmeError, Down, Refused, problem_in, problem_of, retry_after
+from waypost.outbound.acme_problems import (
+    AcmeError,
+    Down,
+    Refused,
+    of_our_account,
+    problem_in,
+    problem_of,
+    retry_after,
+)
 from waypost.outbound.client import Answer, Outbound
 from waypost.outbound.errors import NotPublic, OutboundError
 
@@ -21,6 +29,8 @@ MAX_ANSWER = 131_072  # bytes; a chain of certificates has some 6,000
 _NONCES_KEPT = 16
 _TRIES = 4  # of a request whose nonce is refused
 _FIRST_LOOK, _LATER, _LONGEST_LOOK = 0.2, 1.6, 15.0  # seconds between looks at work of the authority, and their growth
+_UNREACHABLE = "The certificate authority cannot be reached."
+_OF_ACCOUNTS = {"unauthorized", "userActionRequired"}  # as answers to an order: before anything is proven
 _NAMES_AT_MOST = 4  # proofs of one order: ours has one name
 
 Prove = Callable[[str, str], Awaitable[None]]
@@ -85,7 +95,10 @@ class Acme:
         if email:
             wanted["contact"] = [f"mailto:{email}"]
         url = (await self._names()).text("newAccount")
-        answer = await self._post(url, key, {"jwk": key.public()}, wanted)
+        try:
+            answer = await self._post(url, key, {"jwk": key.public()}, wanted)
+        except Refused as refused:
+            raise of_our_account(refused) from refused
         return Account(_location(answer), key)
 
     async def obtain(self, account: Account, hostname: str, request: str, prove: Prove) -> str:
@@ -93,8 +106,7 @@ class Acme:
 
         Raises AcmeError, and Refused with the kind `accountDoesNotExist` where the authority has forgotten us.
         """
-        url = (await self._names()).text("newOrder")
-        answer = await self._signed(account, url, {"identifiers": [{"type": "dns", "value": hostname}]})
+        answer = await self._order(account, hostname)
         place = _location(answer)
         for authorization in _document(answer).texts("authorizations")[:_NAMES_AT_MOST]:
             await self._prove(account, authorization, prove)
@@ -104,6 +116,15 @@ class Acme:
             order = await self._until(account, place, {"valid"}, while_={"ready", "processing"})
         chain = await self._signed(account, order.text("certificate"), None)
         return chain.body.decode("ascii", "replace")
+
+    async def _order(self, account: Account, hostname: str) -> Answer:
+        url = (await self._names()).text("newOrder")
+        try:
+            return await self._signed(account, url, {"identifiers": [{"type": "dns", "value": hostname}]})
+        except Refused as refused:
+            if refused.kind in _OF_ACCOUNTS:
+                raise of_our_account(refused) from refused
+            raise
 
     async def _prove(self, account: Account, url: str, prove: Prove) -> None:
         authorization = _document(await self._signed(account, url, None))
@@ -168,13 +189,13 @@ class Acme:
                 max_body=MAX_ANSWER,
             )
         except NotPublic as error:
-            advice = "WAYPOST_OUTBOUND_ALLOW opens a network to us."
-            raise Down(f"The certificate authority's address is not a public one: {error}. {advice}") from error
+            why = f"Its address is not a public one: {error}. WAYPOST_OUTBOUND_ALLOW opens a network to us."
+            raise Down(f"{_UNREACHABLE} Whoever runs this service must see to that.", detail=why) from error
         except BadUrl as error:
-            raise Down(f"The certificate authority named an address that is none: {error}") from error
+            raise Down("The certificate authority named an address that is none.", detail=str(error)) from error
         except OutboundError as error:
             self._known = None
-            raise Down(f"The certificate authority cannot be reached: {error}.") from error
+            raise Down(f"{_UNREACHABLE} It is tried again.", detail=str(error)) from error
         if nonce := answer.headers.get("Replay-Nonce", "")[:512]:
             self._nonces.append(nonce)
         if answer.status >= 300:

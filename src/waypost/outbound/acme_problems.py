@@ -2,7 +2,7 @@
 
 AcmeError
 ├── Refused   the authority says no to this name
-├── Limited   it says no for now: too many orders
+├── Limited   it says no for now: too many orders of this name, or of all of ours
 └── Down      the authority itself cannot be used: unreachable, out of order, or no ACME server at all
 """
 
@@ -15,6 +15,9 @@ from waypost.outbound.client import Answer
 
 LONGEST_WAIT = 7 * 86_400.0
 """Seconds: what an authority asks for beyond them is not believed."""
+NO_ACCOUNT = (
+    "The certificate authority does not take this service's account. Whoever runs the service must see to that."
+)
 _URN = "urn:ietf:params:acme:error:"
 _TEXT_LIMIT = 400
 _UNSEEN = re.compile(r"[^\x20-\x7e\xa1-\ufffd]+")
@@ -28,8 +31,8 @@ _WORDS = {
     "unsupportedIdentifier": "it issues no certificates for this name",
     "externalAccountRequired": "it serves only accounts that were opened with it beforehand, which we cannot",
     "userActionRequired": "its terms have changed and must be agreed to on its site",
-    "invalidContact": "it does not take the e-mail address in WAYPOST_ACME_EMAIL",
-    "unsupportedContact": "it does not take the e-mail address in WAYPOST_ACME_EMAIL",
+    "invalidContact": "it does not take the e-mail address of whoever runs this service",
+    "unsupportedContact": "it does not take the e-mail address of whoever runs this service",
     "rateLimited": "too many certificates were asked for lately",
 }
 
@@ -51,11 +54,23 @@ class Refused(AcmeError):
 
 
 class Limited(AcmeError):
-    pass
+    def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
+        super().__init__(_told("rateLimited", detail), retry_after=retry_after)
+        self._detail = detail
+
+    def is_about(self, hostname: str) -> bool:
+        """Whether it names this host, or a domain it belongs to: other names may be ordered then."""
+        said = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self._detail.lower()))
+        labels = hostname.split(".")
+        parents = {".".join(labels[start:]) for start in range(len(labels) - 1)}
+        return bool(said & parents) or "exact set of" in self._detail
 
 
 class Down(AcmeError):
-    pass
+    def __init__(self, reason: str, *, detail: str = "", retry_after: float | None = None) -> None:
+        super().__init__(reason, retry_after=retry_after)
+        self.detail = detail
+        """For whoever runs the service, and nobody else."""
 
 
 def problem_of(answer: Answer) -> AcmeError:
@@ -63,17 +78,22 @@ def problem_of(answer: Answer) -> AcmeError:
     kind, detail = _read(_document(answer.body))
     wait = retry_after(answer)
     if answer.status == 429 or kind == "rateLimited":
-        return Limited(_told("rateLimited", detail), retry_after=wait)
+        return Limited(detail, retry_after=wait)
     if answer.status >= 500 or not kind:
         reason = f"The certificate authority is out of order: it answered with status {answer.status}."
         return Down(reason, retry_after=wait)
     return Refused(kind, _told(kind, detail), retry_after=wait)
 
 
+def of_our_account(refused: Refused) -> Down:
+    """What the authority refuses to us, it refuses to every name."""
+    return Down(NO_ACCOUNT, detail=f"{refused.kind}: {refused.reason}", retry_after=refused.retry_after)
+
+
 def problem_in(document: object) -> AcmeError:
     """What stands in the `error` of a challenge or of an order."""
     kind, detail = _read(document)
-    return Limited(_told(kind, detail)) if kind == "rateLimited" else Refused(kind, _told(kind, detail))
+    return Limited(detail) if kind == "rateLimited" else Refused(kind, _told(kind, detail))
 
 
 def retry_after(answer: Answer) -> float | None:

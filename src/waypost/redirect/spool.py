@@ -89,6 +89,7 @@ class Spool:
         self._syncing = Lock()
         self._is_closed = False
         self._is_out = False
+        self._is_blind = False
         self._error: OSError | None = None
         self.dropped = 0
         self._dropped_told = 0
@@ -114,7 +115,7 @@ class Spool:
             if self._segment:
                 with contextlib.suppress(OSError):  # a full disk shows at the next write
                     self._segment.sync()
-            self._has_room = sum(bytes_of(segments(self._directory))) < self._limit
+            self._measure()
             self._tell()
 
     def close(self) -> None:
@@ -135,6 +136,17 @@ class Spool:
         else:
             self._is_out = False
             self._go_on_with(fresh)
+
+    def _measure(self) -> None:
+        """Where nobody can look (no file can be opened), what was seen last counts, and visits go on."""
+        try:
+            self._has_room = sum(bytes_of(segments(self._directory))) < self._limit
+        except OSError as error:
+            if not self._is_blind:
+                log.error("the spool cannot be measured", directory=str(self._directory), error=str(error))
+            self._is_blind = True
+        else:
+            self._is_blind = False
 
     def _go_on_with(self, fresh: Segment | None) -> None:
         with self._appending:

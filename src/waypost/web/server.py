@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import uvicorn
 
-_HANDSHAKE = 10.0  # seconds a visitor has for it
-_GOODBYE = 2.0  # seconds to answer the end of a connection
+from waypost.web.handshakes import Handshakes
 
 
 class Server(uvicorn.Server):
@@ -23,16 +22,11 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        for bound in self._tls_sockets:
-            listening = await asyncio.get_running_loop().create_server(
-                self._protocol,
-                sock=bound,
-                ssl=self._tls,
-                backlog=self.config.backlog,
-                ssl_handshake_timeout=_HANDSHAKE,
-                ssl_shutdown_timeout=_GOODBYE,
-            )
-            self.servers.append(listening)
+        if self._tls:
+            for bound in self._tls_sockets:
+                bound.listen(self.config.backlog)
+                handshakes = Handshakes(bound, self._tls, self._protocol)
+                self.servers.append(handshakes)  # type: ignore[arg-type]  # it is asked for no more than it has
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 import zxingcpp
+from domains import domain
 from people import BASE_URL, new_client
 from PIL import Image
 from resources.links.room import SHARED
@@ -114,8 +115,9 @@ async def test_it_keeps_its_look_and_follows_its_link(room: Room) -> None:
     after = await room.picture(first["image_url"])
     assert read(after.content) == f"http://{SHARED}/renamed?r=qr"
     assert after.headers["etag"] != before.headers["etag"]
+    own = await domain(room.doors.db, room.links.alice.account_id, "brand.example")
     async with room.doors.db.write() as tx:
-        await tx.execute(update(links).values(hostname="brand.example"))
+        await tx.execute(update(links).values(domain_id=own))
     assert read((await room.picture(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
     assert (await room.find(link))["image_url"] == second["image_url"]
 

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from database.test_click_migration import upgrade
 from resources.clicks.intake.test_drain import RULES, visit
 from resources.qrcodes.asking import Room
 from sqlalchemy import delete, insert, select, text
 
 from waypost.database import Database
-from waypost.database.migrations import migrate
 from waypost.redirect import Spool
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.model import click_totals
@@ -89,5 +89,5 @@ async def test_counters_of_before_there_were_codes(room: Room, spool: Spool) -> 
         await tx.execute(text("DROP TABLE qr_scans"))
         await tx.execute(text("DROP TABLE qr_looks"))
         await tx.execute(text("UPDATE alembic_version SET version_num = '0008'"))
-    await migrate(db)
+        await tx.run_sync(upgrade, "0009")
     assert await counted(db) == {UUID(link["id"]): 4}

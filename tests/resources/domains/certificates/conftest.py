@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from fastapi import FastAPI
@@ -15,9 +16,10 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Authority, Issuer, challenges
+from waypost.resources.domains.certificates import Authority, Issuer, challenges, queue, store
 
 RING = KeyRing(["secret"])
+LEASE = timedelta(minutes=4)
 
 
 class Clock:
@@ -40,10 +42,11 @@ def clock() -> Clock:
 def live(db: Database, clock: Clock):
     """Registers domains that are proven already."""
 
-    async def add(*hostnames: str, is_live: bool = True) -> None:
+    async def add(*hostnames: str, is_live: bool = True, account_id: UUID | None = None) -> None:
         async with db.write() as tx:
             for each in hostnames:
-                await tx.execute(insert(domains), domain(each, clock.now, is_live=is_live))
+                row = domain(each, clock.now, is_live=is_live)
+                await tx.execute(insert(domains), row | {"account_id": account_id or new_id()})
 
     return add
 
@@ -90,6 +93,18 @@ def issuer(db: Database, clock: Clock) -> Callable[..., Issuer]:
         return Issuer(db, authority, RING, own=own, clock=clock)
 
     return make
+
+
+async def want(db: Database, clock: Clock, *hostnames: str) -> None:
+    async with db.write() as tx:
+        for each in hostnames:
+            await store.wanted(tx, each, clock.now)
+
+
+async def claim(db: Database, clock: Clock, room: int = 4) -> list[queue.Claimed]:
+    async with db.write() as tx:
+        chosen = await queue.choose(tx, clock.now, room)
+        return await queue.claim(tx, chosen, now=clock.now, lease=LEASE)
 
 
 @contextlib.asynccontextmanager

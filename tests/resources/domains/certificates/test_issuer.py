@@ -121,7 +121,7 @@ async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, d
 @pytest.mark.parametrize(
     ("directory", "told"),
     [
-        (b"", "cannot be reached: connection refused"),
+        (b"", "cannot be reached. It is tried again."),
         (response(503, b"busy", retry_after="600"), "out of order: it answered with status 503"),
         (response(200, b"<html>"), "does not speak ACME: its answer has no JSON"),
         (response(200, b"{}"), "does not speak ACME: its answer has no newAccount"),
@@ -173,7 +173,7 @@ async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, l
     at_work = issuer(scripted.directory, scripted.ca_file)
     reached, never = asyncio.Event(), asyncio.Event()
 
-    async def stall(hostname: str) -> None:
+    async def stall(hostname: str, ordering) -> None:
         reached.set()
         await never.wait()
 
@@ -194,7 +194,7 @@ async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monk
     at_work = issuer(scripted.directory, scripted.ca_file)
     settle, outages = store.settle, [Unavailable(), Unavailable()]
 
-    async def break_down(hostname: str) -> None:
+    async def break_down(hostname: str, ordering) -> None:
         raise ZeroDivisionError
 
     async def in_an_outage(*given):

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 import trustme
-from resources.domains.certificates.conftest import RING
+from resources.domains.certificates.conftest import RING, claim, want
 from sqlalchemy import delete, select, text, update
 
 from waypost.commands.rotating import encrypted_columns, rotate
@@ -13,11 +13,11 @@ from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains import domains
 from waypost.resources.domains.certificates import Contexts, Following, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
+from waypost.resources.domains.certificates.queue import Claimed
 from waypost.resources.domains.certificates.reading import Unusable, renewal_of, term_of
-from waypost.resources.domains.certificates.store import Claimed, Failed, Obtained
+from waypost.resources.domains.certificates.store import Failed, Obtained
 
 C = certificates.c
-LEASE = timedelta(minutes=4)
 HOST = "go.alice.example"
 
 
@@ -32,15 +32,9 @@ def alices() -> tuple[str, str]:
     return chain(HOST)
 
 
-async def want(db: Database, clock, *hostnames: str) -> None:
+async def sweep(db: Database, clock) -> None:
     async with db.write() as tx:
-        for each in hostnames:
-            await store.wanted(tx, each, clock.now)
-
-
-async def claim(db: Database, clock, room: int = 4, own: tuple[str, ...] = ()) -> list[Claimed]:
-    async with db.write() as tx:
-        return await store.claim(tx, now=clock.now, lease=LEASE, own=own, room=room)
+        await store.sweep(tx, clock.now, await store.unserved(tx))
 
 
 async def settle(db: Database, outcome, clock) -> bool:
@@ -92,11 +86,12 @@ async def test_only_what_is_served(db: Database, live, clock) -> None:
     """Claims, and those that lost their proof, get none; those of the service itself need no domain."""
     await live("a.example")
     await live("b.example", is_live=False)
-    await want(db, clock, "a.example", "b.example", "nobodys.example", "app.test")
-    assert {each.hostname for each in await claim(db, clock, own=("app.test",))} == {"a.example", "app.test"}
-    clock.passes(minutes=5)
+    await want(db, clock, "a.example", "b.example", "nobodys.example")
     async with db.write() as tx:
-        await store.sweep(tx, clock.now, ("app.test",))
+        await store.own(tx, ["app.test"], clock.now)
+    assert {each.hostname for each in await claim(db, clock)} == {"a.example", "app.test"}
+    clock.passes(minutes=5)
+    await sweep(db, clock)
     assert {host for host, row in (await rows(db)).items() if row.due_at} == {"a.example", "app.test"}
 
 
@@ -129,8 +124,7 @@ async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
         await store.unwanted(tx, HOST)
         await tx.execute(update(domains).values(is_live=False))
     clock.passes(days=91)
-    async with db.write() as tx:
-        await store.sweep(tx, clock.now, ())
+    await sweep(db, clock)
     assert (await rows(db))[HOST].key is None
     assert await shown(HOST) == ("none", False, None)
 
@@ -175,8 +169,7 @@ async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
     assert len(contexts) == 0
     for minutes, left in ((59, 1), (2, 0)):
         clock.passes(minutes=minutes)
-        async with db.write() as tx:
-            await store.sweep(tx, clock.now, ())
+        await sweep(db, clock)
         assert len(await rows(db)) == left
 
 
@@ -184,10 +177,12 @@ async def test_those_that_went_live_without_us(db: Database, live, clock, monkey
     monkeypatch.setattr(store, "STEP", 2)
     names = [f"{n}.example" for n in range(3)]
     await live(*names)
-    for expected in (names[:2], names[2:], []):
+    for after, expected in (("", names[:2]), (names[1], names[2:]), (names[2], [])):
         async with db.read() as tx:
-            assert await store.missing(tx) == expected
-        await want(db, clock, *expected)
+            assert await store.missing(tx, after) == expected
+    await want(db, clock, names[0])
+    async with db.read() as tx:
+        assert await store.missing(tx, "") == names[1:]
 
 
 async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monkeypatch) -> None:

@@ -60,10 +60,13 @@ def _create_certificates() -> None:
         sa.Column("error", sa.Text),
         sa.Column("failures", sa.SmallInteger, nullable=False),
         sa.Column("due_at", Instant),
+        sa.Column("try_at", Instant),
         sa.Column("leased_until", Instant),
+        sa.Column("is_own", sa.Boolean, nullable=False),
         sa.Column("updated_at", Instant, nullable=False),
     )
     op.create_index("ix_certificates_due", "certificates", ["due_at"])
+    op.create_index("ix_certificates_leased", "certificates", ["leased_until"])
     op.create_index("ix_certificates_updated", "certificates", ["updated_at"])
     op.create_table(
         "acme_accounts",
@@ -71,6 +74,12 @@ def _create_certificates() -> None:
         sa.Column("directory", sa.Text, nullable=False, unique=True),
         sa.Column("url", sa.Text, nullable=False),
         sa.Column("key", Encrypted, nullable=False),
+    )
+    op.create_table(
+        "acme_orders",
+        sa.Column("id", Id, primary_key=True),
+        sa.Column("account_id", Id, nullable=False),
+        sa.Column("ordered_at", Instant, nullable=False, index=True),
     )
     op.create_table(
         "acme_challenges",

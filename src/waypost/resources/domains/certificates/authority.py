@@ -4,7 +4,7 @@ Keeps our account there, and has proofs served while they are asked for.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,9 @@ from waypost.outbound.acme_keys import SigningKey
 from waypost.outbound.acme_problems import Down, Refused
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
 from waypost.resources.domains.certificates.reading import Term, Unusable, term_of
+
+Ordering = Callable[[], Awaitable[None]]
+"""Called before anything is ordered."""
 
 _A, _P = acme_accounts.c, acme_challenges.c
 
@@ -39,10 +42,12 @@ class Authority:
         self._clock = clock
         self._opening = asyncio.Lock()
 
-    async def obtain(self, hostname: str) -> Issued:
-        """Raises AcmeError, Unavailable."""
+    async def obtain(self, hostname: str, ordering: Ordering) -> Issued:
+        """Raises AcmeError, Unavailable, and what `ordering` raises."""
+        account = await self._account()
+        await ordering()
         try:
-            return await self._obtain(await self._account(), hostname)
+            return await self._obtain(account, hostname)
         except Refused as refused:
             if refused.kind != "accountDoesNotExist":
                 raise
