@@ -39,6 +39,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_domains_account", "domains", ["account_id", "created_at", "id"])
     op.create_index("ix_domains_due", "domains", ["check_at"])
+    op.create_index("ix_domains_leased", "domains", ["leased_until"])
     op.create_index("ix_domains_unverified", "domains", ["unverified_since"])
     # no link has a host name yet: there were no domains
     op.drop_column("links", "hostname")

@@ -107,7 +107,8 @@ class Checker:
                 await queue.save(tx, domain.id, {"leased_until": None})
                 return False
             outcome = settled(domain, proof, self._doors.clock())
-            await queue.save(tx, domain.id, outcome.values)
+            kept = {"leased_until": claimed.leased_until} if proof.outcome == "proven" else {}  # until it is probed
+            await queue.save(tx, domain.id, {**outcome.values, **kept})
             if outcome.went:
                 publish = await self._doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
                 if self._live_changed:
@@ -136,13 +137,16 @@ class Checker:
         await mail.send_later(tx, to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
     async def _probe(self, claimed: Claimed) -> None:
-        """After the commit: a certificate may be obtained on demand, which needs the name to be live."""
+        """After the commit: a certificate may be obtained on demand, which needs the name to be live.
+
+        Under the same lease, so that it counts for the account's share.
+        """
         seen = await self._handshakes.see(claimed.hostname)
         async with self._doors.db.write() as tx:
-            domain = await queue.live(tx, claimed.id)
-            changed = probed(domain, seen, is_issuing=self._live_changed is not None) if domain else {}
-            if changed:
-                await queue.save(tx, claimed.id, changed)
+            found = await queue.held(tx, claimed)
+            if found:
+                changed = probed(found[0], seen, is_issuing=self._live_changed is not None)
+                await queue.save(tx, claimed.id, {**changed, "leased_until": None})
 
 
 def _day(at: str) -> str:
