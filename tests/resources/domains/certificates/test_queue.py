@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from resources.domains.certificates.conftest import LEASE, RING, Clock, claim, domain, want, work
+from resources.domains.certificates.conftest import LEASE, RING, Clock, claim, domain, row_of, want, work
 from sqlalchemy import delete, insert, select, update
 
 from waypost.database import Database
@@ -29,11 +29,6 @@ class Refusing:
         await ordering()
         self.asked.append(hostname)
         raise Refused("connection", "No.")
-
-
-async def row_of(db: Database, hostname: str):
-    async with db.read() as tx:
-        return (await tx.execute(select(certificates).where(C.hostname == hostname))).one_or_none()
 
 
 async def change(db: Database, hostname: str, **values: object) -> None:
