@@ -41,6 +41,13 @@ def upgrade() -> None:
     op.create_index("ix_domains_due", "domains", ["check_at"])
     op.create_index("ix_domains_leased", "domains", ["leased_until"])
     op.create_index("ix_domains_unverified", "domains", ["unverified_since"])
+    op.create_table(
+        "domain_claims",
+        sa.Column("account_id", Id, primary_key=True),
+        sa.Column("hostname", _NAME, primary_key=True),
+        sa.Column("since", Instant, nullable=False),
+        sa.Column("ended_at", Instant, nullable=False, index=True),
+    )
     # no link has a host name yet: there were no domains
     op.drop_column("links", "hostname")
     op.add_column("links", sa.Column("domain_id", Id))

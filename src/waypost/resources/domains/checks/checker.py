@@ -13,11 +13,11 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
 from waypost.outbound import Handshakes, Records
 from waypost.resources.domains.checks import queue, words
-from waypost.resources.domains.checks.expiry import KEPT
 from waypost.resources.domains.checks.findings import Claim, Proof
 from waypost.resources.domains.checks.outcome import probed, settled
 from waypost.resources.domains.checks.proof import prove
 from waypost.resources.domains.checks.queue import Claimed
+from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
