@@ -10,8 +10,8 @@ from waypost.kit.clock import Clock
 
 
 class HostChanged(Protocol):
-    async def __call__(self, tx: Tx, hostname: str, *, links_too: bool) -> Callable[[], None]:
-        """Announces that a host is served differently from now on; `links_too`: the links on it as well.
+    async def __call__(self, tx: Tx, hostname: str, *, links_of: UUID | None) -> Callable[[], None]:
+        """Announces that a host is served differently from now on; `links_of`: the links on that domain as well.
 
         What it returns is to be called after the commit and before the answer.
         """
