@@ -73,7 +73,7 @@ def _create_certificates() -> None:
         sa.Column("is_own", sa.Boolean, nullable=False),
         sa.Column("updated_at", Instant, nullable=False),
     )
-    op.create_index("ix_certificates_due", "certificates", ["due_at"])
+    op.create_index("ix_certificates_due", "certificates", ["due_at", "id"])
     op.create_index("ix_certificates_leased", "certificates", ["leased_until"])
     op.create_index("ix_certificates_updated", "certificates", ["updated_at"])
     op.create_table(
