@@ -1,12 +1,13 @@
 """What the domains room needs from the rest of the house, handed in once by the composition root."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.kit.urls import Url
 
 
 class HostChanged(Protocol):
@@ -22,6 +23,15 @@ class LinksFreed(Protocol):
         """Sees to it that the links of a domain that is gone no longer name it."""
 
 
+Vet = Callable[[Url], Awaitable[None]]
+"""Whether visitors may be led there. Raises NotPublic, Unsafe of `waypost.outbound`."""
+
+
+async def nowhere(_url: Url) -> None:
+    """The Vet of who takes no addresses: commands and workers."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     db: Database
@@ -33,3 +43,4 @@ class Doors:
     """The host that custom domains point to."""
     base_url: str
     clock: Clock
+    vet: Vet = nowhere

@@ -15,6 +15,7 @@ from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
+from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import attached, certificates, claims, names, store
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
@@ -44,6 +45,8 @@ TOO_MANY_UNPROVEN = (
 NO_OTHER_NAME = "A domain's name cannot change. Register the other name instead."
 LOOP = "This address is on this service itself, so visitors would be led in circles. Use an address elsewhere."
 LOOP_OF_DOMAINS = "This address is on a custom domain, so visitors could be led in circles. Use an address elsewhere."
+NOT_PUBLIC = "This is not a public address. Use one that anybody can reach."
+UNSAFE = "This address was flagged as unsafe, so visitors cannot be led there. Use another one."
 
 _PAGES = ("root_url", "not_found_url")
 
@@ -246,7 +249,7 @@ async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: P
 
 
 async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
-    """Raises BadUrl also for an address that would lead back here."""
+    """Raises BadUrl also for an address that would lead back here, or where no link may lead."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
         raise BadUrl(f"This may have at most {MAX_URL} characters.")
@@ -256,4 +259,10 @@ async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
     async with doors.db.read() as tx:
         if await attached.serving(tx, caller.account.id, [url.host]):
             raise BadUrl(LOOP_OF_DOMAINS)
+    try:
+        await doors.vet(url)
+    except NotPublic:
+        raise BadUrl(NOT_PUBLIC) from None
+    except Unsafe:
+        raise BadUrl(UNSAFE) from None
     return url
