@@ -31,6 +31,7 @@ domains = Table(
     Column("unverified_since", Instant),  # null while it is live; the claim ends some days later
     Column("check_at", Instant),  # when the next check is due; null until one is asked for
     Column("leased_until", Instant),  # a check, and the look at its certificate behind it, is under way
+    Column("told_at", Instant),  # when its owner last got mail that it had failed
     Column("root_url", Text),
     Column("not_found_url", Text),
     Column("links_count", BigInteger, nullable=False),

@@ -96,11 +96,27 @@ async def test_three_strikes(checking: Checking) -> None:
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
-        text in mail["text"] for text in (found.error, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
+        text in mail["text"] for text in (TXT, TARGET, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_live
     assert room.told == [NAME, "spring"] * 2
+
+
+async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:
+    """However often an account takes its own name up and down, and whatever stands in its records."""
+    domain = await checking.live()
+    for mails in (1, 1, 2):
+        checking.names.forgets(NAME)
+        checking.names.has(TXT, ["Sign in at https://evil.test/"], kind="TXT")
+        for _ in range(3):
+            found = await checking.verify(domain)
+        assert "evil.test" in found.error
+        assert len(await checking.mails()) == mails
+        checking.names.has(NAME, [TARGET], kind="CNAME")
+        assert (await checking.verify(domain)).is_live
+        checking.room.clock.move(A_DAY / 2)
+    assert "evil.test" not in str(await checking.mails())
 
 
 async def test_a_success_forgives(checking: Checking) -> None:

@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("unverified_since", Instant),
         sa.Column("check_at", Instant),
         sa.Column("leased_until", Instant),
+        sa.Column("told_at", Instant),
         sa.Column("root_url", sa.Text),
         sa.Column("not_found_url", sa.Text),
         sa.Column("links_count", sa.BigInteger, nullable=False),

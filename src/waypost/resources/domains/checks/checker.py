@@ -115,21 +115,22 @@ class Checker:
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "down":
-                await self._tell_owner(tx, domain, proof)
+                await self._tell_owner(tx, domain)
         if publish:
             publish()
             log.info("domain went live" if outcome.went == "up" else "domain went down", hostname=domain.hostname)
         return proof.outcome == "proven"
 
-    async def _tell_owner(self, tx: Tx, domain: Domain, proof: Proof) -> None:
+    async def _tell_owner(self, tx: Tx, domain: Domain) -> None:
+        """Without what was found: a stranger may have written that. Once a day, however often it goes up and down."""
         to, now = await queue.address_of(tx, domain.account_id), self._doors.clock()
-        if to is None:
+        if to is None or not await queue.may_tell(tx, domain.id, now):
             return
         text = words.MAIL.format(
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
-            error=proof.error,
+            target=self._doors.cname_target,
             base_url=self._doors.base_url,
             id=domain.id,
             days=KEPT.days,

@@ -71,6 +71,12 @@ async def address_of(tx: Tx, account_id: UUID) -> str | None:
     return (await tx.execute(select(accounts.c.email).where(accounts.c.id == account_id))).scalar_one_or_none()
 
 
+async def may_tell(tx: Tx, domain_id: UUID, now: datetime) -> bool:
+    """Whether its owner has got no mail about it for a day; from now on they have."""
+    is_due = or_(_D.told_at.is_(None), _D.told_at <= now - timedelta(days=1))
+    return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(told_at=now))).rowcount > 0
+
+
 async def has_expired(tx: Tx, *, since: datetime, now: datetime) -> bool:
     return (await tx.execute(_expired(since, now))).first() is not None
 
