@@ -127,6 +127,23 @@ class Settings(BaseSettings):
             raise ValueError("must be an e-mail address, such as ops@example.com")
         return value
 
+    @field_validator("smtp_url")
+    @classmethod
+    def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+        from waypost.outbound.mail import server_of  # noqa: PLC0415  # for those who send mail
+
+        server_of(value.get_secret_value() if value else "")
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_sender(cls, value: str) -> str:
+        from waypost.outbound.mail import sender_of  # noqa: PLC0415  # see above
+
+        if value:
+            sender_of(value)
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _is_database(cls, value: str) -> str:

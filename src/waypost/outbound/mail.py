@@ -63,14 +63,22 @@ def server_of(url: str) -> Server | None:
     )
 
 
+def sender_of(text: str) -> Address:
+    """`Waypost <noreply@example.com>`. Raises SettingsError."""
+    name, address = parseaddr(text)
+    try:
+        if "@" in address and (text + name).isprintable():
+            return Address(display_name=name, addr_spec=address)
+    except ValueError:  # its parts can be no address's
+        pass
+    raise SettingsError("WAYPOST_MAIL_FROM: must be an address such as noreply@example.com")
+
+
 class Mailer:
     def __init__(self, url: str, sender: str, ca_file: Path | None = None, *, clock: Clock) -> None:
         """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
         self._server = server_of(url)
-        name, address = parseaddr(sender)
-        if "@" not in address or not (sender + name).isprintable():
-            raise SettingsError("WAYPOST_MAIL_FROM: must be an address such as noreply@example.com")
-        self._sender = Address(display_name=name, addr_spec=address)
+        self._sender = sender_of(sender)
         self._tls = trusting(ca_file)
         self._clock = clock
 
