@@ -17,6 +17,7 @@ from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError,
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.smtp import sender_of, server_of
 from waypost.kit.urls import BadUrl, canonical, origin
 
 __all__ = ["CONFIG_FILE", "PREFIX", "Network", "Settings", "SettingsError", "load"]
@@ -130,16 +131,12 @@ class Settings(BaseSettings):
     @field_validator("smtp_url")
     @classmethod
     def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        from waypost.outbound.mail import server_of  # noqa: PLC0415  # for those who send mail
-
         server_of(value.get_secret_value() if value else "")
         return value
 
     @field_validator("mail_from")
     @classmethod
     def _is_sender(cls, value: str) -> str:
-        from waypost.outbound.mail import sender_of  # noqa: PLC0415  # see above
-
         if value:
             sender_of(value)
         return value
