@@ -58,6 +58,7 @@ def test_it_works(waypost: Waypost) -> None:
     done = waypost("domain", "release", "GO.brand.test")
     assert (done.stdout, done.stderr[:22]) == ("", "go.brand.test is free.")
     assert "--force" in waypost("domain", "release", "live.test", code=1).stderr
+    assert "also who held it for too long" in waypost("domain", "release", "go.brand.test").stderr
     assert "Nobody has registered go.brand.test" in waypost("domain", "release", "go.brand.test", code=1).stderr
     waypost("domain", "release", "live.test", "--force")
     assert waypost.json("domain", "list") == []

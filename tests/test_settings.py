@@ -162,3 +162,21 @@ def test_a_broken_file_is_named(content: bytes) -> None:
     Path("waypost.toml").write_bytes(content)
     with pytest.raises(SettingsError, match=r"waypost\.toml"):
         load()
+
+
+def test_mail_is_checked_at_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, wrong in (
+        ("SMTP_URL", "mail.example.com:secret"),
+        ("SMTP_URL", "smtp://u:secret@mail.example.com?tls=1"),
+        ("MAIL_FROM", "nobody-secret"),
+        ("MAIL_FROM", "a@b@secret <"),
+    ):
+        with monkeypatch.context() as environment:
+            environment.setenv(f"WAYPOST_{name}", wrong)
+            with pytest.raises(SettingsError, match=f"WAYPOST_{name}: ") as refused:
+                load()
+        assert "secret" not in str(refused.value)
+    monkeypatch.setenv("WAYPOST_SMTP_URL", "smtps://u:p@mail.example.com")
+    monkeypatch.setenv("WAYPOST_MAIL_FROM", "Links <links@example.com>")
+    assert load().sender == "Links <links@example.com>"

@@ -17,6 +17,7 @@ from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError,
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.smtp import sender_of, server_of
 from waypost.kit.urls import BadUrl, canonical, origin
 
 __all__ = ["CONFIG_FILE", "PREFIX", "Network", "Settings", "SettingsError", "load"]
@@ -130,6 +131,19 @@ class Settings(BaseSettings):
     def _is_address(cls, value: str) -> str:
         if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):
             raise ValueError("must be an e-mail address, such as ops@example.com")
+        return value
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
+        server_of(value.get_secret_value() if value else "")
+        return value
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_sender(cls, value: str) -> str:
+        if value:
+            sender_of(value)
         return value
 
     @field_validator("database_url")

@@ -68,7 +68,7 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return Rooms(
         links=doors,
-        domains=domain_doors(settings, db, feed, clock),
+        domains=domain_doors(settings, db, feed, clock, vet=doors.destinations.vet),
         webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
         pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
@@ -118,7 +118,9 @@ def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: Change
     )
 
 
-def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Doors:
+def domain_doors(
+    settings: Settings, db: Database, feed: ChangeFeed, clock: Clock, *, vet: domains.Vet = domains.nowhere
+) -> domains.Doors:
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
     return domains.Doors(
         db=db,
@@ -128,6 +130,7 @@ def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Cloc
         cname_target=settings.cname_host,
         base_url=settings.base_url,
         clock=clock,
+        vet=vet,
     )
 
 

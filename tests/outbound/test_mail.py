@@ -10,8 +10,8 @@ import trustme
 from smtp import MailServer
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.smtp import server_of
 from waypost.outbound import Mailer, Unreachable
-from waypost.outbound.mail import server_of
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
 SECRET = "p@ss/wörd"  # in the URL percent-encoded

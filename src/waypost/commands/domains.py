@@ -53,7 +53,10 @@ def release_domain(hostname: str, /, *, force: Annotated[bool, Parameter(negativ
             with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
                 doors = wiring.domain_doors(settings, db, feed, now)
                 gone = await service.release(doors, hostname, is_forced=force)
-        say(f"{gone.hostname} is free. It had {gone.links_count:,} links, which are on the shared domain now.")
+        if gone is None:
+            say("Nobody had registered it. From now on everybody can, also who held it for too long without proof.")
+        else:
+            say(f"{gone.hostname} is free. It had {gone.links_count:,} links, which are on the shared domain now.")
         return DONE
 
     return with_settings(run)

@@ -49,6 +49,12 @@ class Destinations:
             answer = await self._follow(url, account, work, patience)
         return await _preview(answer)
 
+    async def vet(self, url: Url) -> None:
+        """The rules of `inspect` without a visit, and without a look-up of the name. Raises NotPublic, Unsafe."""
+        if url.is_ip:
+            await self._outbound.resolve(url)
+        await self._refuse_unsafe(url)
+
     async def _follow(self, url: Url, account: UUID, work: Allowance, patience: Allowance) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
             async with self._turn(url.host, account, patience):
@@ -73,8 +79,7 @@ class Destinations:
 
     async def _visit(self, url: Url) -> Answer:
         """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
-        if await self._safety.is_unsafe([url]):
-            raise Unsafe(f"{url.host} is known to be unsafe")
+        await self._refuse_unsafe(url)
         answer = await self._outbound.request(
             "GET",
             url,
@@ -87,6 +92,10 @@ class Destinations:
         if 500 <= answer.status < 600:
             raise Unreachable(f"the server answered {answer.status}")
         return answer
+
+    async def _refuse_unsafe(self, url: Url) -> None:
+        if await self._safety.is_unsafe([url]):
+            raise Unsafe(f"{url.host} is known to be unsafe")
 
 
 def _next(url: Url, location: str) -> Url:

@@ -4,73 +4,29 @@ Sends no password over a connection that others can read, unless the operator sa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from email.headerregistry import Address
 from email.message import EmailMessage
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime
 from pathlib import Path
-from typing import Literal, cast, get_args
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import aiosmtplib
 import structlog
 
 from waypost.kit.clock import Clock
-from waypost.kit.errors import SettingsError
+from waypost.kit.smtp import Server, sender_of, server_of
 from waypost.outbound.client import trusting
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.records import plain
 
 TIMEOUT = 20.0  # seconds of each step
-Starttls = Literal["auto", "always", "never"]
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    host: str
-    port: int
-    is_tls: bool
-    """From the first byte: smtps."""
-    starttls: Starttls
-    user: str = ""
-    password: str = ""
-
-    def __repr__(self) -> str:
-        return f"Server({self.host}:{self.port})"  # without the password, wherever it may be printed
-
-
-def server_of(url: str) -> Server | None:
-    """`smtp://user:password@host:port?starttls=always`. Raises SettingsError, with no word of the URL in its text."""
-    if not url:
-        return None
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-        given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else {}
-    except ValueError:
-        raise SettingsError("WAYPOST_SMTP_URL: is no URL such as smtp://user:password@mail.example.com:587") from None
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    starttls = given.pop("starttls", ["always" if user else "auto"])[-1]
-    if parts.scheme not in {"smtp", "smtps"} or not host or given or parts.path not in {"", "/"}:
-        raise SettingsError("WAYPOST_SMTP_URL: must be smtp:// or smtps://, a host, and at most ?starttls=")
-    if starttls not in get_args(Starttls):
-        raise SettingsError("WAYPOST_SMTP_URL: starttls must be auto, always or never")
-    is_tls = parts.scheme == "smtps"
-    return Server(
-        host, port or (465 if is_tls else 587 if user else 25), is_tls, cast(Starttls, starttls), user, password
-    )
 
 
 class Mailer:
     def __init__(self, url: str, sender: str, ca_file: Path | None = None, *, clock: Clock) -> None:
         """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
         self._server = server_of(url)
-        name, address = parseaddr(sender)
-        if "@" not in address or not (sender + name).isprintable():
-            raise SettingsError("WAYPOST_MAIL_FROM: must be an address such as noreply@example.com")
-        self._sender = Address(display_name=name, addr_spec=address)
+        self._sender = sender_of(sender)
         self._tls = trusting(ca_file)
         self._clock = clock
 

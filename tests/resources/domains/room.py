@@ -92,6 +92,7 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             cname_target=TARGET,
             base_url=BASE_URL,
             clock=beside.clock,
+            vet=beside.doors.destinations.vet,
         )
         routes = partial(api.routes, doors)
         async with new_client(db, directory, routes, clock=beside.clock) as client:

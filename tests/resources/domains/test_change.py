@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from resources.domains.room import NAME, TARGET, Room
-from resources.links.room import faults
+from resources.links.room import UNSAFE, faults
 
 from waypost.resources.domains import service
 
@@ -41,7 +41,7 @@ async def test_what_changes_nothing_is_no_change(room: Room) -> None:
 async def test_what_is_taken(room: Room) -> None:
     made = await room.make()
     for sent, kept in (
-        ("http://192.0.2.1:8080/a", "http://192.0.2.1:8080/a"),
+        ("http://93.184.215.14:8080/a", "http://93.184.215.14:8080/a"),
         ("HTTPS://Bücher.example", "https://xn--bcher-kva.example/"),
         ("https://app.test:8443/", "https://app.test:8443/"),  # beside the service, not on it
         (f"https://brand.example/{'a' * 2026}", f"https://brand.example/{'a' * 2026}"),
@@ -74,6 +74,17 @@ async def test_faults(room: Room) -> None:
         assert faults(await room.patch(made, {"hostname": other})).keys() == {"hostname"}
     assert (await room.find(made)).json()["data"] == made
     assert room.told == []
+
+
+async def test_where_no_link_may_lead_no_visitor_is_led(room: Room) -> None:
+    made = await room.make()
+    for host in ("169.254.169.254", "127.0.0.9:8022", "[::1]", "192.168.0.1", "[::ffff:10.0.0.1]", "192.0.2.1"):
+        answer = await room.patch(made, {"root_url": f"http://{host}/", "not_found_url": HOME})
+        assert faults(answer) == {"root_url": [service.NOT_PUBLIC]}
+    answer = await room.patch(made, {"not_found_url": room.links.site.url(UNSAFE)})
+    assert faults(answer) == {"not_found_url": [service.UNSAFE]}
+    assert (await room.find(made)).json()["data"] == made
+    assert room.links.site.seen == []
 
 
 async def test_no_circles(room: Room) -> None:

@@ -1,6 +1,7 @@
 """What a Caddy beside us asks before it orders a certificate (R25): is this name proven to be somebody's here?
 
-Answered from what redirects are answered from, so that a stream of made-up names costs neither look-ups nor memory.
+Answered from what redirects are answered from: a new name costs one look-up by index in our own database and is then
+remembered a while, in bounded memory.
 When it cannot be told, it is no.
 """
 

@@ -1,17 +1,18 @@
 """What the domains room needs from the rest of the house, handed in once by the composition root."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
+from waypost.kit.urls import Url
 
 
 class HostChanged(Protocol):
-    async def __call__(self, tx: Tx, hostname: str, *, links_too: bool) -> Callable[[], None]:
-        """Announces that a host is served differently from now on; `links_too`: the links on it as well.
+    async def __call__(self, tx: Tx, hostname: str, *, links_of: UUID | None) -> Callable[[], None]:
+        """Announces that a host is served differently from now on; `links_of`: the links on that domain as well.
 
         What it returns is to be called after the commit and before the answer.
         """
@@ -20,6 +21,15 @@ class HostChanged(Protocol):
 class LinksFreed(Protocol):
     async def __call__(self, tx: Tx, account_id: UUID, domain_id: UUID) -> None:
         """Sees to it that the links of a domain that is gone no longer name it."""
+
+
+Vet = Callable[[Url], Awaitable[None]]
+"""Whether visitors may be led there. Raises NotPublic, Unsafe of `waypost.outbound`."""
+
+
+async def nowhere(_url: Url) -> None:
+    """The Vet of who takes no addresses: commands and workers."""
+    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +43,4 @@ class Doors:
     """The host that custom domains point to."""
     base_url: str
     clock: Clock
+    vet: Vet = nowhere

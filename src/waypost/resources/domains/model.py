@@ -30,7 +30,8 @@ domains = Table(
     Column("failures", SmallInteger, nullable=False),  # in a row
     Column("unverified_since", Instant),  # null while it is live; the claim ends some days later
     Column("check_at", Instant),  # when the next check is due; null until one is asked for
-    Column("leased_until", Instant),  # a check is under way
+    Column("leased_until", Instant),  # a check, and the look at its certificate behind it, is under way
+    Column("told_at", Instant),  # when its owner last got mail that it had failed
     Column("root_url", Text),
     Column("not_found_url", Text),
     Column("links_count", BigInteger, nullable=False),
@@ -42,6 +43,7 @@ domains = Table(
 )
 Index("ix_domains_account", domains.c.account_id, domains.c.created_at, domains.c.id)
 Index("ix_domains_due", domains.c.check_at)
+Index("ix_domains_leased", domains.c.leased_until)
 Index("ix_domains_unverified", domains.c.unverified_since)
 
 

@@ -4,16 +4,19 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.accounts import Caller
 from waypost.database import Tx
+from waypost.kit.clock import timestamp
 from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
-from waypost.resources.domains import attached, certificates, names, store
+from waypost.outbound import NotPublic, Unsafe
+from waypost.resources.domains import attached, certificates, claims, names, store
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -31,9 +34,19 @@ TAKEN = "This name is already registered on this service. If it is yours, ask wh
 YOURS = "This name is already registered to your account."
 TOO_MANY = f"An account may have at most {MOST:,} domains. Delete one that is not needed any more."
 TOO_MANY_NOT_LIVE = f"An account may have at most {MOST_NOT_LIVE} domains that are not verified. Verify or delete one."
+TOO_LONG_UNPROVEN = (
+    f"Your account has held this name for {claims.KEPT.days} days without proving it, so that others have their turn. "
+    "Register it again after {day}, or ask whoever runs the service to release it if it is yours."
+)
+TOO_MANY_UNPROVEN = (
+    f"Your account gave up too many names without having proven them in the last {claims.REMEMBERED.days} days. "
+    "Register another one later, or ask whoever runs the service."
+)
 NO_OTHER_NAME = "A domain's name cannot change. Register the other name instead."
 LOOP = "This address is on this service itself, so visitors would be led in circles. Use an address elsewhere."
 LOOP_OF_DOMAINS = "This address is on a custom domain, so visitors could be led in circles. Use an address elsewhere."
+NOT_PUBLIC = "This is not a public address. Use one that anybody can reach."
+UNSAFE = "This address was flagged as unsafe, so visitors cannot be led there. Use another one."
 
 _PAGES = ("root_url", "not_found_url")
 
@@ -55,7 +68,7 @@ async def create(doors: Doors, caller: Caller, new: NewDomain, problems: Problem
             raise Invalid({"hostname": [TOO_MANY]})
         if await store.count_not_live(tx, domain.account_id) > MOST_NOT_LIVE:
             raise Invalid({"hostname": [TOO_MANY_NOT_LIVE]})
-    return domain
+        return await _continued(tx, domain)
 
 
 async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainChange, problems: Problems) -> Domain:
@@ -76,7 +89,7 @@ async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainCh
             return before
         after = replace(after, updated_at=doors.clock())
         await store.save_pages(tx, after)
-        publish = await doors.host_changed(tx, after.hostname, links_too=False)
+        publish = await doors.host_changed(tx, after.hostname, links_of=None)
     publish()
     return after
 
@@ -88,8 +101,11 @@ async def delete(doors: Doors, caller: Caller, domain_id: UUID) -> None:
     publish()
 
 
-async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain:
-    """Takes a name from whoever claims it, a live one only if forced. Raises NotFound, Invalid."""
+async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain | None:
+    """Takes a name from whoever claims it, who cannot have it again for a while; a live one only if forced.
+
+    A name that nobody has can be registered by everybody again: then this is None. Raises NotFound, Invalid.
+    """
     try:
         name = names.canonical(hostname)
     except names.BadName as fault:
@@ -97,10 +113,14 @@ async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain:
     async with doors.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
+            if await claims.forget(tx, name):
+                return None
             raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
             raise Invalid({name: ["It is verified, and its links work. Add --force to release it all the same."]})
         publish = await remove(doors, tx, domain)
+        now = doors.clock()
+        await claims.end(tx, domain.account_id, name, since=now - claims.KEPT, at=now)
     publish()
     return domain
 
@@ -111,9 +131,14 @@ async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
     What this returns is to be called after the commit.
     """
     await store.remove(tx, domain.id)
-    await certificates.forget(tx, domain.hostname, doors.clock())
+    now = doors.clock()
+    if domain.unverified_since is None:
+        await claims.forget(tx, domain.hostname, domain.account_id)
+    else:
+        await claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
+    await certificates.forget(tx, domain.hostname, now)
     await doors.links_freed(tx, domain.account_id, domain.id)
-    return await doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
+    return await doors.host_changed(tx, domain.hostname, links_of=domain.id if domain.links_count else None)
 
 
 async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
@@ -155,6 +180,26 @@ async def _claimable(doors: Doors, text: str) -> str:
     if any(name == own or name.endswith(f".{own}") for own in doors.own_hosts):
         raise Invalid({"hostname": [OWN]})  # below them, too: a wildcard record of ours would prove it to anybody
     return name
+
+
+async def _continued(tx: Tx, domain: Domain) -> Domain:
+    """A new claim, with the time that the same account held the name before. Raises Invalid when it has had its time.
+
+    After the name is ours: whoever gives it up at the same moment has been waited for.
+    """
+    before, until = await claims.held(tx, domain.account_id, domain.hostname, now=domain.created_at)
+    if before >= claims.KEPT:
+        raise Invalid({"hostname": [TOO_LONG_UNPROVEN.format(day=_day(until))]})
+    if await claims.count(tx, domain.account_id, now=domain.created_at) > MOST:
+        raise Invalid({"hostname": [TOO_MANY_UNPROVEN]})
+    continued = replace(domain, unverified_since=domain.created_at - before)
+    if before:
+        await store.save_claim(tx, continued)
+    return continued
+
+
+def _day(at: datetime) -> str:
+    return timestamp(at)[:10]
 
 
 def _claim(doors: Doors, account_id: UUID, hostname: str) -> Domain:
@@ -204,7 +249,7 @@ async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: P
 
 
 async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
-    """Raises BadUrl also for an address that would lead back here."""
+    """Raises BadUrl also for an address that would lead back here, or where no link may lead."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
         raise BadUrl(f"This may have at most {MAX_URL} characters.")
@@ -214,4 +259,10 @@ async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
     async with doors.db.read() as tx:
         if await attached.serving(tx, caller.account.id, [url.host]):
             raise BadUrl(LOOP_OF_DOMAINS)
+    try:
+        await doors.vet(url)
+    except NotPublic:
+        raise BadUrl(NOT_PUBLIC) from None
+    except Unsafe:
+        raise BadUrl(UNSAFE) from None
     return url

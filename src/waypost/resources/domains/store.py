@@ -71,6 +71,11 @@ async def save_pages(tx: Tx, domain: Domain) -> None:
     await tx.execute(update(domains).where(domains.c.id == domain.id).values(values))
 
 
+async def save_claim(tx: Tx, domain: Domain) -> None:
+    since = {"unverified_since": domain.unverified_since}
+    await tx.execute(update(domains).where(domains.c.id == domain.id).values(since))
+
+
 async def ask_for_check(tx: Tx, domain_id: UUID, at: datetime) -> None:
     """A check that is under way anyway goes on; its lease is not ours to touch."""
     asked = {"status": "verifying", "check_at": at, "updated_at": at}

@@ -17,6 +17,9 @@ class Destinations(Protocol):
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
         """Raises NotPublic, Unreachable, Unsafe of `waypost.outbound`."""
 
+    async def vet(self, url: Url) -> None:
+        """Without a visit. Raises NotPublic, Unsafe."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doors:

@@ -10,6 +10,9 @@ from waypost.redirect import TAGGED, of_host
 from waypost.resources.links import store
 from waypost.resources.links.doors import Doors
 
+NAMED_AT_MOST = 200
+"""Links of a domain whose routes are dropped one by one."""
+
 
 async def reroute(doors: Doors, tx: Tx, link_ids: Sequence[UUID] | None) -> Callable[[], None]:
     """None: too many to name, so every route with tags is dropped. What it returns is to be called after the commit."""
@@ -19,9 +22,13 @@ async def reroute(doors: Doors, tx: Tx, link_ids: Sequence[UUID] | None) -> Call
 
 
 async def host_changed(
-    publish: Callable[[Sequence[str]], None], clock: Clock, tx: Tx, hostname: str, *, links_too: bool
+    publish: Callable[[Sequence[str]], None], clock: Clock, tx: Tx, hostname: str, *, links_of: UUID | None
 ) -> Callable[[], None]:
-    """For a domain that is served differently from now on. What it returns is to be called after the commit."""
-    told = [of_host(hostname) if links_too else hostname]
+    """For a domain that is served differently from now on. What it returns is to be called after the commit.
+
+    Too many links to name: every process looks through all routes that it has in memory.
+    """
+    slugs = await store.slugs_on(tx, links_of, NAMED_AT_MOST + 1) if links_of else []
+    told = [of_host(hostname)] if len(slugs) > NAMED_AT_MOST else [hostname, *slugs]
     await store.announce(tx, told, clock())
     return partial(publish, told)

@@ -142,6 +142,7 @@ class Scripted:
         self.on_order: list[bytes] = []
         """The last one stays."""
         self.on_directory = b""
+        self.on_account = b""
         self.asked: list[str] = []
 
     async def __aenter__(self) -> Self:
@@ -163,7 +164,7 @@ class Scripted:
         answers = {
             "/directory": self.on_directory or response(200, json.dumps(names).encode()),
             "/newNonce": response(200, **fresh),
-            "/newAccount": response(201, b"{}", location=self._receiver.url("/account"), **fresh),
+            "/newAccount": self.on_account or response(201, b"{}", location=self._receiver.url("/account"), **fresh),
         }
         if path == "/newOrder":
             writer.write(self.on_order.pop(0) if len(self.on_order) > 1 else self.on_order[0])

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,6 +18,7 @@ from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.resources.domains import domains
 from waypost.resources.domains.certificates import Authority, Issuer, challenges, queue, store
+from waypost.resources.domains.certificates.model import certificates
 
 RING = KeyRing(["secret"])
 LEASE = timedelta(minutes=4)
@@ -93,6 +95,12 @@ def issuer(db: Database, clock: Clock) -> Callable[..., Issuer]:
         return Issuer(db, authority, RING, own=own, clock=clock)
 
     return make
+
+
+async def row_of(db: Database, hostname: str) -> Any:
+    async with db.read() as tx:
+        found = select(certificates).where(certificates.c.hostname == hostname)
+        return (await tx.execute(found)).one_or_none()
 
 
 async def want(db: Database, clock: Clock, *hostnames: str) -> None:

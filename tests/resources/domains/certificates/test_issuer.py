@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from cryptography import x509
 from resources.domains.certificates.authorities import NOWHERE, Pebble, Scripted, needs_pebble, problem
-from resources.domains.certificates.conftest import RING, proofs, work
+from resources.domains.certificates.conftest import RING, proofs, row_of, work
 from servers import response
 from sqlalchemy import func, select, update
 
@@ -17,11 +17,6 @@ from waypost.resources.domains.certificates.issuer import _reason, wait_after
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges, certificates
 
 C = certificates.c
-
-
-async def row_of(db: Database, hostname: str):
-    async with db.read() as tx:
-        return (await tx.execute(select(certificates).where(C.hostname == hostname))).one_or_none()
 
 
 async def count(db: Database, table) -> int:
@@ -212,3 +207,40 @@ async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monk
 
 def test_waits() -> None:
     assert [wait_after(n) // timedelta(minutes=1) for n in (1, 2, 3, 6, 7, 1_000)] == [1, 4, 16, 1024, 1440, 1440]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_process_that_ends_after_the_order(scripted, issuer, live, clock, db, monkeypatch) -> None:
+    """A certificate may have been given: the next attempt waits, as after any failure."""
+    await live("grace.example")
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    ordered = asyncio.Event()
+
+    async def stall(account, hostname, *_) -> None:
+        ordered.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(at_work._authority._acme, "obtain", stall)
+    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._LAST_WAIT", 0.01)
+    await at_work.step()
+    await ordered.wait()
+    await at_work.close()
+    row = await row_of(db, "grace.example")
+    assert (row.leased_until, row.failures, row.due_at) == (None, 1, clock.now + timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_a_name_that_is_gone_before_its_order(scripted, issuer, live, clock, db, monkeypatch) -> None:
+    await live("kim.example")
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    account = at_work._authority._account
+
+    async def forgotten_meanwhile():
+        async with db.write() as tx:
+            await store.forget(tx, "kim.example", clock.now)
+        return await account()
+
+    monkeypatch.setattr(at_work._authority, "_account", forgotten_meanwhile)
+    await work(at_work)
+    assert "/newAccount" in scripted.asked
+    assert "/newOrder" not in scripted.asked

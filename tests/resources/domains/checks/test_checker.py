@@ -13,7 +13,7 @@ from resources.domains.room import NAME, TARGET
 from sqlalchemy import update
 
 from waypost.outbound import Records
-from waypost.redirect import ChangeFeed, HostTable, of_host
+from waypost.redirect import ChangeFeed, HostTable
 from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import Hosts, domains
@@ -79,28 +79,44 @@ async def test_a_claim_that_fails(checking: Checking) -> None:
 
 async def test_three_strikes(checking: Checking) -> None:
     room, domain = checking.room, await checking.live()
-    async with room.doors.db.write() as tx:  # as if there were a link on it
-        await tx.execute(update(domains).values(links_count=1))
+    await room.links.make(slug="spring", hostname=NAME)
+    room.told.clear()
     checking.names.forgets(NAME)
     for strikes in (1, 2):
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, strikes, "none")
         assert found.error.startswith("No proof was found")
         assert timedelta(hours=23) < found.check_at - room.clock() <= A_DAY
-    assert (room.told, await checking.mails()) == ([NAME], [])
+    assert (room.told, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == room.clock()
-    assert room.told == [NAME, of_host(NAME)]
+    assert room.told == [NAME, "spring"]
     assert await Hosts(room.doors.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
-        text in mail["text"] for text in (found.error, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
+        text in mail["text"] for text in (TXT, TARGET, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_live
-    assert room.told == [NAME, of_host(NAME), of_host(NAME)]
+    assert room.told == [NAME, "spring"] * 2
+
+
+async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:
+    """However often an account takes its own name up and down, and whatever stands in its records."""
+    domain = await checking.live()
+    for mails in (1, 1, 2):
+        checking.names.forgets(NAME)
+        checking.names.has(TXT, ["Sign in at https://evil.test/"], kind="TXT")
+        for _ in range(3):
+            found = await checking.verify(domain)
+        assert "evil.test" in found.error
+        assert len(await checking.mails()) == mails
+        checking.names.has(NAME, [TARGET], kind="CNAME")
+        assert (await checking.verify(domain)).is_live
+        checking.room.clock.move(A_DAY / 2)
+    assert "evil.test" not in str(await checking.mails())
 
 
 async def test_a_success_forgives(checking: Checking) -> None:

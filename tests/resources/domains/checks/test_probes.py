@@ -1,5 +1,6 @@
 """What is shown of a domain's certificate, as seen from outside."""
 
+import asyncio
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from servers import ALLOW, OPEN, Receiver, page
 from waypost.outbound import Handshake, Handshakes, Records
 from waypost.resources.domains.checks import Checker
 from waypost.resources.domains.checks.outcome import probed
+from waypost.resources.domains.checks.queue import PER_ACCOUNT
 from waypost.resources.domains.model import Domain
 
 END = datetime(2031, 1, 1, tzinfo=UTC)
@@ -47,6 +49,45 @@ async def test_certificates_are_told_of_both(checking: Checking) -> None:
     for _ in range(3):
         await checking.a_day_later(domain)
     assert checking.changes == [(NAME, True), (NAME, False)]
+
+
+class Slow:
+    """Of names behind which nobody answers."""
+
+    def __init__(self) -> None:
+        self.goes_on = asyncio.Event()
+        self.under_way = self.most = 0
+
+    async def see(self, _hostname: str) -> Handshake:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await self.goes_on.wait()
+        self.under_way -= 1
+        return NONE
+
+
+async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
+    """However fast names are proven, and whatever is asked for meanwhile."""
+    checking.checker._handshakes = slow = Slow()
+    made = [await checking.room.make(f"n{number}.brand.test") for number in range(5)]
+    for domain in made:
+        checking.names.has(domain["hostname"], [TARGET], kind="CNAME")
+        await checking.ask(domain)
+    while slow.under_way < PER_ACCOUNT:
+        await checking.checker.step()
+        await asyncio.sleep(0)
+    shown = {domain["hostname"]: await checking.room.row(domain) for domain in made}
+    live = [domain for domain in made if shown[domain["hostname"]].is_live]
+    assert len(live) == PER_ACCOUNT  # at once, although they are still looked at
+    for domain in live:
+        await checking.ask(domain)
+    assert not await checking.checker.step()
+    slow.goes_on.set()
+    await checking.checker.close()
+    await checking.run()
+    assert slow.most == PER_ACCOUNT
+    rows = [await checking.room.row(domain) for domain in made]
+    assert [(row.status, row.leased_until) for row in rows] == [("verified", None)] * 5
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.Column("unverified_since", Instant),
         sa.Column("check_at", Instant),
         sa.Column("leased_until", Instant),
+        sa.Column("told_at", Instant),
         sa.Column("root_url", sa.Text),
         sa.Column("not_found_url", sa.Text),
         sa.Column("links_count", sa.BigInteger, nullable=False),
@@ -39,7 +40,15 @@ def upgrade() -> None:
     )
     op.create_index("ix_domains_account", "domains", ["account_id", "created_at", "id"])
     op.create_index("ix_domains_due", "domains", ["check_at"])
+    op.create_index("ix_domains_leased", "domains", ["leased_until"])
     op.create_index("ix_domains_unverified", "domains", ["unverified_since"])
+    op.create_table(
+        "domain_claims",
+        sa.Column("account_id", Id, primary_key=True),
+        sa.Column("hostname", _NAME, primary_key=True),
+        sa.Column("since", Instant, nullable=False),
+        sa.Column("ended_at", Instant, nullable=False, index=True),
+    )
     # no link has a host name yet: there were no domains
     op.drop_column("links", "hostname")
     op.add_column("links", sa.Column("domain_id", Id))
@@ -65,7 +74,7 @@ def _create_certificates() -> None:
         sa.Column("is_own", sa.Boolean, nullable=False),
         sa.Column("updated_at", Instant, nullable=False),
     )
-    op.create_index("ix_certificates_due", "certificates", ["due_at"])
+    op.create_index("ix_certificates_due", "certificates", ["due_at", "id"])
     op.create_index("ix_certificates_leased", "certificates", ["leased_until"])
     op.create_index("ix_certificates_updated", "certificates", ["updated_at"])
     op.create_table(

@@ -173,7 +173,7 @@ class Issuer:
             self._resting_until = max(self._resting_until, now + min(max(rest, asked), LONGEST_REST))
         failed = Failed(claimed, _reason(error), now + max(wait_after(claimed.failures + 1), asked))
         told = {"host": claimed.hostname, "error": failed.reason, "next_try": failed.try_at.isoformat()}
-        if detail := getattr(error, "detail", ""):
+        if detail := _detail(error):
             told["detail"] = detail
         log.warning("certificate not obtained", **told)
         return failed
@@ -182,6 +182,13 @@ class Issuer:
 def wait_after(failures: int) -> timedelta:
     """1 minute, 4, 16, … a day."""
     return min(FIRST_WAIT * (1 << 2 * min(failures - 1, 8)), LONGEST_WAIT)
+
+
+def _detail(error: Exception) -> str:
+    """For the log."""
+    if isinstance(error, Undecipherable):
+        return "The account's key cannot be read: WAYPOST_SECRET_KEY has changed."
+    return error.detail if isinstance(error, Down) else ""
 
 
 def _rest(error: Exception, hostname: str) -> timedelta | None:

@@ -22,7 +22,7 @@ certificates = Table(
     Column("is_own", Boolean, nullable=False),  # the service's, whatever becomes of a domain of that name
     Column("updated_at", Instant, nullable=False),  # when the chain last changed
 )
-Index("ix_certificates_due", certificates.c.due_at)
+Index("ix_certificates_due", certificates.c.due_at, certificates.c.id)
 Index("ix_certificates_leased", certificates.c.leased_until)
 Index("ix_certificates_updated", certificates.c.updated_at)
 

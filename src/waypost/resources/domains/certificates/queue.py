@@ -4,6 +4,7 @@ The service's own names come first, then certificates about to end, then names t
 of each the one that waits longest. Of an account only a few are under way, and new ones are counted.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -42,26 +43,23 @@ class Claimed:
 
 
 async def choose(tx: Tx, now: datetime, room: int) -> Mapping[UUID, UUID | None]:
-    """Rows to claim, each with the account that its order counts for. Reads all that is due: no writer waits for it."""
-    has_one = and_(_C.chain.is_not(None), _C.expires_at > now)
-    counts = case((or_(_C.is_own, has_one), None), else_=_D.account_id)
-    ends_soon = and_(has_one, _C.expires_at <= now + SOON)
-    rank = case((_C.is_own, 0), (ends_soon, 1), (_C.failures == 0, 2), else_=3)
-    order = (rank, _C.due_at, _C.id)
-    turn = func.row_number().over(partition_by=_D.account_id, order_by=order)
-    busy = _under_way(now).subquery()
-    due = (
-        select(_C.id, _C.is_own, _C.due_at, rank.label("rank"), counts.label("counts"))
-        .add_columns((turn + func.coalesce(busy.c.count, 0)).label("turn"))
-        .outerjoin(domains, and_(_D.hostname == _C.hostname, _D.is_live))
-        .outerjoin(busy, busy.c.account_id == _D.account_id)
-        .where(*_is_due(now), or_(_C.is_own, _D.id.is_not(None)))
-        .where(or_(_C.is_own, has_one, and_(*(_D.account_id.not_in(spent) for spent in _spent(now)))))
-        .subquery()
-    )
-    mine = select(due.c.id, due.c.counts).where(or_(due.c.is_own, due.c.turn <= AT_ONCE))
-    rows = await tx.execute(mine.order_by(due.c.rank, due.c.due_at, due.c.id).limit(room))
-    return {row.id: row.counts for row in rows}
+    """Rows to claim, each with the account that its order counts for. Only reads, so that no writer waits for it.
+
+    One by one along the index of what is due: with very many names due, that is cheaper than to sort them all.
+    """
+    busy = Counter(await tx.scalars(_under_way(now)))
+    chosen: dict[UUID, UUID | None] = {}
+    for rank in _ranks(now):
+        while len(chosen) < room:
+            full = [account_id for account_id, attempts in busy.items() if attempts >= AT_ONCE]
+            may_have = or_(_C.is_own, and_(_D.id.is_not(None), _D.account_id.not_in(full)))
+            found = _due(now).where(rank, may_have, _C.id.not_in(chosen)).limit(1)
+            row = (await tx.execute(found)).one_or_none()
+            if row is None:
+                break
+            chosen[row.id] = row.counts
+            busy.update([row.account_id] if row.account_id else [])
+    return chosen
 
 
 async def claim(tx: Tx, chosen: Mapping[UUID, UUID | None], *, now: datetime, lease: timedelta) -> list[Claimed]:
@@ -93,12 +91,30 @@ def mine(claimed: Collection[Claimed]) -> ColumnElement[bool]:
 
 
 def _is_due(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    return _C.due_at <= now, or_(_C.leased_until.is_(None), _C.leased_until <= now)
+    # spelt so that no database looks among all that are free for those that are due
+    return _C.due_at <= now, func.coalesce(_C.leased_until, _C.due_at) <= now
 
 
-def _under_way(now: datetime) -> Select[UUID, int]:
-    counted = select(_D.account_id, func.count().label("count")).join(certificates, _C.hostname == _D.hostname)
-    return counted.where(_C.leased_until > now).group_by(_D.account_id)
+def _due(now: datetime) -> Select[UUID, UUID, UUID | None]:
+    counts = case((or_(_C.is_own, _has_one(now)), None), else_=_D.account_id)
+    found = select(_C.id, _D.account_id, counts.label("counts"))
+    found = found.outerjoin_from(certificates, domains, and_(_D.hostname == _C.hostname, _D.is_live))
+    return found.where(*_is_due(now)).order_by(_C.due_at, _C.id)
+
+
+def _ranks(now: datetime) -> list[ColumnElement[bool]]:
+    ends_soon = and_(_has_one(now), _C.expires_at <= now + SOON)
+    is_in_budget = or_(_has_one(now), and_(*(_D.account_id.not_in(spent) for spent in _spent(now))))
+    return [_C.is_own, ends_soon, and_(_C.failures == 0, is_in_budget), is_in_budget]
+
+
+def _has_one(now: datetime) -> ColumnElement[bool]:
+    return and_(_C.expires_at > now, _C.chain.is_not(None))
+
+
+def _under_way(now: datetime) -> Select[UUID]:
+    """An account for each of its names."""
+    return select(_D.account_id).where(_D.hostname.in_(select(_C.hostname).where(_C.leased_until > now)))
 
 
 def _spent(now: datetime) -> list[Select[UUID]]:

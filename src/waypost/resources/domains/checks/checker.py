@@ -13,11 +13,11 @@ from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
 from waypost.outbound import Handshakes, Records
 from waypost.resources.domains.checks import queue, words
-from waypost.resources.domains.checks.expiry import KEPT
 from waypost.resources.domains.checks.findings import Claim, Proof
 from waypost.resources.domains.checks.outcome import probed, settled
 from waypost.resources.domains.checks.proof import prove
 from waypost.resources.domains.checks.queue import Claimed
+from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
@@ -107,27 +107,30 @@ class Checker:
                 await queue.save(tx, domain.id, {"leased_until": None})
                 return False
             outcome = settled(domain, proof, self._doors.clock())
-            await queue.save(tx, domain.id, outcome.values)
+            kept = {"leased_until": claimed.leased_until} if proof.outcome == "proven" else {}  # until it is probed
+            await queue.save(tx, domain.id, {**outcome.values, **kept})
             if outcome.went:
-                publish = await self._doors.host_changed(tx, domain.hostname, links_too=domain.links_count > 0)
+                links_of = domain.id if domain.links_count else None
+                publish = await self._doors.host_changed(tx, domain.hostname, links_of=links_of)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "down":
-                await self._tell_owner(tx, domain, proof)
+                await self._tell_owner(tx, domain)
         if publish:
             publish()
             log.info("domain went live" if outcome.went == "up" else "domain went down", hostname=domain.hostname)
         return proof.outcome == "proven"
 
-    async def _tell_owner(self, tx: Tx, domain: Domain, proof: Proof) -> None:
+    async def _tell_owner(self, tx: Tx, domain: Domain) -> None:
+        """Without what was found: a stranger may have written that. Once a day, however often it goes up and down."""
         to, now = await queue.address_of(tx, domain.account_id), self._doors.clock()
-        if to is None:
+        if to is None or not await queue.may_tell(tx, domain.id, now):
             return
         text = words.MAIL.format(
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
-            error=proof.error,
+            target=self._doors.cname_target,
             base_url=self._doors.base_url,
             id=domain.id,
             days=KEPT.days,
@@ -136,13 +139,16 @@ class Checker:
         await mail.send_later(tx, to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
     async def _probe(self, claimed: Claimed) -> None:
-        """After the commit: a certificate may be obtained on demand, which needs the name to be live."""
+        """After the commit: a certificate may be obtained on demand, which needs the name to be live.
+
+        Under the same lease, so that it counts for the account's share.
+        """
         seen = await self._handshakes.see(claimed.hostname)
         async with self._doors.db.write() as tx:
-            domain = await queue.live(tx, claimed.id)
-            changed = probed(domain, seen, is_issuing=self._live_changed is not None) if domain else {}
-            if changed:
-                await queue.save(tx, claimed.id, changed)
+            found = await queue.held(tx, claimed)
+            if found:
+                changed = probed(found[0], seen, is_issuing=self._live_changed is not None)
+                await queue.save(tx, claimed.id, {**changed, "leased_until": None})
 
 
 def _day(at: str) -> str:

@@ -3,15 +3,14 @@
 import math
 import time
 from collections.abc import Callable
-from datetime import timedelta
 
 import structlog
 
 from waypost.resources.domains import service
 from waypost.resources.domains.checks import queue
+from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.doors import Doors
 
-KEPT = timedelta(days=7)
 _EVERY = 60.0  # seconds
 
 log = structlog.get_logger(__name__)

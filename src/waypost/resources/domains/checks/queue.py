@@ -63,18 +63,18 @@ async def held(tx: Tx, claimed: Claimed) -> tuple[Domain, bool] | None:
     return None if row is None else (Domain(*row[:-1]), row[-1] != claimed.check_at)
 
 
-async def live(tx: Tx, domain_id: UUID) -> Domain | None:
-    """As `held`, whatever lease it has."""
-    row = (await tx.execute(_DOMAIN.where(_D.id == domain_id, _D.is_live).with_for_update())).one_or_none()
-    return None if row is None else Domain(*row)
-
-
 async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
     await tx.execute(update(domains).where(_D.id == domain_id).values(**values))
 
 
 async def address_of(tx: Tx, account_id: UUID) -> str | None:
     return (await tx.execute(select(accounts.c.email).where(accounts.c.id == account_id))).scalar_one_or_none()
+
+
+async def may_tell(tx: Tx, domain_id: UUID, now: datetime) -> bool:
+    """Whether its owner has got no mail about it for a day; from now on they have."""
+    is_due = or_(_D.told_at.is_(None), _D.told_at <= now - timedelta(days=1))
+    return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(told_at=now))).rowcount > 0
 
 
 async def has_expired(tx: Tx, *, since: datetime, now: datetime) -> bool:
@@ -97,7 +97,7 @@ def _expired(since: datetime, now: datetime) -> Select[Any]:
 
 async def _chosen(tx: Tx, now: datetime, room: int) -> Sequence[UUID]:
     # counted here: to group them, SQLite would walk through all domains, in the order of accounts
-    busy = Counter(await tx.scalars(select(_D.account_id).where(_D.check_at <= now, _D.leased_until > now)))
+    busy = Counter(await tx.scalars(select(_D.account_id).where(_D.leased_until > now)))
     chosen: list[UUID] = []
     for of_kind in (_D.status == "verifying", _D.status != "verifying"):
         full = [account for account, count in busy.items() if count >= PER_ACCOUNT]

@@ -50,9 +50,9 @@ your domain {hostname} has failed three checks in a row, the last one on {now}.
 It was last found to be yours on {verified}. Since {now} no short link on
 {hostname} leads anywhere: visitors see a page that says “not found”.
 
-What we looked for, and found:
-
-{error}
+We looked for a TXT record at _waypost.{hostname}, and for a CNAME record
+at {hostname} that leads to {target}. What we found instead is told by
+GET {base_url}/api/v1/domains/{id}
 
 Once the record is in place, have the domain verified again, with
 POST {base_url}/api/v1/domains/{id}/verify

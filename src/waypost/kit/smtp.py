@@ -1,0 +1,58 @@
+"""What the settings of mail mean: a server's URL, and who mail comes from. No fault is told with a word of either."""
+
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.utils import parseaddr
+from typing import Literal, cast, get_args
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from waypost.kit.errors import SettingsError
+
+Starttls = Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    host: str
+    port: int
+    is_tls: bool
+    """From the first byte: smtps."""
+    starttls: Starttls
+    user: str = ""
+    password: str = ""
+
+    def __repr__(self) -> str:
+        return f"Server({self.host}:{self.port})"  # without the password, wherever it may be printed
+
+
+def server_of(url: str) -> Server | None:
+    """`smtp://user:password@host:port?starttls=always`. Raises SettingsError, with no word of the URL in its text."""
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else {}
+    except ValueError:
+        raise SettingsError("WAYPOST_SMTP_URL: is no URL such as smtp://user:password@mail.example.com:587") from None
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    starttls = given.pop("starttls", ["always" if user else "auto"])[-1]
+    if parts.scheme not in {"smtp", "smtps"} or not host or given or parts.path not in {"", "/"}:
+        raise SettingsError("WAYPOST_SMTP_URL: must be smtp:// or smtps://, a host, and at most ?starttls=")
+    if starttls not in get_args(Starttls):
+        raise SettingsError("WAYPOST_SMTP_URL: starttls must be auto, always or never")
+    is_tls = parts.scheme == "smtps"
+    return Server(
+        host, port or (465 if is_tls else 587 if user else 25), is_tls, cast(Starttls, starttls), user, password
+    )
+
+
+def sender_of(text: str) -> Address:
+    """`Waypost <noreply@example.com>`. Raises SettingsError."""
+    name, address = parseaddr(text)
+    try:
+        if "@" in address and (text + name).isprintable():
+            return Address(display_name=name, addr_spec=address)
+    except ValueError:  # its parts can be no address's
+        pass
+    raise SettingsError("WAYPOST_MAIL_FROM: must be an address such as noreply@example.com")

@@ -1,0 +1,74 @@
+"""What an authority refuses to all of us, and what is told of it to whom."""
+
+from datetime import timedelta
+
+import pytest
+from resources.domains.certificates.authorities import problem
+from resources.domains.certificates.conftest import RING, row_of, work
+from structlog.testing import capture_logs
+
+from waypost.database.secrets import Undecipherable
+from waypost.outbound import Outbound
+from waypost.outbound.acme import Acme
+from waypost.outbound.acme_problems import _WORDS, NO_ACCOUNT
+from waypost.resources.domains.certificates import Authority, Issuer
+from waypost.resources.domains.certificates.issuer import _reason
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.mark.parametrize(
+    ("detail", "orders"),
+    [
+        ('too many failed authorizations (5) for "0.example" in the last 1h0m0s', 4),
+        ("too many new orders (300) from this account in the last 3h0m0s", 1),
+        ("", 1),
+    ],
+    ids=["name", "account", "unsaid"],
+)
+async def test_a_limit_of_all_our_orders(detail, orders, scripted, issuer, live, shown, clock, db, monkeypatch) -> None:
+    """All names wait for it, as long as it says but some hours; for the limit of one name no other does."""
+    monkeypatch.setattr("waypost.resources.domains.certificates.issuer.AT_ONCE", 1)
+    names = [f"{n}.example" for n in range(4)]
+    await live(*names)
+    scripted.on_order = [problem(429, "rateLimited", detail, retry_after="3600")]
+    scripted.on_order.append(problem(403, "rejectedIdentifier", "no"))
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    await work(at_work)
+    assert scripted.asked.count("/newOrder") == orders
+    assert (await row_of(db, "0.example")).due_at == clock.now + timedelta(hours=1)
+    clock.passes(minutes=59)
+    asked = len(scripted.asked)
+    await work(at_work)
+    assert (len(scripted.asked) > asked) == (orders > 1)  # those that were refused are tried again
+    clock.passes(minutes=1)
+    await work(at_work)
+    assert {(await shown(each))[0] for each in names} == {"failed"}
+
+
+@pytest.mark.parametrize("on", ["account", "order"])
+async def test_an_account_that_is_refused(on, scripted, issuer, live, shown, clock, db) -> None:
+    """Is no fault of the name, which is not told how the account is doing: the log is."""
+    await live("ivan.example")
+    refused = problem(403, "unauthorized", "Account is not valid, has status deactivated")
+    scripted.on_order, scripted.on_account = [refused], refused if on == "account" else b""
+    at_work = issuer(scripted.directory, scripted.ca_file)
+    with capture_logs() as logs:
+        await work(at_work)
+    assert await shown("ivan.example") == ("failed", False, NO_ACCOUNT)
+    assert "deactivated" in logs[-1]["detail"]
+    assert at_work._resting_until == clock.now + timedelta(seconds=30)
+
+
+async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None:
+    """Addresses of the inside, and what the operator may set."""
+    await live("judy.example")
+    authority = Authority(db, Acme(Outbound(), scripted.directory), RING, email="", clock=clock)
+    with capture_logs() as logs:
+        await work(Issuer(db, authority, RING, own=(), clock=clock))
+    told = "The certificate authority cannot be reached. Whoever runs this service must see to that."
+    assert await shown("judy.example") == ("failed", False, told)
+    assert "127.0.0.1" in logs[-1]["detail"]
+    assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]
+    for settings in (_reason(Undecipherable()), *_WORDS.values()):
+        assert "WAYPOST" not in settings
