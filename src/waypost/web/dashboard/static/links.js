@@ -128,7 +128,14 @@ function fill(form) {
     const picked = !(event instanceof InputEvent) || event.inputType === "insertReplacementText"; // from the suggestions
     if (picked || tags.value.endsWith(",")) chip();
   });
-  tags.addEventListener("change", chip);
+  // leaving the field by a click: only after it, or the chips move what is clicked from under it
+  let isPressed = false;
+  addEventListener("pointerdown", () => { isPressed = true; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isPressed = false; }, true);
+  tags.addEventListener("change", () => {
+    if (isPressed) addEventListener("pointerup", () => setTimeout(chip), { once: true });
+    else chip();
+  });
 
   // the expiry is shown and typed in the browser's zone, and sent with its offset at that moment
   const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString();
