@@ -8,7 +8,7 @@ from web_things import THING
 
 from waypost.database import Database
 from waypost.kit import errors
-from waypost.web.envelope import STATUSES, answer
+from waypost.web.envelope import STATUSES, answer, log_unforeseen
 
 SPECIFIED = [
     (errors.BadRequest(), 400, "http_error"),
@@ -96,6 +96,15 @@ async def test_the_unforeseen_is_logged_once_without_secrets(
     assert "ZeroDivisionError" in entry["trace"]
     assert alice.key not in str(logs)
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("/reset/secret", "/reset/…"), ("/enter/secret/", "/enter/…"), ("/links/new", "/links/new")]
+)
+def test_what_lets_its_bearer_in_is_not_logged(path: str, told: str) -> None:
+    with structlog.testing.capture_logs() as logs:
+        log_unforeseen(ZeroDivisionError(), {"type": "http", "method": "POST", "path": path})
+    assert [entry["path"] for entry in logs] == [told]
 
 
 async def test_keys_and_values_in_a_trace_are_blotted_out(client: httpx.AsyncClient, alice: Person) -> None:

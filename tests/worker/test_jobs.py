@@ -116,6 +116,22 @@ async def test_a_failure_waits_longer_each_time_and_the_last_one_stays(db: Datab
     assert await claim(db, now=now + timedelta(days=1)) == []
 
 
+async def test_what_lets_people_in_is_not_kept_of_a_job_that_failed_for_good(db: Database) -> None:
+    for name in ("mail.send", "links.check"):
+        for who in ("fails", "dies"):
+            await enqueue(db, name, {"text": "/reset/token"}, max_attempts=1, account_id=new_id())
+            [job] = await claim(db)
+            if who == "fails":
+                await jobs.fail(db, job, "no", now=NOW)
+    await claim(db, now=NOW + jobs.LEASE)
+    told = [(row.name, row.payload, row.failed_at is not None) for row in await rows(db)]
+    kept = {"text": "/reset/token"}
+    assert told == [("mail.send", {}, True)] * 2 + [("links.check", kept, True)] * 2
+    async with db.write() as tx:
+        await jobs.remove(tx, "mail.send", (await rows(db))[0].account_id)
+    assert len(await rows(db)) == 3
+
+
 async def test_a_last_attempt_that_nobody_finished_is_buried_with_a_reason(db: Database) -> None:
     await enqueue(db, max_attempts=1)
     await claim(db)

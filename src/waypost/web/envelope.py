@@ -60,6 +60,9 @@ _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _SECRET = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
 """Keys, and what SQLAlchemy tells of a failed statement's values."""
 
+_BEARING = {"confirm", "enter", "invite", "reset"}
+"""First segments of paths whose second lets its bearer in."""
+
 log = structlog.get_logger()
 
 
@@ -75,7 +78,7 @@ def answer(error: errors.WaypostError) -> Response:
     if status in BARE:
         return Json({"message": error.message}, status)
     fields = error.errors if isinstance(error, errors.Invalid) else None
-    return enveloped(status, error.message, fields, _headers(error))
+    return enveloped(status, error.message, fields, headers_of(error))
 
 
 def enveloped(
@@ -136,8 +139,14 @@ def log_unforeseen(error: Exception, scope: Scope) -> str:
     """Returns the number it can be found by."""
     number = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
-    log.error("request failed", error_id=number, method=scope["method"], path=scope["path"], trace=trace)
+    path = _without_token(scope["path"])
+    log.error("request failed", error_id=number, method=scope["method"], path=path, trace=trace)
     return number
+
+
+def _without_token(path: str) -> str:
+    segment = path[1:].partition("/")[0]
+    return f"/{segment}/…" if segment in _BEARING else path
 
 
 async def _domain_error(request: Request, error: Exception) -> Response:
@@ -154,7 +163,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         return enveloped(404, errors.NotFound().message)
     if error.status_code == 405:
-        return answer(errors.MethodNotAllowed(_methods_of(request)))
+        return answer(errors.MethodNotAllowed(methods_of(request)))
     return enveloped(error.status_code, str(error.detail), headers=error.headers)
 
 
@@ -167,7 +176,7 @@ async def _undeclared(_request: Request, error: Exception) -> Response:
     return answer(errors.Invalid(problems.errors))
 
 
-def _methods_of(request: Request) -> list[str]:
+def methods_of(request: Request) -> list[str]:
     """All that the path takes: the framework tells only those of the first route that matches it."""
     routes = request.app.router.routes
 
@@ -177,7 +186,7 @@ def _methods_of(request: Request) -> list[str]:
     return [method for method in _METHODS if is_taken(method)]
 
 
-def _headers(error: errors.WaypostError) -> dict[str, str]:
+def headers_of(error: errors.WaypostError) -> dict[str, str]:
     match error:
         case errors.Unauthenticated():
             return {"WWW-Authenticate": "Bearer"}

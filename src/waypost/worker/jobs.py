@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, exists, func, insert, literal, or_, select, update
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
@@ -24,6 +24,8 @@ LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job never runs on after another process may claim it
 _ERROR_LENGTH = 500
 _LONGEST_WAIT = timedelta(hours=1)
+_PRIVATE = "account.forgot", "mail.send"
+"""Carry addresses, and links that let their bearer in: where they fail for good, the reason alone is kept."""
 
 
 async def enqueue(
@@ -85,13 +87,20 @@ async def finish(db: Database, job: Job) -> None:
 async def fail(db: Database, job: Job, reason: str, *, now: datetime) -> None:
     """Another attempt later, or the end: then the row stays, with the reason."""
     is_last = job.attempt >= job.max_attempts
-    outcome = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
+    outcome: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
+    if is_last and job.name in _PRIVATE:
+        outcome["payload"] = {}
     async with db.write() as tx:
         await tx.execute(
             update(jobs)
             .where(_is_still(job))
             .values(lease_until=None, leased_by=None, error=reason[:_ERROR_LENGTH], **outcome)
         )
+
+
+async def remove(tx: Tx, name: str, account_id: UUID) -> None:
+    """All of one kind of an account, failed ones too."""
+    await tx.execute(delete(jobs).where(jobs.c.name == name, jobs.c.account_id == account_id))
 
 
 def wait_after(attempt: int) -> timedelta:
@@ -106,10 +115,11 @@ def _due(now: datetime) -> ColumnElement[bool]:
 
 def _bury(now: datetime) -> Any:
     reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
+    kept = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
     return (
         update(jobs)
         .where(_due(now), jobs.c.attempts >= jobs.c.max_attempts)
-        .values(failed_at=now, lease_until=None, leased_by=None, error=reason)
+        .values(failed_at=now, lease_until=None, leased_by=None, error=reason, payload=kept)
     )
 
 

@@ -22,6 +22,11 @@ async def send_later(tx: Tx, *, to: str, subject: str, text: str, now: datetime,
     await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=account_id)
 
 
+async def forget(tx: Tx, account_id: UUID) -> None:
+    """What was written to somebody who has left since and could not be sent."""
+    await jobs.remove(tx, JOB, account_id)
+
+
 class Sending:
     """The handler of `mail.send`."""
 

@@ -33,7 +33,7 @@ from waypost.resources.pixels import link_pixels, pixels
 from waypost.resources.qrcodes.model import qr_looks, qr_scans
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
-from waypost.worker import jobs
+from waypost.worker import jobs, mail
 from waypost.worker.model import Job
 
 JOB = "account.close"
@@ -173,6 +173,7 @@ class Closing:
             after = found[-1]
             yield
         async with self.db.write() as tx:
+            await mail.forget(tx, account_id)
             await tx.execute(delete(accounts).where(accounts.c.id == account_id))
 
     async def _days(self) -> list[int]:
