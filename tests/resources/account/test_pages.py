@@ -331,6 +331,14 @@ async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> 
         assert (await eve.get(link.replace("enter", purpose))).status_code == 404
 
 
+async def test_strangers_send_no_more_than_a_form_needs(place: Place) -> None:
+    nobody = await place.browser()
+    for files in (None, {"x": b"a file"}):
+        for size, status in ((70_000, 413), (1_000, 422)):
+            fields = {"email": "x" * size, "password": "x"}
+            assert (await nobody.post("/login", fields, files=files)).status_code == status
+
+
 @pytest.mark.parametrize("signup", ["invite", "closed"])
 async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -> None:
     async with open_place(database_url, tmp_path, signup=signup, smtp_url="smtp://mail.test") as place:
@@ -365,6 +373,11 @@ async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -
         ("/\t/evil.example", "/"),
         ("/links\r\nX: 1", "/"),
         ("/logout", "/"),
+        ("/adas", "/"),
+        ("/api/v1/me", "/"),
+        ("/links/../adas", "/"),
+        ("/links/.%2E/adas?x", "/"),
+        ("/links?q=../x#a", "/links?q=../x#a"),
         ("javascript:alert(1)", "/"),
     ],
 )

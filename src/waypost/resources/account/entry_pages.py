@@ -13,12 +13,16 @@ from starlette.routing import Route
 
 from waypost.accounts import Account, joining, passkeys, signing_in
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
+from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.doors import Doors
 from waypost.web.dashboard import Form, Reception, Views, read_form
 
 T = TypeVar("T")
 
-_OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+_OWN_PATH = re.compile(r"/([^/\\?#\x00-\x20\x7f]*)([/?#][^\\\x00-\x20\x7f]*)?")
+_BACK = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
+_PAGES = {"", *RESERVED} - API_SEGMENTS - {"login", "logout"}
+_FORM_LIMIT = 64 << 10  # anybody may send these
 _DONE = {
     "confirmed": "Your e-mail address is confirmed. Sign in to go on.",
     "deleted": "Your account is deleted. Its links have ended, and the rest is being removed now.",
@@ -27,8 +31,13 @@ GONE = "This link does not work any more: each works once, and for a while. Ask 
 
 
 def way_on(text: str) -> str:
-    """Where somebody wanted to go, if that is a page of ours; else the overview."""
-    return text if _OWN_PATH.fullmatch(text) and not text.startswith(("/login", "/logout")) else "/"
+    """Where somebody wanted to go, if that is a page of ours; else the overview.
+
+    A short link is none: it leads wherever its owner likes. Nor is what gets to one by a step back.
+    """
+    found = _OWN_PATH.fullmatch(text)
+    is_ours = found and found[1] in _PAGES and not text.startswith("//") and not _BACK.search(text)
+    return text if is_ours else "/"
 
 
 class EntryPages:
@@ -171,7 +180,7 @@ class EntryPages:
 
     async def _form(self, request: Request) -> Form:
         self._door.refuse_foreign(request)
-        return await read_form(request)
+        return await read_form(request, _FORM_LIMIT)
 
     async def _in(self, request: Request, account: Account, way: str) -> Response:
         answer = RedirectResponse(way, 303)

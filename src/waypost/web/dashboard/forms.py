@@ -50,14 +50,14 @@ class Form:
         return replace(self, errors=errors)
 
 
-async def read_form(request: Request) -> Form:
-    """Raises Invalid on `body`, and TooLarge."""
+async def read_form(request: Request, limit: int = MULTIPART_LIMIT) -> Form:
+    """Raises Invalid on `body`, and TooLarge beyond `limit` bytes; without files a mebibyte is the most."""
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
-        return Form(read_multipart(await read_body(request, MULTIPART_LIMIT), options.get(b"boundary", b"")))
+        return Form(read_multipart(await read_body(request, limit), options.get(b"boundary", b"")))
     if kind != b"application/x-www-form-urlencoded":
         raise malformed("Send a form.")
-    body = await read_body(request, _LIMIT)
+    body = await read_body(request, min(limit, _LIMIT))
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")
     except ValueError:
