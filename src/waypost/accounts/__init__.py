@@ -14,6 +14,7 @@ from waypost.accounts.service import (
     revoke_key,
     set_plan,
 )
+from waypost.accounts.store import hold_account
 
 __all__ = [
     "REQUESTS_PER_MINUTE",
@@ -35,6 +36,7 @@ __all__ = [
     "create_key",
     "find_account",
     "hash_password",
+    "hold_account",
     "is_live",
     "is_usable",
     "list_accounts",

@@ -82,8 +82,7 @@ async def create_key(
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
     key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
     async with db.write() as tx:
-        if not await store.has_account(tx, account_id):
-            raise NotFound
+        await store.hold_account(tx, account_id)
         await store.add_key(tx, key, keys.digest(text))
     return key, text
 

@@ -37,6 +37,7 @@ _FIND = (
     select(*ACCOUNT, *_FIELDS)
     .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
     .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
+    .where(accounts.c.closed_at.is_(None))
 )
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from waypost.accounts.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
+from waypost.kit.errors import NotFound
 
 ACCOUNT = (
     accounts.c.id,
@@ -36,7 +37,7 @@ _KEY = (
 _CALLER = (
     select(*ACCOUNT, *_KEY)
     .join_from(api_keys, accounts, api_keys.c.account_id == accounts.c.id)
-    .where(api_keys.c.digest == bindparam("digest"))
+    .where(api_keys.c.digest == bindparam("digest"), accounts.c.closed_at.is_(None))
 )
 _NOTE_USE = (
     update(api_keys)
@@ -77,8 +78,14 @@ async def all_accounts(tx: Tx) -> list[Account]:
     return [account_from(row) for row in rows]
 
 
-async def has_account(tx: Tx, account_id: UUID) -> bool:
-    return (await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id))).first() is not None
+async def hold_account(tx: Tx, account_id: UUID) -> None:
+    """It cannot be closed until the transaction ends, and nobody else holds it. Raises NotFound when it is closed.
+
+    Whatever an account gets takes this first, or counts it: what came after the end would stay for ever.
+    """
+    its = accounts.c.id == account_id, accounts.c.closed_at.is_(None)
+    if (await tx.execute(select(accounts.c.id).where(*its).with_for_update(key_share=True))).first() is None:
+        raise NotFound
 
 
 async def with_password(tx: Tx, email: str) -> tuple[Account | None, str | None]:

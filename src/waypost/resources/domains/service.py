@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.accounts import Caller, hold_account
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
@@ -63,7 +63,7 @@ async def create(doors: Doors, caller: Caller, new: NewDomain, problems: Problem
         if not await store.add(tx, domain):
             is_own = await attached.known(tx, domain.account_id, domain.hostname)
             raise Invalid({"hostname": [YOURS if is_own else TAKEN]})
-        await store.hold_account(tx, domain.account_id)
+        await hold_account(tx, domain.account_id)
         if await store.count(tx, domain.account_id) > MOST:
             raise Invalid({"hostname": [TOO_MANY]})
         if await store.count_not_live(tx, domain.account_id) > MOST_NOT_LIVE:

@@ -24,11 +24,6 @@ async def add(tx: Tx, domain: Domain) -> bool:
     return (await tx.execute(claimed.returning(domains.c.id))).one_or_none() is not None
 
 
-async def hold_account(tx: Tx, account_id: UUID) -> None:
-    """Nobody else counts its domains until the transaction ends."""
-    await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update(key_share=True))
-
-
 async def count(tx: Tx, account_id: UUID) -> int:
     return (await tx.execute(_counted(account_id))).scalar_one()
 

@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
+from waypost.kit.errors import NotFound
 from waypost.kit.pages import PageRequest
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import ALIVE, CLICKS, COLUMNS, HOSTNAME, Link, link_tags, links, route_changes, slugs
@@ -93,7 +94,10 @@ async def holder(tx: Tx, slug: str) -> tuple[UUID, UUID | None] | None:
 
 
 async def add(tx: Tx, link: Link) -> bool:
-    """False when its id is in use. A concurrent use of it waits for our transaction's end."""
+    """False when its id is in use. A concurrent use of it waits for our transaction's end.
+
+    Raises NotFound when the account was closed meanwhile: nobody would ever end what it got then.
+    """
     row = asdict(link) | {"search_text": link.search_text}
     for elsewhere in _KEPT_ELSEWHERE:
         del row[elsewhere]
@@ -102,7 +106,8 @@ async def add(tx: Tx, link: Link) -> bool:
     await _add_tags(tx, link)
     if link.pixel_ids:
         await pixels.attach(tx, link.id, link.pixel_ids)
-    await _count(tx, link.account_id, 1)
+    if not await _count(tx, link.account_id, 1):
+        raise NotFound
     return True
 
 
@@ -216,6 +221,8 @@ async def _drop_tags(tx: Tx, link: Link) -> None:
         await tx.execute(delete(link_tags).where(*gone))
 
 
-async def _count(tx: Tx, account_id: UUID, difference: int) -> None:
-    counted = accounts.c.links_count + difference
-    await tx.execute(update(accounts).where(accounts.c.id == account_id).values(links_count=counted))
+async def _count(tx: Tx, account_id: UUID, difference: int) -> bool:
+    """False for an account that is closed."""
+    its = accounts.c.id == account_id, accounts.c.closed_at.is_(None)
+    counted = update(accounts).where(*its).values(links_count=accounts.c.links_count + difference)
+    return (await tx.execute(counted)).rowcount > 0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.accounts import Caller, hold_account
 from waypost.database import Sealed, Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
@@ -43,7 +43,7 @@ async def create(doors: Doors, caller: Caller, new: NewPixel, problems: Problems
     pixel = Pixel(new_id(), account, new.platform, new.name, now, now)
     secrets = {name: _sealed(doors, pixel.id, name, new) for name in _SECRETS}
     async with doors.db.write() as tx:
-        await store.hold_account(tx, account)
+        await hold_account(tx, account)
         if await store.count(tx, account) >= MOST:
             raise Invalid({"name": [TOO_MANY]})
         await store.add(tx, pixel, secrets)

@@ -7,17 +7,11 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, func, insert, literal, select, union_all, update
 
-from waypost.accounts import accounts
 from waypost.database import Sealed, Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
 
 _PIXEL = select(*(pixels.c[name] for name in Pixel.__dataclass_fields__))
-
-
-async def hold_account(tx: Tx, account_id: UUID) -> None:
-    """Nobody else counts or adds its pixels until the transaction ends."""
-    await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update(key_share=True))
 
 
 async def count(tx: Tx, account_id: UUID) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.accounts import Caller, hold_account
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
@@ -46,7 +46,7 @@ async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Proble
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
     sealed = doors.keys.seal(webhooks.c.secret, webhook.id, secret)
     async with doors.db.write() as tx:
-        await store.hold_account(tx, account)
+        await hold_account(tx, account)
         if await store.count(tx, account) >= MOST:
             raise Invalid({"url": [TOO_MANY]})
         await store.add(tx, webhook, sealed)

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
 
-from waypost.accounts import accounts
 from waypost.database import Sealed, Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources.webhooks.model import Delivery, Status, Webhook, webhook_deliveries, webhooks
@@ -30,11 +29,6 @@ class Wanted:
 
     status: Status | None = None
     event: str | None = None
-
-
-async def hold_account(tx: Tx, account_id: UUID) -> None:
-    """Nobody else counts or adds its subscriptions until the transaction ends."""
-    await tx.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update(key_share=True))
 
 
 async def count(tx: Tx, account_id: UUID) -> int:
