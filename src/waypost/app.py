@@ -117,7 +117,8 @@ async def open_web(
         stack.push_async_callback(cancel, tasks)
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         api = _api(settings, db, hosts, rooms, guard, is_leaving)
-        front = Front(api, _dashboard(settings, db, rooms, clock, is_leaving, stack), API_SEGMENTS)
+        dashboard = _dashboard(settings, db, rooms, clock, is_leaving, stack)
+        front = Front(api, dashboard, API_SEGMENTS, base_url=settings.base_url, trusted=settings.trusted_proxies)
         site = Site(plane, front, preview)
         yield Web(site, plane, db, tasks)
 

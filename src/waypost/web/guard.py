@@ -94,11 +94,8 @@ class Guard:
 
     def refuse_plain_http(self, request: Request) -> None:
         """Where the base URL is https: whoever came another way shall learn it at once."""
-        if self._needs_https:
-            forwarded_for, proto = _forwarded(request)
-            scheme = visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, self._trusted)
-            if scheme != "https":
-                raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
+        if self._needs_https and not is_https(request, self._trusted):
+            raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
 
     async def _authenticate(self, request: Request) -> KeyHolder:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
@@ -125,6 +122,17 @@ async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path 
 def peer_address(request: Request, trusted: Sequence[Network]) -> str:
     """Of the visitor, as far as proxies may be believed."""
     return visitor_address(_peer(request), _forwarded(request)[0], trusted)
+
+
+def is_https(request: Request, trusted: Sequence[Network]) -> bool:
+    """As the visitor came, as far as proxies may be believed."""
+    forwarded_for, proto = _forwarded(request)
+    return visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, trusted) == "https"
+
+
+def says_https(request: Request) -> bool:
+    """Whether somebody claims so, to be believed or not."""
+    return "https" in _forwarded(request)[1].lower()
 
 
 def _peer(request: Request) -> str:

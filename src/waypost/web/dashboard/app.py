@@ -1,22 +1,22 @@
 """The dashboard's application: pages of the rooms, what they load, and errors as pages. It stands beside the API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlsplit
 
 import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit import errors
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.reception import NotSignedIn
 from waypost.web.dashboard.views import Views
-from waypost.web.envelope import STATUSES, log_unforeseen
+from waypost.web.envelope import STATUSES, headers_of, log_unforeseen, methods_of
 
 log = structlog.get_logger()
 
@@ -42,14 +42,19 @@ class _Told:
         if isinstance(error, NotSignedIn):
             return _to_sign_in(request)
         status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-        return self._views.page(request, "frame/error.html", status=status, status_code=status, message=error.message)
+        return self._page(request, status, error.message, headers_of(error))
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
+        if error.status_code == 405:
+            return await self.error(request, errors.MethodNotAllowed(methods_of(request)))
         message = errors.NotFound().message if error.status_code == 404 else str(error.detail)
-        return self._views.page(
-            request, "frame/error.html", status=error.status_code, status_code=error.status_code, message=message
-        )
+        return self._page(request, error.status_code, message, error.headers or {})
+
+    def _page(self, request: Request, status: int, message: str, headers: Mapping[str, str]) -> Response:
+        page = self._views.page(request, "frame/error.html", status=status, status_code=status, message=message)
+        page.headers.update(headers)
+        return page
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -70,10 +75,21 @@ class _Unforeseen:
         self._views = views
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, send_and_note)
+        except ClientDisconnect:
+            return
         except Exception as error:  # noqa: BLE001  # the one place that answers for whatever was not foreseen
             number = log_unforeseen(error, scope)
+            if has_begun:
+                return
             told = self._views.page(
                 Request(scope),
                 "frame/error.html",

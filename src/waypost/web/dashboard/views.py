@@ -27,6 +27,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_HTTPS_ALONE = {"Strict-Transport-Security": "max-age=31536000"}
+"""A year, from the last page seen. Not for names below: those are somebody else's to decide."""
 
 
 class Views:
@@ -44,10 +46,11 @@ class Views:
         self._environment.filters.update(shapes.FILTERS)
         self._environment.globals.update(asset=assets.url, base_url=base_url)
         self._clock = clock
+        self._headers = HEADERS | (_HTTPS_ALONE if base_url.startswith("https:") else {})
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         """A whole page, or for htmx the block of it that its header `HX-Target` names."""
-        return HTMLResponse(self.text(request, template, **context), status, HEADERS)
+        return HTMLResponse(self.text(request, template, **context), status, self._headers)
 
     def text(self, request: Request, template: str, **context: Any) -> str:
         session = request.scope.get(SESSION)
@@ -59,7 +62,7 @@ class Views:
         session = request.scope.get(SESSION)
         found = self._environment.get_template(template)
         shown = found.new_context({"request": request, "session": session, "now": self._clock(), **context})
-        return HTMLResponse("".join(found.blocks[block](shown)), status, HEADERS)
+        return HTMLResponse("".join(found.blocks[block](shown)), status, self._headers)
 
 
 SESSION = "waypost.session"
