@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from browsing import Browser, open_place
 from people import START
 from resources.clicks.visited import fill, new_click, new_link
+from sqlalchemy import update
 
+from waypost.accounts import accounts, sessions
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
@@ -116,26 +119,34 @@ async def test_it_works() -> None:
     for reader in readers:
         await reader.leave()
     await looking
-    assert (figures.live._looking, figures.live._watched, figures.live._accounts.total()) == (None, {}, 0)
+    assert (figures.live._looking, figures.live._watched, figures.live._watchers) == (None, {}, [])
 
 
 async def test_only_so_many_watch() -> None:
     figures, account, subject = Figures(), new_id(), Subject(new_id())
-    readers = [Reader() for _ in range(live.AT_ONCE)]
-    for reader in readers[: live.OF_ACCOUNT]:
+    readers = [Reader() for _ in range(live.AT_ONCE + 2)]
+
+    async def listen(reader: Reader, account: UUID) -> None:
         reader.listen(figures.live.stream(subject, account, welcome))
-    assert figures.live.stream(subject, account, welcome) is None
-    await readers[0].next()
-    await readers[0].leave()
-    readers[0] = Reader()
-    readers[0].listen(figures.live.stream(subject, account, welcome))
-    for reader in readers[live.OF_ACCOUNT :]:
-        reader.listen(figures.live.stream(Subject(new_id()), new_id(), welcome))
-    assert figures.live.stream(subject, new_id(), welcome) is None
-    for reader in readers:
         await reader.next()
+
+    async def made_room(reader: Reader) -> None:
+        await reader.ended()
+        assert reader.heard.get_nowait() == "retry: 60000\n\n"
+
+    first, second, *rest = readers
+    for reader in readers[: live.OF_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
+        await listen(reader, account)
+    await made_room(first)
+    for reader in readers[live.OF_ACCOUNT + 1 : -1]:
+        await listen(reader, new_id())
+    assert len(figures.live._watchers) == live.AT_ONCE
+    assert not second.running.done()
+    await listen(readers[-1], new_id())  # of many: the account that has most gives one
+    await made_room(second)
+    assert not [reader for reader in rest if reader.running.done()]
     figures.is_leaving = True  # as the process does
-    for reader in readers:
+    for reader in rest:
         await reader.ended()
     assert figures.live.stream(subject, account, welcome) is None
 
@@ -150,6 +161,19 @@ async def test_a_stream_ends_with_its_session_and_after_a_while(monkeypatch: pyt
         pass
     monkeypatch.setattr(live, "LASTS", 0.0)
     await stays.ended()
+
+
+async def test_who_reads_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "UNREAD", 0.02)
+    figures, reader = Figures(), Reader()
+
+    async def stuck(message: object) -> None:
+        await asyncio.Event().wait()
+
+    reader.send = stuck
+    reader.listen(figures.live.stream(Subject(new_id()), new_id(), welcome))
+    await reader.ended()
+    assert figures.live._watchers == []
 
 
 async def test_who_watches_is_not_left_waiting_when_looking_fails() -> None:
@@ -211,3 +235,27 @@ async def test_clicks_arrive(database_url: str, tmp_path: Path) -> None:
                 assert "&lt;script&gt;" in told
                 assert all(line.startswith("data: ") for line in told.splitlines()[1:-1])
             assert of_bob.heard.empty()
+
+
+async def test_an_outage_ends_no_stream(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT", 0.02)
+    find, asked = sessions.find, 0
+
+    async def find_if_there(*args: Any, **rest: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if 1 < asked < 4:
+            raise Unavailable
+        return await find(*args, **rest)
+
+    async with open_place(database_url, tmp_path) as place:
+        ada = await place.browser("ada@example.com")
+        monkeypatch.setattr(sessions, "find", find_if_there)
+        async with listening(place.site, ada, "/stats/live") as reader:
+            while asked < 5:
+                await reader.heard.get()
+            assert not reader.running.done()
+        monkeypatch.setattr(sessions, "find", find)
+        async with place.db.write() as tx:
+            await tx.execute(update(accounts).values(confirmed_at=None))
+        assert (await ada.get("/stats/live")).status_code == 204

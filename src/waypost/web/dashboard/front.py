@@ -46,7 +46,7 @@ class Front:
             await self.api(scope, receive, send)
             return
         request = Request(scope)
-        app = self.dashboard
+        app: ASGIApp = self.dashboard
         if self._needs_https and not is_https(request, self._trusted):
             app = self._instead(request)
         await app(scope, receive, send)

@@ -113,14 +113,15 @@ class Figures:
         return self._stream(request, session, Subject(link.id))
 
     def _stream(self, request: Request, session: Session | None, subject: Subject | None) -> Response:
-        """204 keeps the browser from trying again."""
+        """204 keeps the browser from trying again. Accounts of addresses that nobody has proven are too easy to get."""
 
         async def is_welcome() -> bool:
             request.scope.pop(SESSION, None)  # after an outage there is none
             return await self._door.whoever(request) is not None
 
-        stream = self.live.stream(subject, session.account.id, is_welcome) if session and subject else None
-        return stream or Response(status_code=204)
+        if session is None or subject is None or session.account.confirmed_at is None:
+            return Response(status_code=204)
+        return self.live.stream(subject, session.account.id, is_welcome) or Response(status_code=204)
 
     async def _counts(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
         return await counts(self._doors.db, subjects, microseconds(self._doors.clock()) // DAY)

@@ -1,0 +1,37 @@
+"""Answers that are made while they are read."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
+
+
+class Streamed(StreamingResponse):
+    """`leave` is called at its end, whatever that is; it ends, too, when a piece stays unread for `unread` seconds."""
+
+    def __init__(
+        self,
+        pieces: AsyncIterator[str] | AsyncIterator[bytes],
+        media_type: str,
+        leave: Callable[[], None],
+        *,
+        headers: Mapping[str, str],
+        unread: float,
+    ) -> None:
+        super().__init__(pieces, media_type=media_type, headers=headers)
+        self._leave = leave
+        self._unread = unread
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(self._unread):
+                await send(message)
+
+        try:
+            with contextlib.suppress(TimeoutError, ClientDisconnect):
+                await super().__call__(scope, receive, send_in_time)
+        finally:
+            self._leave()
