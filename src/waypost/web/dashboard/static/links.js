@@ -148,5 +148,12 @@ function fill(form) {
   expiry.addEventListener("input", settle);
   settle();
   show();
-  if (destination.value && !form.dataset.link) document.addEventListener("DOMContentLoaded", () => htmx.trigger(destination, "look"));
+  // a destination that came with the page is looked at when somebody begins to use it: any site can lead here with one
+  if (!destination.value || form.dataset.link) return;
+  const begun = new AbortController();
+  const begin = () => {
+    begun.abort();
+    if (destination.value === looked) htmx.trigger(destination, "look"); // another is looked at anyhow
+  };
+  for (const gesture of ["pointerdown", "keydown"]) addEventListener(gesture, begin, { signal: begun.signal });
 }
