@@ -9,11 +9,11 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import Account
+from waypost.accounts import Account, hold_account
 from waypost.accounts import store as accounts_store
 from waypost.accounts.stamp import announcing
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
-from waypost.resources.plan import rules, signature, store
+from waypost.resources.plan import ending, rules, signature, store
 from waypost.resources.plan.doors import Doors
 from waypost.resources.plan.model import Customer
 from waypost.resources.plan.stripe import Stripe
@@ -49,7 +49,11 @@ async def check_out(doors: Doors, account: Account, price_id: str) -> str:
         "success_url": f"{doors.base_url}/plan/paid?checkout={{CHECKOUT_SESSION_ID}}",
         "cancel_url": f"{doors.base_url}/plan",
     }
-    return _url(await stripe.post("checkout", "sessions", fields=fields))
+    made = await stripe.post("checkout", "sessions", fields=fields)
+    async with doors.db.read() as tx:
+        if await accounts_store.account_with(tx, account.id) is None:
+            raise NotFound  # closed meanwhile: what is begun now would be paid for nothing
+    return _url(made)
 
 
 async def open_portal(doors: Doors, account: Account) -> str:
@@ -100,7 +104,7 @@ async def _write(doors: Doors, customer: Customer, checkout_id: str, *, event_id
     checkout = await stripe.get("checkout", "sessions", checkout_id) if checkout_id else {}
     found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_AT_MOST)
     subscription = rules.subscription_among(found.get("data") or ())
-    is_paid = rules.has_paid_once(checkout, customer.account_id, customer.customer_id)
+    paid_id = rules.paid_once(checkout, customer.account_id, customer.customer_id)
     with announcing(doors.db):
         try:
             async with doors.db.write() as tx:
@@ -109,9 +113,13 @@ async def _write(doors: Doors, customer: Customer, checkout_id: str, *, event_id
                 if not await store.move_on(tx, customer, rules.ends_at(subscription)):
                     raise _Overtaken  # noqa: TRY301  # it undoes the transaction it is raised in
                 account = await accounts_store.account_with(tx, customer.account_id)
-                if account is None:
+                if account is None:  # it is closed, and somebody was just paying
+                    if ending.is_live(subscription):
+                        await ending.cancel_later(tx, customer.account_id, now)
                     return True
-                plan = rules.plan_after(account.plan, subscription, has_paid_once=is_paid)
+                # once: what came after, such as a refund, is the operator's to judge
+                is_new = paid_id is not None and await store.count_checkout(tx, customer, paid_id, now)
+                plan = rules.plan_after(account.plan, subscription, has_paid_once=is_new)
                 if plan != account.plan:
                     await accounts_store.change_plan(tx, account.id, plan, now)
         except _Overtaken:
@@ -129,10 +137,12 @@ async def _customer_id(doors: Doors, stripe: Stripe, account: Account) -> str:
     known = await customer_of(doors, account)
     if known:
         return known.customer_id
-    fields = {"email": account.email, "name": account.name, "metadata[waypost_account]": str(account.id)}
+    # nothing that may be another when it is tried again: under one key Stripe takes no other customer for a day
+    fields = {"metadata[waypost_account]": str(account.id)}
     made = str((await stripe.post("customers", fields=fields, only_once=f"waypost-customer-{account.id}"))["id"])
     try:
         async with doors.db.write() as tx:
+            await hold_account(tx, account.id)  # or its end would not know of this customer
             await store.add_customer(tx, account.id, made, doors.clock())
     except IntegrityError:  # two clicks at once: Stripe gave both the same one
         known = await customer_of(doors, account)
