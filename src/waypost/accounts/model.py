@@ -61,6 +61,14 @@ api_keys = Table(
     Column("created_at", Instant, nullable=False),
 )
 
+left_addresses = Table(
+    "left_addresses",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("trial_ends_at", Instant, nullable=False),  # when it did, or would have
+    Column("left_at", Instant, nullable=False, index=True),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -99,6 +107,16 @@ class Caller:
     """Whom a request speaks for."""
 
     account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Who has just shown who they are, and by what: a session begins only while that still holds (R14)."""
+
+    account: Account
+    password: str | None = None
+    """Its hash."""
+    passkey: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

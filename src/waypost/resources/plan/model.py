@@ -1,4 +1,4 @@
-"""Whom Stripe knows an account as, and which of its events were heard."""
+"""Whom Stripe knows an account as, which of its events were heard, and which payments for ever have counted."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +23,14 @@ stripe_events = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("received_at", Instant, nullable=False, index=True),
+)
+
+stripe_checkouts = Table(
+    "stripe_checkouts",
+    metadata,
+    Column("id", Text, primary_key=True),  # paid, and counted
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("counted_at", Instant, nullable=False),
 )
 
 

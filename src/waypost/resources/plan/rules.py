@@ -35,12 +35,13 @@ def ends_at(subscription: Mapping[str, Any] | None) -> datetime | None:
     return _moment(subscription.get("cancel_at")) if subscription else None
 
 
-def has_paid_once(checkout: Mapping[str, Any], account_id: UUID, customer_id: str) -> bool:
-    """Whether it is this account's, for a price that is paid once, and paid."""
+def paid_once(checkout: Mapping[str, Any], account_id: UUID, customer_id: str) -> str | None:
+    """Its id, if it is this account's, for a price that is paid once, and paid."""
     metadata = checkout.get("metadata")
     its_account = metadata.get("waypost_account") if isinstance(metadata, Mapping) else None
     is_its = its_account == str(account_id) and checkout.get("customer") == customer_id
-    return is_its and checkout.get("mode") == "payment" and checkout.get("payment_status") == "paid"
+    is_paid = checkout.get("mode") == "payment" and checkout.get("payment_status") == "paid"
+    return str(checkout["id"]) if is_its and is_paid else None
 
 
 def _renews_at(subscription: Mapping[str, Any]) -> datetime | None:

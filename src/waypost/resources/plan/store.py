@@ -1,4 +1,4 @@
-"""Every statement on `stripe_customers` and `stripe_events`."""
+"""Every statement on what is known of Stripe."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from waypost.accounts import accounts
 from waypost.database import Tx
-from waypost.resources.plan.model import Customer, stripe_customers, stripe_events
+from waypost.resources.plan.model import Customer, stripe_checkouts, stripe_customers, stripe_events
 
 _CUSTOMER = (
     stripe_customers.c.account_id,
@@ -47,6 +47,15 @@ async def note_heard(tx: Tx, event_id: str, now: datetime) -> None:
     """Raises IntegrityError when another was faster."""
     await tx.execute(delete(stripe_events).where(stripe_events.c.received_at < now - _KEPT))
     await tx.execute(insert(stripe_events).values(id=event_id, received_at=now))
+
+
+async def count_checkout(tx: Tx, customer: Customer, checkout_id: str, now: datetime) -> bool:
+    """False when it has counted before. After `move_on`: nobody else counts one of this customer meanwhile."""
+    its = stripe_checkouts.c.id == checkout_id
+    if await tx.scalar(select(stripe_checkouts.c.id).where(its)) is not None:
+        return False
+    await tx.execute(insert(stripe_checkouts).values(id=checkout_id, account_id=customer.account_id, counted_at=now))
+    return True
 
 
 async def count_links(tx: Tx, account_id: UUID) -> int:
