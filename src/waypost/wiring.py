@@ -84,6 +84,7 @@ def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoor
         new_plan=settings.default_plan,
         trial_days=settings.trial_days,
         sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
+        address_keys=derived_keys(settings, "addresses"),
         clock=clock,
     )
 

@@ -1,5 +1,6 @@
 """What signing up and in needs from the rest of the house, handed in once by the composition root."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,4 +20,6 @@ class Doors:
     trial_days: int
     sends_mail: bool
     """Whether mail gets further than the log. If not, nobody can confirm an address, and nobody needs to."""
+    address_keys: Sequence[bytes]
+    """What the addresses that accounts have left are kept under: the first writes, all find."""
     clock: Clock

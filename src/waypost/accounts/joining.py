@@ -3,11 +3,12 @@
 Where mail is sent, the plan of a new account, and with it links and API, begins when the address is confirmed.
 """
 
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import letters, passwords, rules, store, tokens
+from waypost.accounts import left, letters, passwords, rules, store, tokens
 from waypost.accounts.doors import Doors
 from waypost.accounts.model import Account, Plan
 from waypost.accounts.stamp import announcing
@@ -40,6 +41,8 @@ async def sign_up(doors: Doors, *, email: str, name: str, password: str, invitat
         async with doors.db.write() as tx:
             if invitation is not None and await tokens.spend(tx, "invite", invitation, now=doors.clock()) is None:
                 raise NotFound
+            if account.confirmed_at is not None:
+                account = replace(account, plan=await _first_plan(doors, tx, account))
             await store.add_account(tx, account, hashed)
             if invitation is None:
                 await _ask_to_confirm(doors, tx, account)
@@ -102,8 +105,7 @@ async def prove(doors: Doors, tx: Tx, account: Account) -> Account:
         return account
     now = doors.clock()
     if account.plan == NOT_YET:  # else an operator, or a payment, was faster
-        plan = rules.chosen_plan(doors.new_plan, now=now, trial_ends_at=None, trial_days=doors.trial_days)
-        await store.change_plan(tx, account.id, plan, now)
+        await store.change_plan(tx, account.id, await _first_plan(doors, tx, account), now)
     return _there(await store.change(tx, account.id, now, confirmed_at=now))
 
 
@@ -153,16 +155,17 @@ def _refuse_unless_open(doors: Doors, invitation: str | None) -> None:
 def _new(doors: Doors, email: str, name: str, *, is_invited: bool) -> Account:
     now = doors.clock()
     is_ready = is_invited or not doors.sends_mail
+    return Account(new_id(), email, name or email.partition("@")[0], NOT_YET, now, now, now if is_ready else None)
+
+
+async def _first_plan(doors: Doors, tx: Tx, account: Account) -> Plan:
+    """An address has one trial: what an account that has left it did not use is what is left of it."""
+    now = doors.clock()
     plan = rules.chosen_plan(doors.new_plan, now=now, trial_ends_at=None, trial_days=doors.trial_days)
-    return Account(
-        new_id(),
-        email,
-        name or email.partition("@")[0],
-        plan if is_ready else NOT_YET,
-        now,
-        now,
-        now if is_ready else None,
-    )
+    ends_at = await left.trial_end(tx, doors.address_keys, account.email)
+    if plan.trial_ends_at is None or ends_at is None:
+        return plan
+    return replace(plan, trial_ends_at=min(plan.trial_ends_at, ends_at))
 
 
 def _check(account: Account, password: str) -> None:
@@ -200,6 +203,7 @@ async def _moved(doors: Doors, tx: Tx, token: Token) -> Account:
 async def _move(doors: Doors, tx: Tx, account: Account, address: str) -> Account:
     now = doors.clock()
     moved = _there(await store.change(tx, account.id, now, email=address))
+    await left.remember(tx, doors.address_keys, account, now)
     await tokens.end_all(tx, account.id)  # what is under way to the old address
     subject, text = letters.moved(doors.base_url, address)
     await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
