@@ -23,7 +23,7 @@ from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
 from waypost.redirect.plane import keep_in_order
-from waypost.resources import domains, webhooks
+from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import api as account_api
 from waypost.resources.account import closing, key_pages
 from waypost.resources.account import pages as account_pages
@@ -249,6 +249,7 @@ def _handlers(settings: Settings, db: Database, domain_doors: domains.Doors, fee
         freeing.JOB: freeing.Freeing(db),
         signing_in.JOB: signing_in.Forgotten(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sending(settings),
+        plan.JOB: plan.Cancelling(wiring.plan_doors(settings, db, wiring.outbound(settings), now).stripe),
         closing.JOB: closing.Closing(db, feed.publish, domain_doors, settings.data_dir / "media", now),
     }
 

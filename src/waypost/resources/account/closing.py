@@ -9,18 +9,18 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Table, delete, func, select, update
 
-from waypost.accounts import Account, accounts, passkeys, sessions, store, tokens
+from waypost.accounts import Account, accounts, left, passkeys, sessions, store, tokens
 from waypost.accounts.sessions import Session
 from waypost.accounts.stamp import announcing
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
-from waypost.resources import domains
+from waypost.resources import domains, plan
 from waypost.resources.account.doors import Doors
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import rollups
@@ -44,26 +44,33 @@ _AFTER = timedelta(minutes=1)  # by then the visits that were answered before th
 _PHASES = ("links", "clicks", "rest")
 
 
-async def links_of(doors: Doors, account: Account) -> int:
-    """How many end with it."""
+async def what_ends(doors: Doors, account: Account) -> dict[str, Any]:
+    """For its owner to read before: how many links, and what is paid."""
     async with doors.signing.db.read() as tx:
-        return await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account.id)) or 0
+        links = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account.id)) or 0
+        return {"links": links, "pays": await plan.pays(tx, account.id), "tries": doors.signing.new_plan == "trial"}
 
 
 async def close(doors: Doors, session: Session) -> None:
     """What is too much for one transaction of the links ends within seconds. There is no way back."""
     db, account_id, now = doors.signing.db, session.account.id, doors.signing.clock()
+    keys = doors.signing.address_keys
     nobody = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
     with announcing(db):
         async with db.write() as tx:
-            if await store.change(tx, account_id, now, closed_at=now, **nobody) is None:
+            before = await store.account_with(tx, account_id)
+            if before is None or await store.change(tx, account_id, now, closed_at=now, **nobody) is None:
                 raise NotFound
+            await left.remember(tx, keys, before, now)
             await store.remove_keys(tx, account_id)
             await passkeys.remove_all(tx, account_id)
             await tokens.end_all(tx, account_id)
             await sessions.end_all(tx, account_id)
-            ended = await _end_links(tx, account_id, now)
-            await jobs.enqueue(tx, JOB, {"phase": _PHASES[0]}, now=now, account_id=account_id)
+            await plan.cancel_later(tx, account_id, now)
+            ended = await _end_links(tx, account_id, now, waits=False)
+            images = [each.image for each in ended if each.image]  # whose files nothing names any more but this job
+            first = {"phase": _PHASES[0], "images": images}
+            await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
     doors.routes_changed([each.slug for each in ended])
 
 
@@ -87,6 +94,8 @@ class Closing:
     async def __call__(self, job: Job) -> None:
         if job.account_id is None:
             return
+        for name in job.payload.get("images", ()):
+            await media.discard(self.media, name)
         phase = job.payload["phase"]
         steps = {"links": self._links, "clicks": self._clicks, "rest": self._rest}[phase](job.account_id)
         is_done = await _within(_LONGEST, steps)
@@ -197,10 +206,14 @@ async def _within(seconds: float, steps: AsyncGenerator[None, None]) -> bool:
     return True
 
 
-async def _end_links(tx: Tx, account_id: UUID, now: datetime) -> Sequence[Ended]:
-    """Some of them: their routes are dropped, their slugs stay taken."""
+async def _end_links(tx: Tx, account_id: UUID, now: datetime, *, waits: bool = True) -> Sequence[Ended]:
+    """Some of them: their routes are dropped, their slugs stay taken.
+
+    Who holds the account must not wait for links: whoever is changing one may come to wait for the account.
+    """
     mine = select(links.c.id, links.c.slug, links.c.og_image_media).where(links.c.account_id == account_id, ALIVE)
-    ended = [Ended(*row) for row in await tx.execute(mine.limit(_AT_ONCE).with_for_update())]
+    some = mine.limit(_AT_ONCE).with_for_update(skip_locked=not waits)
+    ended = [Ended(*row) for row in await tx.execute(some)]
     if not ended:
         return ended
     ids = [each.id for each in ended]

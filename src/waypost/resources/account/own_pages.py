@@ -202,7 +202,7 @@ class OwnPages:
         return {"passkeys": await passkeys.of_account(self._signing, session.account), **await self._proof(session)}
 
     async def _leaving(self, session: Session) -> dict[str, Any]:
-        return {"links": await closing.links_of(self._doors, session.account), **await self._proof(session)}
+        return {**await closing.what_ends(self._doors, session.account), **await self._proof(session)}
 
     async def _proof(self, session: Session) -> dict[str, Any]:
         has_password = await signing_in.has_password(self._signing, session.account)

@@ -41,6 +41,10 @@ class Stripe:
         headers = form | ({"Idempotency-Key": only_once} if only_once else {})
         return await self._ask("POST", path, "", urlencode(fields).encode(), headers)
 
+    async def delete(self, *path: str) -> dict[str, Any]:
+        """Raises StripeUnavailable, also for what is gone already."""
+        return await self._ask("DELETE", path, "", None, {})
+
     async def _ask(
         self, method: str, path: tuple[str, ...], query: str, body: bytes | None, headers: Mapping[str, str]
     ) -> dict[str, Any]:
