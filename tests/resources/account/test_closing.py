@@ -1,24 +1,41 @@
 """What an account leaves behind when it is deleted: taken slugs, and nothing of anybody else's is touched."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from browsing import Place, open_place
+from browsing import Browser, Place, open_place
 from people import START
 from sqlalchemy import Table, insert, select
 
+from waypost import accounts, wiring
+from waypost.accounts import Caller, left, sessions
+from waypost.accounts import store as account_store
+from waypost.accounts.model import left_addresses
+from waypost.accounts.stamp import announcing
 from waypost.app import _handlers
 from waypost.database import Sealed, metadata
 from waypost.kit.clock import EPOCH
+from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
+from waypost.kit.urls import canonical
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import closing
-from waypost.wiring import domain_doors
+from waypost.resources.domains import service as domain_service
+from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.links import drafts
+from waypost.resources.links import store as link_store
+from waypost.resources.links.schemas import NewLink
+from waypost.resources.pixels import service as pixel_service
+from waypost.resources.pixels.schemas import NewPixel
+from waypost.resources.webhooks import service as webhook_service
+from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.worker.model import Job, jobs
 
+PASSWORD = "four plain words suffice"
 TODAY = (START - EPOCH).days
 LINK: dict[str, Any] = {"destination_url": "https://example.com/", "utm_params": {}}
 
@@ -60,6 +77,10 @@ async def filled(place: Place, account: UUID, name: str) -> None:
     rows: list[tuple[str, dict[str, Any]]] = []
     domain, pixel, webhook = new_id(), new_id(), new_id()
     own = {"account_id": account}
+    media = place.settings.data_dir / "media"
+    media.mkdir(exist_ok=True)
+    for number in range(5):
+        (media / f"{name}{number}.png").write_bytes(b"x")
     rows += [
         ("domains", own | {"id": domain, "hostname": f"{name}.example", "status": "verified", "tls_status": "none"}),
         ("pixels", own | {"id": pixel, "platform": "facebook"}),
@@ -69,7 +90,12 @@ async def filled(place: Place, account: UUID, name: str) -> None:
     for number in range(5):
         link, slug = new_id(), f"{name}{number}"
         rows += [
-            ("links", own | {"id": link, "slug": slug, "domain_id": domain if number else None} | LINK),
+            (
+                "links",
+                own
+                | {"id": link, "slug": slug, "domain_id": domain if number else None, "og_image_media": f"{slug}.png"}
+                | LINK,
+            ),
             ("slugs", own | {"slug": slug, "link_id": link}),
             ("link_tags", own | {"tag": "t", "link_id": link}),
             *([("link_pixels", {"link_id": link, "position": 0, "pixel_id": pixel})] if number else []),
@@ -101,7 +127,7 @@ async def counted(place: Place) -> dict[str, int]:
 async def worked_off(place: Place) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    work = _handlers(place.settings, place.db, domain_doors(place.settings, place.db, feed, place.clock), feed)
+    work = _handlers(place.settings, place.db, wiring.domain_doors(place.settings, place.db, feed, place.clock), feed)
     done: list[str] = []
     while True:
         async with place.db.write() as tx:
@@ -133,7 +159,8 @@ async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: 
     after = await counted(place)
     ours = {name for name in before if name not in {"jobs", "route_changes", "sessions"}}
     changed = {name: after[name] - before[name] for name in ours if after[name] != before[name]}
-    assert changed == {"slugs": 5}
+    assert changed == {"slugs": 5, "left_addresses": 1}
+    assert {each.name for each in (place.settings.data_dir / "media").iterdir()} == {f"bob{n}.png" for n in range(5)}
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
 
 
@@ -147,3 +174,91 @@ async def test_it_is_done_again_when_it_is_asked_for_twice(place: Place) -> None
             values = {"name": closing.JOB, "payload": {"phase": phase}, "account_id": ada.account.id, "attempts": 0}
             await tx.execute(insert(jobs), row(jobs, **values))
     assert sorted(set(await worked_off(place))) == ["clicks", "links", "rest"]
+
+
+async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
+    """It would stay for ever: what is removed is what is there at the end."""
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
+    rooms = wiring.rooms(place.settings, place.db, feed, place.clock)
+    caller, its = Caller(ada.account), ada.account.id
+    new = NewLink(destination_url="https://example.com/", slug="late")
+    link = drafts.created(
+        its, new, canonical("https://example.com/"), None, domain=None, hosted_image=None, now=START, link_id=new_id()
+    )
+    pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
+    webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])
+
+    async def add_link() -> None:
+        async with place.db.write() as tx:
+            await link_store.add(tx, link)
+
+    async def begin() -> None:
+        async with place.db.write() as tx:
+            await sessions.begin(tx, its, user_agent="", ip="", now=START)
+
+    async def make_key() -> None:
+        await accounts.create_key(place.db, account_id=its, name="k", scopes=(), now=START)
+
+    await ada.post("/account/delete")
+    before = await counted(place)
+    for attempt in (
+        add_link,
+        begin,
+        make_key,
+        lambda: domain_service.create(rooms.domains, caller, NewDomain(hostname="late.example"), Problems()),
+        lambda: pixel_service.create(rooms.pixels, caller, pixel, Problems()),
+        lambda: webhook_service.create(rooms.webhooks, caller, webhook, Problems()),
+    ):
+        with pytest.raises(NotFound):
+            await attempt()
+    assert await counted(place) == before
+    for door in (rooms.links.images, rooms.qrcodes.pictures, feed):
+        door.close()
+
+
+async def test_keys_and_sessions_that_were_made_meanwhile_open_nothing(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    assert ada.account
+    key, text = await accounts.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
+    bearer = {"Authorization": f"Bearer {text}"}
+    assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 200
+    with announcing(place.db):
+        async with place.db.write() as tx:
+            await account_store.change(tx, key.account_id, START, closed_at=START)
+    assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
+    assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
+
+
+async def test_an_address_has_one_trial(place: Place) -> None:
+    async def sign_up(email: str) -> tuple[Browser, str]:
+        browser = await place.browser()
+        fields = {"name": "Ada", "email": email, "password": PASSWORD}
+        assert (await browser.post("/signup", fields)).status_code == 303
+        plan = (await accounts.find_account(place.db, email)).plan
+        assert plan.trial_ends_at
+        return browser, str(plan.trial_ends_at - START)
+
+    async def leave(browser: Browser) -> None:
+        assert "no new trial begins" in (await browser.get("/account/delete")).text
+        assert (await browser.post("/account/delete", {"current_password": PASSWORD})).status_code == 303
+
+    ada, whole = await sign_up("ada@example.com")
+    place.clock.move(timedelta(days=2))
+    await leave(ada)
+    ada, again = await sign_up("ada@example.com")
+    assert whole == again == "14 days, 0:00:00"
+    await ada.post("/account/email", {"email": "lovelace@example.com", "current_password": PASSWORD})
+    place.clock.move(timedelta(days=20))
+    for email in ("ada@example.com", "lovelace@example.com"):
+        if email == "lovelace@example.com":
+            await leave(ada)
+        late, again = await sign_up(email)
+        assert again == whole
+        assert "Your trial ended on" in (await late.get("/plan")).text
+    assert (await sign_up("bob@example.com"))[1] == "36 days, 0:00:00"
+    place.clock.move(left.KEPT + timedelta(seconds=1))
+    await leave((await sign_up("carol@example.com"))[0])
+    async with place.db.read() as tx:
+        assert len((await tx.execute(select(left_addresses))).all()) == 1  # nobody is remembered for longer

@@ -71,6 +71,7 @@ class ScriptedStripe:
                     "mode": fields["mode"],
                     "customer": fields["customer"],
                     "payment_status": "unpaid",
+                    "status": "open",
                     "metadata": {"waypost_account": fields["metadata[waypost_account]"]},
                     "url": f"https://checkout.stripe.test/{made}",
                 }
@@ -80,7 +81,23 @@ class ScriptedStripe:
             case "POST", ["billing_portal", "sessions"]:
                 return 200, {"url": f"https://billing.stripe.test/{fields['customer']}"}
             case "GET", ["subscriptions"]:
-                return 200, {"data": [each for each in self.subscriptions if each["customer"] == fields["customer"]]}
+                its = [each for each in self.subscriptions if each["customer"] == fields["customer"]]
+                return 200, {"data": [each for each in its if "status" in fields or each["status"] != "canceled"]}
+        return self._ending(method, path, fields)
+
+    def _ending(self, method: str, path: str, fields: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        match method, path.split("/"):
+            case "GET", ["checkout", "sessions"]:
+                its = [each for each in self.checkouts.values() if each["customer"] == fields["customer"]]
+                return 200, {"data": [each for each in its if each["status"] == fields["status"]], "has_more": False}
+            case "POST", ["checkout", "sessions", checkout, "expire"] if self.checkouts[checkout]["status"] == "open":
+                self.checkouts[checkout]["status"] = "expired"
+                return 200, self.checkouts[checkout]
+            case "DELETE", ["subscriptions", subscription]:
+                its = [each for each in self.subscriptions if each["id"] == subscription]
+                if its and its[0]["status"] != "canceled":
+                    its[0]["status"] = "canceled"
+                    return 200, its[0]
         return 404, {"error": {"message": "No such thing."}}
 
 

@@ -10,10 +10,14 @@ import pytest
 from browsing import Browser, Place, open_place
 from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
 from servers import ALLOW
+from sqlalchemy import select
 
 from waypost import accounts
-from waypost.kit.errors import SettingsError
+from waypost.kit.errors import SettingsError, Unavailable
+from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
+from waypost.wiring import outbound, plan_doors
+from waypost.worker.model import Job, jobs
 
 MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
 
@@ -113,7 +117,8 @@ async def test_it_works(place: Place, stripe: ScriptedStripe, tell: Callable[...
     assert await ask() == (200, "lifetime", None)
     await tell("customer.subscription.deleted", paid)
     assert await ask() == (200, "lifetime", None)
-    assert len(stripe.customers) == 1
+    assert ada.account
+    assert stripe.customers == {"cus_1": {"metadata[waypost_account]": str(ada.account.id)}}  # what never changes
 
 
 async def test_what_is_not_signed_changes_nothing(
@@ -209,6 +214,64 @@ async def test_nobody_gets_what_another_paid(place: Place, stripe: ScriptedStrip
     assert (await ada.post("/plan/checkout", {"price": "price_other"})).status_code == 404
     assert (await ada.post("/plan/checkout", {"price": ""})).status_code == 404
     assert (await ada.client.post("/plan/portal")).status_code == 403
+
+
+async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+    """Stripe says `paid` of it for ever; the operator, after a refund, says otherwise."""
+    ada = await place.browser("ada@example.com", plan="none")
+    ask = await me(place, ada)
+    for number in (1, 2):
+        await ada.post("/plan/checkout", LIFETIME)
+        life = stripe.checkouts[f"cs_{number}"]
+        life["payment_status"] = "paid"
+        await ada.get(f"/plan/paid?checkout={life['id']}")
+        assert await ask() == (200, "lifetime", None)
+        assert ada.account
+        await accounts.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
+        await ada.get(f"/plan/paid?checkout={life['id']}")
+        await tell("checkout.session.completed", life)
+        assert await ask() == (402, "none", None)
+
+
+async def left_to_cancel(place: Place) -> list[Job]:
+    async with place.db.write() as tx:
+        rows = (await tx.execute(select(jobs).where(jobs.c.name == plan.JOB))).all()
+        await tx.execute(jobs.delete().where(jobs.c.name == plan.JOB))
+    return [Job(row.id, row.name, row.payload, row.account_id, 1, row.max_attempts, "a test") for row in rows]
+
+
+async def test_who_leaves_is_charged_nothing_more(
+    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+) -> None:
+    ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
+    told = "A subscription that is still running is cancelled"
+    assert told not in (await ada.get("/account/delete")).text
+    for browser in (ada, bob):
+        await browser.post("/plan/checkout", MONTHLY)
+    for status in ("active", "past_due", "canceled"):
+        stripe.subscribe("cus_1", status)
+    stripe.subscribe("cus_2", "active")
+    assert told in (await ada.get("/account/delete")).text
+    assert (await ada.post("/account/delete")).status_code == 303
+    [job] = await left_to_cancel(place)
+    assert job.account_id is None  # it outlives the account and its jobs
+    work = plan.Cancelling(plan_doors(place.settings, place.db, outbound(place.settings), place.clock).stripe)
+    stripe.is_down = True
+    with pytest.raises(Unavailable):
+        await work(job)
+    stripe.is_down = False
+    for _ in range(2):
+        await work(job)
+    assert [each["status"] for each in stripe.subscriptions] == ["canceled"] * 3 + ["active"]
+    assert [each["status"] for each in stripe.checkouts.values()] == ["expired", "open"]
+
+    late = stripe.subscribe("cus_1", "active")  # paid at the very moment
+    assert (await tell("customer.subscription.created", late)).status_code == 200
+    for again in await left_to_cancel(place):
+        await work(again)
+    assert late["status"] == "canceled"
+    with pytest.raises(Unavailable):
+        await plan.Cancelling(None)(job)
 
 
 async def test_half_of_the_settings_is_an_error(database_url: str, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from waypost.database import Tx
 from waypost.kit.errors import Unavailable
 from waypost.resources.plan import store
@@ -16,6 +18,8 @@ JOB = "plan.cancel"
 _OVER = frozenset({"canceled", "incomplete_expired"})
 _TRIES = 100  # four days: an hour at most between two
 _AT_MOST = "100"
+
+log = structlog.get_logger(__name__)
 
 
 def is_live(subscription: Mapping[str, Any] | None) -> bool:
@@ -43,18 +47,26 @@ class Cancelling:
 
     async def __call__(self, job: Job) -> None:
         """Raises StripeUnavailable, and Unavailable where Stripe is not set up any more."""
-        stripe, customer_id = self._stripe, str(job.payload["customer_id"])
-        if stripe is None:
-            raise Unavailable("Stripe is not set up any more: cancel there what this customer pays.")
-        begun = await stripe.get("checkout", "sessions", customer=customer_id, status="open", limit=_AT_MOST)
-        for each in _data(begun):  # before they become subscriptions
-            await stripe.post("checkout", "sessions", str(each["id"]), "expire", fields={})
-        found = await stripe.get("subscriptions", customer=customer_id, limit=_AT_MOST)
-        for each in _data(found):
-            if is_live(each):
-                await stripe.delete("subscriptions", str(each["id"]))
-        if begun.get("has_more") or found.get("has_more"):
-            raise Unavailable("There is more to cancel.")
+        customer_id = str(job.payload["customer_id"])
+        try:
+            await _cancel(self._stripe, customer_id)
+        except Unavailable:
+            log.warning("what a customer pays whose account is deleted could not be cancelled", customer=customer_id)
+            raise
+
+
+async def _cancel(stripe: Stripe | None, customer_id: str) -> None:
+    if stripe is None:
+        raise Unavailable("Stripe is not set up any more.")
+    begun = await stripe.get("checkout", "sessions", customer=customer_id, status="open", limit=_AT_MOST)
+    for each in _data(begun):  # before they become subscriptions
+        await stripe.post("checkout", "sessions", str(each["id"]), "expire", fields={})
+    found = await stripe.get("subscriptions", customer=customer_id, limit=_AT_MOST)
+    for each in _data(found):
+        if is_live(each):
+            await stripe.delete("subscriptions", str(each["id"]))
+    if begun.get("has_more") or found.get("has_more"):
+        raise Unavailable("There is more to cancel.")
 
 
 def _data(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
