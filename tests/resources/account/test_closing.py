@@ -1,6 +1,6 @@
 """What an account leaves behind when it is deleted: taken slugs, and nothing of anybody else's is touched."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -201,16 +201,17 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
     async def make_key() -> None:
         await accounts.create_key(place.db, account_id=its, name="k", scopes=(), now=START)
 
-    await ada.post("/account/delete")
-    before = await counted(place)
-    for attempt in (
+    attempts: list[Callable[[], Awaitable[Any]]] = [
         add_link,
         begin,
         make_key,
         lambda: domain_service.create(rooms.domains, caller, NewDomain(hostname="late.example"), Problems()),
         lambda: pixel_service.create(rooms.pixels, caller, pixel, Problems()),
         lambda: webhook_service.create(rooms.webhooks, caller, webhook, Problems()),
-    ):
+    ]
+    await ada.post("/account/delete")
+    before = await counted(place)
+    for attempt in attempts:
         with pytest.raises(NotFound):
             await attempt()
     assert await counted(place) == before
