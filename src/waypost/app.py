@@ -58,7 +58,7 @@ from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.background import cancel, every
-from waypost.web.dashboard import Assets, Front, Reception, Views, new_dashboard
+from waypost.web.dashboard import Assets, Budgets, Front, Reception, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.server import Server
 from waypost.worker import garbage, jobs, mail
@@ -180,7 +180,8 @@ def _dashboard(
 ) -> Starlette:
     assets = Assets()
     views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
-    door = Reception(db, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
+    budgets = Budgets.open(settings.data_dir)
+    door = Reception(db, budgets, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
     figures = ClickFigures(rooms.links, door, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [

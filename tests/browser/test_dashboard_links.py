@@ -106,6 +106,19 @@ async def test_it_works(chromium: Browser, service: Service, website: Website) -
     assert shown == [destination(canonical(url), given) for url in DESTINATIONS]
 
 
+async def test_a_destination_in_the_address_waits_for_somebody(
+    chromium: Browser, service: Service, website: Website
+) -> None:
+    ada = await owner(chromium, service)
+    page, asked = ada.page, []
+    page.on("request", lambda request: asked.append(request.url))
+    await ada.visit(f"/links/new?url={website.url}")
+    await page.wait_for_load_state("networkidle")
+    assert not [url for url in asked if url.endswith("/links/preview")]
+    await page.press("#slug", "a")
+    await expect(page.locator("#card-title")).to_have_text("A page")
+
+
 async def test_without_scripts(chromium: Browser, service: Service, website: Website) -> None:
     ada = await owner(chromium, service, java_script_enabled=False)
     page = ada.page

@@ -12,6 +12,7 @@ from waypost.accounts.stamp import announcing
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
+from waypost.kit.pages import Page, PageRequest
 
 
 async def create_account(
@@ -75,14 +76,20 @@ async def create_key(
     scopes: Sequence[str],
     now: datetime,
     expires_at: datetime | None = None,
+    at_most: int | None = None,
 ) -> tuple[ApiKey, str]:
-    """The key and its text, which nobody can be shown again. No scope named means all of them."""
+    """The key and its text, which nobody can be shown again. No scope named means all of them.
+
+    `at_most`: so many usable keys an account may have with it.
+    """
     rules.check_key(name, scopes, expires_at, now)
     text = keys.mint()
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
     key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
     async with db.write() as tx:
         await store.hold_account(tx, account_id)
+        if at_most is not None and await store.count_usable(tx, account_id, now) >= at_most:
+            raise Invalid({"name": [f"At most {at_most} keys can be in use. Revoke one that is not needed any more."]})
         await store.add_key(tx, key, keys.digest(text))
     return key, text
 
@@ -91,6 +98,21 @@ async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
     with announcing(db):
         async with db.write() as tx:
             key = await store.revoke(tx, key_id, now)
+    if key is None:
+        raise NotFound
+    return key
+
+
+async def browse_keys(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
+    """First those that can be used, the newest first among each."""
+    async with db.read() as tx:
+        found, total = await store.page_of_keys(tx, account_id, request, now)
+    return Page(found, total, request)
+
+
+async def find_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
+    async with db.read() as tx:
+        key = await store.key_of(tx, account_id, key_id)
     if key is None:
         raise NotFound
     return key

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, func, insert, or_, select, update
 
 from waypost.accounts.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
 from waypost.kit.errors import NotFound
+from waypost.kit.pages import PageRequest
 
 ACCOUNT = (
     accounts.c.id,
@@ -131,6 +132,24 @@ async def revoke(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
     return None if row is None else _key(row)
 
 
+async def count_usable(tx: Tx, account_id: UUID, now: datetime) -> int:
+    return int(await tx.scalar(_counted(account_id).where(_is_usable(now))) or 0)
+
+
+async def page_of_keys(tx: Tx, account_id: UUID, request: PageRequest, now: datetime) -> tuple[list[ApiKey], int]:
+    """(the page's, the number on all pages): first those that can be used, the newest first among each."""
+    usable_first = case((_is_usable(now), 0), else_=1)
+    its = select(*_KEY).where(api_keys.c.account_id == account_id).order_by(usable_first, *_BY_CREATION)
+    rows = await tx.execute(its.offset(request.offset).limit(request.per_page))
+    return [_key(row) for row in rows], int(await tx.scalar(_counted(account_id)) or 0)
+
+
+async def key_of(tx: Tx, account_id: UUID, key_id: UUID) -> ApiKey | None:
+    its = api_keys.c.account_id == account_id, api_keys.c.id == key_id
+    row = (await tx.execute(select(*_KEY).where(*its))).one_or_none()
+    return None if row is None else _key(row)
+
+
 async def keys_of(tx: Tx, account_id: UUID) -> list[ApiKey]:
     statement = select(*_KEY).where(api_keys.c.account_id == account_id).order_by(*_BY_CREATION)
     return [_key(row) for row in await tx.execute(statement)]
@@ -146,6 +165,16 @@ async def note_uses(tx: Tx, used: Mapping[UUID, datetime], *, at_most_every: tim
     """Several processes may have seen the same key: the first to write within the time wins."""
     rows = [{"key_id": key_id, "at": at, "stale": at - at_most_every} for key_id, at in used.items()]
     await tx.execute(_NOTE_USE, rows)
+
+
+def _counted(account_id: UUID) -> Select[int]:
+    return select(func.count()).select_from(api_keys).where(api_keys.c.account_id == account_id)
+
+
+def _is_usable(now: datetime) -> ColumnElement[bool]:
+    """As `rules.is_usable` says of one."""
+    lasts = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now)
+    return and_(api_keys.c.revoked_at.is_(None), lasts)
 
 
 def _plan_values(plan: Plan) -> dict[str, Any]:

@@ -27,11 +27,18 @@ class Streamed(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
-            async with asyncio.timeout(self._unread):
-                await send(message)
+            try:
+                async with asyncio.timeout(self._unread):
+                    await send(message)
+            except TimeoutError:
+                raise _NotReadError from None
 
         try:
-            with contextlib.suppress(TimeoutError, ClientDisconnect):
+            with contextlib.suppress(_NotReadError, ClientDisconnect):
                 await super().__call__(scope, receive, send_in_time)
         finally:
             self._leave()
+
+
+class _NotReadError(Exception):
+    """A piece stood still for too long."""

@@ -14,16 +14,16 @@ from waypost.accounts import (
     SCOPES,
     ApiKey,
     Scope,
+    browse_keys,
     create_key,
+    find_key,
     is_live,
     is_usable,
-    list_keys,
     revoke_key,
 )
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.kit.errors import Invalid, NotFound, Problems
-from waypost.kit.pages import Page
+from waypost.kit.errors import Invalid, Problems
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
 from waypost.web.dashboard.views import HEADERS
@@ -32,6 +32,8 @@ from waypost.web.fields import few
 _ALL = "/integrations/api"
 _ONE = "/integrations/api/{id}/revoke"
 _PER_PAGE = 25
+_AT_MOST = 50
+"""Keys of an account that can be used."""
 _SCOPES: Mapping[Scope, str] = {
     "links:read": "See links, codes, clicks and figures",
     "links:write": "Make, change and delete links, and change the look of their codes",
@@ -74,9 +76,7 @@ class _Pages:
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
         wanted, now = replace(page_request(request), per_page=_PER_PAGE), self._clock()
-        found = await list_keys(self._db, session.account.id)
-        found.sort(key=lambda key: not is_usable(key, now))  # stable: the newest first among each
-        page = Page(found[wanted.offset : wanted.offset + _PER_PAGE], len(found), wanted)
+        page = await browse_keys(self._db, session.account.id, wanted, now=now)
         live = {key.id for key in page.items if is_usable(key, now)}
         notice = "The key is revoked." if "revoked" in request.query_params else ""
         is_paid = is_live(session.account.plan, now)
@@ -93,6 +93,7 @@ class _Pages:
         new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
         if not new.scopes:
             problems.add("scopes", "Choose at least one.")  # to the service, none means all
+        await self._door.take_dear(session, "key")
         try:
             key, text = await self._create(session.account.id, new, problems)
         except Invalid as error:
@@ -128,15 +129,12 @@ class _Pages:
             scopes=new.scopes or (),
             now=now,
             expires_at=new.expires_at,
+            at_most=_AT_MOST,
         )
 
     async def _find(self, request: Request) -> ApiKey:
         session = await self._door.session(request)
-        wanted = await path_id(request.path_params["id"])
-        for key in await list_keys(self._db, session.account.id):
-            if key.id == wanted:
-                return key
-        raise NotFound
+        return await find_key(self._db, session.account.id, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
         shared = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}

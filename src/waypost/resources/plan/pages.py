@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from waypost.accounts import REQUESTS_PER_MINUTE, is_live
 from waypost.accounts.sessions import Session
-from waypost.kit.errors import Unavailable
+from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.doors import Doors
 from waypost.web.dashboard import Reception, Views, read_form
@@ -50,27 +50,36 @@ class _Pages:
         session = await self._door.session(request)
         form = await read_form(request)
         try:
+            await self._door.take_dear(session, "stripe")
             url = await service.check_out(self._doors, session.account, form.text("price"))
-        except Unavailable as error:
-            return await self._page(request, session, status=503, fault=error.message)
+        except (RateLimited, Unavailable) as error:
+            return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
 
     async def open_portal(self, request: Request) -> Response:
         session = await self._door.session(request)
         try:
+            await self._door.take_dear(session, "stripe")
             url = await service.open_portal(self._doors, session.account)
-        except Unavailable as error:
-            return await self._page(request, session, status=503, fault=error.message)
+        except (RateLimited, Unavailable) as error:
+            return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
 
     async def paid(self, request: Request) -> Response:
         """On the way back from Stripe. Where it cannot be asked, its event will tell."""
         session = await self._door.session(request)
         try:
+            await self._door.take_dear(session, "stripe")
             await service.look(self._doors, session.account, request.query_params.get("checkout", "")[:255])
-        except Unavailable as error:
+        except (RateLimited, Unavailable) as error:
             log.warning("a payment will be seen when Stripe tells of it", fault=error.message)
         return RedirectResponse("/plan?paid=1", 303)
+
+    async def _refused(self, request: Request, session: Session, error: RateLimited | Unavailable) -> Response:
+        status = 429 if isinstance(error, RateLimited) else 503
+        page = await self._page(request, session, status=status, fault=error.message)
+        page.headers["Retry-After"] = str(error.retry_after)
+        return page
 
     async def _page(self, request: Request, session: Session, *, status: int = 200, **told: Any) -> Response:
         account, now = session.account, self._doors.clock()

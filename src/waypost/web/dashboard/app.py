@@ -41,6 +41,8 @@ class _Told:
         assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
         if isinstance(error, NotSignedIn):
             return _to_sign_in(request)
+        if isinstance(error, errors.PaymentRequired) and "hx-request" in request.headers:
+            return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a part of a page could not say it
         status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
         return self._page(request, status, error.message, headers_of(error))
 

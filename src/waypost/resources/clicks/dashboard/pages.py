@@ -102,11 +102,11 @@ class Figures:
         return self._views.page(request, template, status=status, rows=rows, **context)
 
     async def _overview_live(self, request: Request) -> Response:
-        session = await self._door.whoever(request)
+        session = await self._door.watcher(request)
         return self._stream(request, session, Subject(session.account.id, is_account=True) if session else None)
 
     async def _link_live(self, request: Request) -> Response:
-        session = await self._door.whoever(request)
+        session = await self._door.watcher(request)
         if session is None:
             return self._stream(request, None, None)
         link = await links.find(self._doors, session, request.path_params["id"])

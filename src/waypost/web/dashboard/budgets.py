@@ -1,0 +1,41 @@
+"""How much somebody who is signed in may ask for, in any minute."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+from uuid import UUID
+
+from waypost.accounts import FileLimiter, Limiter
+from waypost.kit.errors import RateLimited
+
+_PAGES = 600
+_DEAR = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Each account's: for all pages together, and for each thing that costs us or somebody else more than a page."""
+
+    pages: Limiter
+    dear: Limiter
+
+    @classmethod
+    def open(cls, data_dir: Path) -> Self:
+        """Shared by all processes of this machine that have the same data directory."""
+        run = data_dir / "run"
+        pages = FileLimiter(run / "limits-pages", limit=_PAGES, slots=4_096)
+        return cls(pages, FileLimiter(run / "limits-dear", limit=_DEAR, slots=8_192))
+
+    async def take_page(self, account_id: UUID) -> None:
+        """Raises RateLimited."""
+        await _take(self.pages, account_id.bytes)
+
+    async def take_dear(self, account_id: UUID, what: str) -> None:
+        """Raises RateLimited."""
+        await _take(self.dear, account_id.bytes + what.encode())
+
+
+async def _take(budget: Limiter, key: bytes) -> None:
+    taken = await budget.take(key)
+    if not taken.allowed:
+        raise RateLimited(taken.retry_after)
