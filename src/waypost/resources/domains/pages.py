@@ -7,11 +7,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import is_live
 from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
 from waypost.resources.domains import service
-from waypost.resources.domains.checks.expiry import KEPT
 from waypost.resources.domains.checks.outcome import STRIKES
+from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
@@ -52,7 +51,7 @@ class _Pages:
         session = await self._door.session(request)
         form = await read_form(request)
         new, problems = parse(NewDomain, form.fields)
-        if not is_live(session.account.plan, self._doors.clock()):
+        if not self._door.is_live(session):
             return await self._list(request, form.wrong({"body": [PaymentRequired().message]}), status=402)
         try:
             domain = await service.create(self._doors, session, new, problems)
@@ -71,6 +70,8 @@ class _Pages:
         session = await self._door.session(request)
         domain = await self._find(request)
         form = await read_form(request)
+        if not self._door.is_live(session):
+            return self._page(request, domain, form.wrong({"body": [PaymentRequired().message]}), status=402)
         wanted, problems = parse(DomainChange, {name: form.fields.get(name) for name in _PAGES})
         try:
             await service.change(self._doors, session, domain.id, wanted, problems)
@@ -84,6 +85,7 @@ class _Pages:
 
     async def verify(self, request: Request) -> Response:
         session = await self._door.session(request)
+        self._door.refuse_lapsed(session)
         domain = await service.verify_later(self._doors, session, await path_id(request.path_params["id"]))
         if "hx-request" in request.headers:
             return self._state(request, domain)

@@ -8,9 +8,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import is_live
 from waypost.accounts.sessions import Session
-from waypost.kit.errors import Invalid, Unavailable
+from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import new_id, parse_id
 from waypost.outbound import Preview
 from waypost.resources.links import forms, media, service
@@ -71,7 +70,7 @@ class _Pages:
     async def create(self, request: Request) -> Response:
         session = await self._door.session(request)
         form = await read_form(request)
-        if not is_live(session.account.plan, self._doors.clock()):
+        if not self._door.is_live(session):
             return await self._shown(request, session, form, status=402)
         try:
             new, problems = parse(NewLink, forms.created(form))
@@ -92,6 +91,8 @@ class _Pages:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
         link = await service.find(self._doors, session, id_)
         form = await read_form(request)
+        if not self._door.is_live(session):
+            return await self._shown(request, session, form, link, status=402)
         try:
             wanted, problems = parse(LinkChange, forms.changes(form, link, self._doors))
             await service.change(self._doors, session, id_, wanted, problems)
@@ -115,11 +116,13 @@ class _Pages:
         if not address:
             return self._views.part(request, _FORM, "card", card=None, fault="")
         try:
+            self._door.refuse_lapsed(session)
+            await self._door.take_dear(session, "preview")
             found = await service.preview(self._doors, session, address)
         except Invalid as error:
             fault = Form().wrong(error.errors).fault("destination_url")
             return self._views.part(request, _FORM, "card", card=None, fault=fault)
-        except Unavailable as error:
+        except (PaymentRequired, RateLimited, Unavailable) as error:
             return self._views.part(request, _FORM, "card", card=None, fault=error.message)
         return self._views.part(request, _FORM, "card", card=self._scraped(address, found), fault="")
 
@@ -134,7 +137,7 @@ class _Pages:
             "choices": offered,
             "shared": self._doors.shared_domain,
             "card": self._typed(form),
-            "is_live": is_live(session.account.plan, self._doors.clock()),
+            "is_live": self._door.is_live(session),
         }
         return self._views.page(request, _FORM, status=status, fault="", state="blank", **told)
 

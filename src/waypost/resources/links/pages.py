@@ -96,6 +96,8 @@ class _Pages:
     async def switch(self, request: Request) -> Response:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
+        if status != "inactive":
+            self._door.refuse_lapsed(session)
         link = await service.change(self._doors, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_on else "off", link.id)

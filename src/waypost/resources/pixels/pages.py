@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import is_live
 from waypost.accounts.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.pixels import service
@@ -62,7 +61,7 @@ class _Pages:
         session = await self._door.session(request)
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
-        if not is_live(session.account.plan, self._doors.clock()):
+        if not self._door.is_live(session):
             return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
         doubt = _doubt(form, new.platform, new.pixel_id)
         if doubt and not problems:
@@ -82,6 +81,9 @@ class _Pages:
     async def change(self, request: Request) -> Response:
         session, pixel = await self._find(request)
         form = await read_form(request)
+        if not self._door.is_live(session):
+            unpaid = form.wrong({"body": [PaymentRequired().message]})
+            return await self._one(request, session, pixel, unpaid, status=402)
         wanted, problems = parse(PixelChange, _changes(form))
         doubt = _doubt(form, wanted.platform or pixel.platform, wanted.pixel_id)
         if doubt and not problems:

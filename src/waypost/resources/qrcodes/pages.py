@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid
+from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.qrcodes import image, rules, service
 from waypost.resources.qrcodes.doors import Doors
 from waypost.resources.qrcodes.look import Look
@@ -58,6 +58,8 @@ class _Pages:
         session = await self._door.session(request)
         code = await self._code(request)
         form = await read_form(request)
+        if not self._door.is_live(session):
+            return self._page(request, code, form, status=402, notice=PaymentRequired().message)
         wanted, problems = parse(LookFields, of_form(form.fields))
         try:
             await service.set_look(self._doors, session, code.link_id, wanted, problems)

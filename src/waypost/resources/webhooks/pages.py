@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import is_live
+from waypost.accounts.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service
@@ -74,7 +74,7 @@ class _Pages:
         """Answers itself instead of leading on: nothing else ever shows the secret."""
         session = await self._door.session(request)
         form = await read_form(request)
-        if not is_live(session.account.plan, self._doors.clock()):
+        if not self._door.is_live(session):
             return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
@@ -96,7 +96,7 @@ class _Pages:
         return self._page(request, "one", webhook=webhook, snippets=self._snippets, **told)
 
     async def test(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._sending(request)
         webhook_id = await path_id(request.path_params["id"])
         return _to(webhook_id, await service.ask_for_test(self._doors, session, webhook_id))
 
@@ -109,7 +109,7 @@ class _Pages:
         return self._page(request, name, webhook=webhook, delivery=delivery, body=body, laid_out=_laid_out(body))
 
     async def redeliver(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._sending(request)
         webhook_id, delivery_id = await _ids(request)
         return _to(webhook_id, await service.redeliver(self._doors, session, webhook_id, delivery_id))
 
@@ -120,6 +120,13 @@ class _Pages:
         session = await self._door.session(request)
         await service.delete(self._doors, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/webhooks?deleted=1", 303)
+
+    async def _sending(self, request: Request) -> Session:
+        """Who may have something sent now."""
+        session = await self._door.session(request)
+        self._door.refuse_lapsed(session)
+        await self._door.take_dear(session, "delivery")
+        return session
 
     async def _find(self, request: Request) -> Webhook:
         session = await self._door.session(request)
