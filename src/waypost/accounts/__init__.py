@@ -2,13 +2,15 @@
 
 from waypost.accounts.callers import Callers
 from waypost.accounts.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
-from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, KeyHolder, Plan, PlanChoice, Scope, accounts
+from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, KeyHolder, Plan, PlanChoice, Proven, Scope, accounts
 from waypost.accounts.passwords import hash_password
 from waypost.accounts.rules import is_live, is_usable
 from waypost.accounts.service import (
+    browse_keys,
     create_account,
     create_key,
     find_account,
+    find_key,
     list_accounts,
     list_keys,
     revoke_key,
@@ -29,12 +31,15 @@ __all__ = [
     "Limiter",
     "Plan",
     "PlanChoice",
+    "Proven",
     "Scope",
     "Taken",
     "accounts",
+    "browse_keys",
     "create_account",
     "create_key",
     "find_account",
+    "find_key",
     "hash_password",
     "hold_account",
     "is_live",
