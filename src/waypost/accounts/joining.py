@@ -4,13 +4,14 @@ Where mail is sent, the plan of a new account, and with it links and API, begins
 """
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
 from waypost.accounts import left, letters, passwords, rules, store, tokens
 from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, Plan
+from waypost.accounts.model import Account, Plan, Proven
 from waypost.accounts.stamp import announcing
 from waypost.accounts.tokens import Token
 from waypost.database import Tx
@@ -23,19 +24,26 @@ T = TypeVar("T")
 CLOSED = "Nobody can sign up here."
 INVITED_ONLY = "Only people who were invited can sign up here."
 TAKEN = "There is an account with this address already. Sign in instead."
+MOST_MOVES = 5
+TOO_MANY_MOVES = "You have asked for several addresses today. Follow the link in one of the mails, or wait a day."
+AGAIN_AFTER = timedelta(minutes=2)  # a mail that was sent just now is still good: nobody's mailbox is flooded
 NOT_YET = Plan("none", None, None, None)
 
 
-async def sign_up(doors: Doors, *, email: str, name: str, password: str, invitation: str | None = None) -> Account:
+async def sign_up(
+    doors: Doors, *, email: str, name: str, password: str, invitation: str | None = None
+) -> Proven | None:
     """Raises Forbidden, Invalid, and NotFound for an invitation that does not hold any more.
 
-    An invitation's address counts instead of `email`.
+    An invitation's address counts instead of `email`. None: there is mail to read first. It is the same for an address
+    that has an account already, so that only its owner learns of that.
     """
     _refuse_unless_open(doors, invitation)
     if invitation is not None:
         email = (await invited(doors, invitation)).email or ""
     account = _new(doors, email.strip().lower(), name.strip(), is_invited=invitation is not None)
     _check(account, password)
+    is_mailed = doors.sends_mail and invitation is None
     hashed = await passwords.hash_password(password)
     try:
         async with doors.db.write() as tx:
@@ -47,8 +55,11 @@ async def sign_up(doors: Doors, *, email: str, name: str, password: str, invitat
             if invitation is None:
                 await _ask_to_confirm(doors, tx, account)
     except IntegrityError:
-        raise Invalid({"email": [TAKEN]}) from None
-    return account
+        if not is_mailed:
+            raise Invalid({"email": [TAKEN]}) from None
+        async with doors.db.write() as tx:
+            await _tell_owner(doors, tx, account.email)
+    return None if is_mailed else Proven(account, password=hashed)
 
 
 async def invite(doors: Doors, email: str) -> str:
@@ -72,14 +83,19 @@ async def invited(doors: Doors, invitation: str) -> Token:
 
 
 async def confirm_later(doors: Doors, account: Account) -> None:
-    """Sends the mail once more."""
+    """Sends the mail once more, unless that was just now."""
     if account.confirmed_at is None:
         async with doors.db.write() as tx:
-            await _ask_to_confirm(doors, tx, account)
+            await store.hold_account(tx, account.id)
+            if not await tokens.issued_for(tx, "confirm", account.email, after=doors.clock() - AGAIN_AFTER):
+                await _ask_to_confirm(doors, tx, account)
 
 
 async def confirm(doors: Doors, text: str) -> Account:
-    """Raises NotFound when the link does not hold any more, and Invalid when another has the address by now."""
+    """For who has shown that the account is theirs: the link alone says no more than whose the address is.
+
+    Raises NotFound when the link does not hold any more, and Invalid when another has the address by now.
+    """
     now = doors.clock()
     with announcing(doors.db):
         try:
@@ -92,11 +108,14 @@ async def confirm(doors: Doors, text: str) -> Account:
             raise Invalid({"email": [TAKEN]}) from None
 
 
-async def can_confirm(doors: Doors, text: str) -> Token:
-    """What the link is for, which spends nothing. Raises NotFound."""
+async def can_confirm(doors: Doors, text: str) -> tuple[Account, str]:
+    """Whose link it is and for which address, which spends nothing. Raises NotFound."""
     now = doors.clock()
     found = await tokens.find(doors.db, "confirm", text, now=now) or await tokens.find(doors.db, "move", text, now=now)
-    return _there(found)
+    token = _there(found)
+    async with doors.db.read() as tx:
+        account = await store.account_with(tx, token.account_id) if token.account_id else None
+    return _there(account), token.email or ""
 
 
 async def prove(doors: Doors, tx: Tx, account: Account) -> Account:
@@ -115,22 +134,17 @@ async def move(doors: Doors, account: Account, email: str) -> bool:
     rules.check_account(address, account.name)
     if address == account.email:
         return True
-    now = doors.clock()
-    async with doors.db.read() as tx:
-        if await store.account_of(tx, address):
-            raise Invalid({"email": [TAKEN]})
+    if doors.sends_mail:
+        async with doors.db.write() as tx:
+            await _ask_to_move(doors, tx, account, address)
+        return False
     try:
         with announcing(doors.db):
             async with doors.db.write() as tx:
-                if doors.sends_mail:
-                    token = await tokens.issue(tx, "move", now=now, account_id=account.id, email=address)
-                    subject, text = letters.letter(doors.base_url, "move", token)
-                    await mail.send_later(tx, to=address, subject=subject, text=text, now=now, account_id=account.id)
-                else:
-                    await _move(doors, tx, account, address)
+                await _move(doors, tx, account, address)
     except IntegrityError:
         raise Invalid({"email": [TAKEN]}) from None
-    return not doors.sends_mail
+    return True
 
 
 async def rename(doors: Doors, account: Account, name: str) -> None:
@@ -186,6 +200,34 @@ async def _ask_to_confirm(doors: Doors, tx: Tx, account: Account) -> None:
     token = await tokens.issue(tx, "confirm", now=now, account_id=account.id, email=account.email)
     subject, text = letters.letter(doors.base_url, "confirm", token)
     await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+
+
+async def _ask_to_move(doors: Doors, tx: Tx, account: Account, address: str) -> None:
+    """One mail at a time, and few in all: it goes to whom we do not know. Whose the address is nobody is told."""
+    now = doors.clock()
+    await store.hold_account(tx, account.id)
+    asked_by = await tokens.issued_for(tx, "move", address, after=now - AGAIN_AFTER)
+    if account.id in asked_by:
+        return
+    if await tokens.unspent(tx, "move", account.id, now=now) >= MOST_MOVES:
+        raise Invalid({"email": [TOO_MANY_MOVES]})
+    token = await tokens.issue(tx, "move", now=now, account_id=account.id, email=address)
+    if await store.account_of(tx, address):
+        await _tell_owner(doors, tx, address)
+    elif not asked_by:
+        subject, text = letters.letter(doors.base_url, "move", token)
+        await mail.send_later(tx, to=address, subject=subject, text=text, now=now, account_id=account.id)
+
+
+async def _tell_owner(doors: Doors, tx: Tx, address: str) -> None:
+    """That somebody wanted an address which has an account; once a day, or strangers could fill the mailbox."""
+    now = doors.clock()
+    owner = await store.account_of(tx, address)
+    if owner is None or await tokens.issued_for(tx, "taken", address, after=now - tokens.LASTS["taken"]):
+        return
+    await tokens.issue(tx, "taken", now=now, account_id=owner.id, email=address)
+    subject, text = letters.taken(doors.base_url)
+    await mail.send_later(tx, to=address, subject=subject, text=text, now=now, account_id=owner.id)
 
 
 async def _confirmed(doors: Doors, tx: Tx, token: Token) -> Account:

@@ -28,6 +28,10 @@ _MOVED = """Your Waypost account now has the address {address}, and mail about i
 
 If it was not you who changed it, tell whoever runs {base_url} at once.
 """
+_TAKEN = """Somebody, perhaps you, wanted a Waypost account with this address. It has one already; nothing was changed.
+
+Sign in to it at {base_url}/login, or set a new password at {base_url}/forgot.
+"""
 _CHANGED = """The password of your Waypost account was changed, and every other session was ended.
 
 If it was not you, set a new one at {base_url}/forgot at once.
@@ -48,6 +52,10 @@ def letter(base_url: str, purpose: Purpose, token: str) -> tuple[str, str]:
 
 def moved(base_url: str, address: str) -> tuple[str, str]:
     return "Your e-mail address was changed", _MOVED.format(address=address, base_url=base_url)
+
+
+def taken(base_url: str) -> tuple[str, str]:
+    return "Your address has an account already", _TAKEN.format(base_url=base_url)
 
 
 def password_changed(base_url: str) -> tuple[str, str]:

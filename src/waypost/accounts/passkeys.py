@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.accounts import store, tokens
 from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account
+from waypost.accounts.model import Account, Proven
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
@@ -29,6 +29,7 @@ NOT_TAKEN = "This passkey could not be used. Try again, or sign in another way."
 _ALGORITHMS = -8, -7, -257  # EdDSA, ES256, RS256
 _PERSON = {"userVerification": "required"}
 _TIMEOUT = int(tokens.LASTS["passkey"].total_seconds() * 1000)
+UNCONFIRMED = "Confirm your e-mail address first."
 TOO_MANY = f"An account may have at most {MOST} passkeys. Remove one first."
 
 passkeys = Table(
@@ -58,7 +59,8 @@ _SHOWN = tuple(_P[name] for name in Passkey.__dataclass_fields__)
 
 
 async def options_to_make(doors: Doors, account: Account) -> dict[str, Any]:
-    """What a browser's `navigator.credentials.create` takes, as JSON."""
+    """What a browser's `navigator.credentials.create` takes, as JSON. Raises Invalid."""
+    _refuse_unconfirmed(doors, account)
     async with doors.db.read() as tx:
         known = (await tx.execute(select(_P.credential_id).where(_P.account_id == account.id))).scalars().all()
     return {
@@ -80,6 +82,7 @@ async def options_to_use(doors: Doors) -> dict[str, Any]:
 
 async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
     """`answer`: the credential the browser made, as JSON. Raises Invalid."""
+    _refuse_unconfirmed(doors, account)
     credential = _read(answer)
     challenge = _challenge(credential)
     async with doors.db.write() as tx:
@@ -92,6 +95,7 @@ async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
     known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": doors.clock()}
     try:
         async with doors.db.write() as tx:
+            await store.hold_account(tx, account.id)
             held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
             if (await tx.execute(held)).scalar_one() >= MOST:
                 raise Invalid({"body": [TOO_MANY]})
@@ -100,7 +104,7 @@ async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
         raise Invalid({"body": [NOT_TAKEN]}) from None
 
 
-async def sign_in(doors: Doors, answer: str) -> Account:
+async def sign_in(doors: Doors, answer: str) -> Proven:
     """`answer`: what the browser's passkey signed, as JSON. Raises Invalid, whatever is wrong with it."""
     credential = _read(answer)
     challenge = _challenge(credential)
@@ -117,7 +121,7 @@ async def sign_in(doors: Doors, answer: str) -> Account:
         noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=doors.clock())
         if (await tx.execute(noted)).rowcount == 0:
             raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
-    return account
+    return Proven(account, passkey=key.id)
 
 
 async def of_account(doors: Doors, account: Account) -> list[Passkey]:
@@ -136,8 +140,14 @@ async def find(doors: Doors, account: Account, passkey_id: UUID) -> Passkey:
 
 async def remove(doors: Doors, account: Account, passkey_id: UUID) -> None:
     async with doors.db.write() as tx:
+        await store.hold_account(tx, account.id)  # who is signing in with it comes before or after
         if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
             raise NotFound
+
+
+async def is_there(tx: Tx, account_id: UUID, passkey_id: UUID) -> bool:
+    its = _P.id == passkey_id, _P.account_id == account_id
+    return (await tx.execute(select(_P.id).where(*its))).first() is not None
 
 
 async def remove_all(tx: Tx, account_id: UUID) -> None:
@@ -149,6 +159,12 @@ async def _new_challenge(doors: Doors, account: Account | None = None) -> str:
     async with doors.db.write() as tx:
         account_id = account.id if account else None
         return await tokens.issue(tx, "passkey", now=doors.clock(), account_id=account_id)
+
+
+def _refuse_unconfirmed(doors: Doors, account: Account) -> None:
+    """Whoever signed up with an address need not be whose it is, and a passkey stays when its owner comes."""
+    if doors.sends_mail and account.confirmed_at is None:
+        raise Invalid({"body": [UNCONFIRMED]})
 
 
 def _is(account: Account, passkey_id: UUID) -> Any:

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 AT_ONCE = 2
 WAITING_AT_MOST = 40  # some two seconds; beyond that a flood of guesses would keep everybody waiting
+KEPT_FREE = 20  # places beyond those that strangers cannot take
 LEAST, MOST = 10, 1_024  # characters
 NOBODY_S = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5RXlp6T0plh7pBdwRA6GyNatXK+cvyVYo"
 """A hash of what nobody knows, as costly to try as all others."""
@@ -40,13 +41,14 @@ def fault_of(text: str, *others: str) -> str | None:
     return None
 
 
-async def hash_password(text: str) -> str:
-    return await _off_the_loop(lambda: _hasher.hash(_one_spelling(text)))
+async def hash_password(text: str, *, is_known: bool = False) -> str:
+    """`is_known`: for somebody who has been in. Raises Unavailable when too many are being tried."""
+    return await _off_the_loop(lambda: _hasher.hash(_one_spelling(text)), is_known=is_known)
 
 
-async def is_right(text: str, stored: str | None) -> bool:
+async def is_right(text: str, stored: str | None, *, is_known: bool = False) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when too many are being tried."""
-    matches = await _off_the_loop(lambda: _matches(text[:MOST], stored or NOBODY_S))
+    matches = await _off_the_loop(lambda: _matches(text[:MOST], stored or NOBODY_S), is_known=is_known)
     return matches and stored is not None and len(text) <= MOST
 
 
@@ -67,8 +69,9 @@ def _one_spelling(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-async def _off_the_loop(work: Callable[[], T]) -> T:
-    if _threads._work_queue.qsize() >= WAITING_AT_MOST:  # noqa: SLF001  # it has no other way to tell
+async def _off_the_loop(work: Callable[[], T], *, is_known: bool) -> T:
+    most = WAITING_AT_MOST + KEPT_FREE if is_known else WAITING_AT_MOST
+    if _threads._work_queue.qsize() >= most:  # noqa: SLF001  # it has no other way to tell
         raise Unavailable
     return await asyncio.get_running_loop().run_in_executor(_threads, work)
 

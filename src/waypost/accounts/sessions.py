@@ -11,9 +11,11 @@ from uuid import UUID
 
 from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
 
+from waypost.accounts import passkeys, store
 from waypost.accounts.model import Account, Caller, accounts
 from waypost.accounts.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
+from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
 
 LASTS = timedelta(days=30)
@@ -50,8 +52,26 @@ class Session(Caller):
     seen_at: datetime
 
 
-async def begin(tx: Tx, account_id: UUID, *, user_agent: str, ip: str, now: datetime) -> str:
-    """Returns the token, which nobody can be shown again."""
+async def begin(
+    tx: Tx,
+    account_id: UUID,
+    *,
+    user_agent: str,
+    ip: str,
+    now: datetime,
+    password: str | None = None,
+    passkey: UUID | None = None,
+) -> str:
+    """Returns the token, which nobody can be shown again.
+
+    Raises NotFound when the account is closed, or has another `password` (its hash) or not this `passkey` any more:
+    whoever proved it before a change that ended all sessions must not begin one after it.
+    """
+    await store.hold_account(tx, account_id)
+    if password is not None and await store.password_of(tx, account_id) != password:
+        raise NotFound
+    if passkey is not None and not await passkeys.is_there(tx, account_id, passkey):
+        raise NotFound
     token = secrets.token_urlsafe(32)
     row = {
         "id": new_id(),
@@ -91,6 +111,10 @@ async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
 async def end_all(tx: Tx, account_id: UUID, *, but: UUID | None = None) -> None:
     gone = delete(sessions).where(sessions.c.account_id == account_id)
     await tx.execute(gone if but is None else gone.where(sessions.c.id != but))
+
+
+async def lasts(tx: Tx, session: Session) -> bool:
+    return (await tx.execute(select(sessions.c.id).where(sessions.c.id == session.id))).first() is not None
 
 
 async def of_account(tx: Tx, account: Account, *, now: datetime) -> list[Session]:

@@ -3,12 +3,13 @@
 Refuses to tell, by answer or time, whether there is an account: what a forgotten password sets off happens in a job.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from waypost.accounts import joining, letters, passkeys, passwords, sessions, store, tokens
+from waypost.accounts import joining, letters, passkeys, passwords, rules, sessions, store, tokens
 from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account
+from waypost.accounts.model import Account, ApiKey, Proven
 from waypost.accounts.sessions import Session
 from waypost.accounts.stamp import announcing
 from waypost.database import Database, Tx
@@ -22,21 +23,21 @@ FRESH = timedelta(minutes=10)
 """How long after signing in nobody is asked once more who they are."""
 WRONG = "Address and password do not match."
 WRONG_PASSWORD = "This is not your password."  # noqa: S105
-_AGAIN_AFTER = timedelta(minutes=2)  # a mail that was sent just now is still good: nobody's mailbox is flooded
 
 
-async def sign_in(doors: Doors, email: str, password: str) -> Account:
+async def sign_in(doors: Doors, email: str, password: str, *, is_known: bool = False) -> Proven:
     """Raises Invalid on `body` alone: nobody learns which of the two is wrong."""
     address = _address(email)
     async with doors.db.read() as tx:
         account, stored = await store.with_password(tx, address)
-    if not await passwords.is_right(password, stored) or account is None or stored is None:
+    if not await passwords.is_right(password, stored, is_known=is_known) or account is None or stored is None:
         raise Invalid({"body": [WRONG]})
     if passwords.is_outdated(stored):
-        hashed = await passwords.hash_password(password)
+        hashed = await passwords.hash_password(password, is_known=True)
         async with doors.db.write() as tx:
             await store.change_password(tx, account.id, hashed, before=stored)
-    return account
+        stored = hashed
+    return Proven(account, password=stored)
 
 
 async def forgotten(doors: Doors, email: str) -> None:
@@ -57,7 +58,7 @@ class Forgotten:
         now = self._clock()
         async with self._db.write() as tx:
             account = await store.account_of(tx, job.payload["email"])
-            if account is None or await _was_sent_just_now(tx, account.id, self._clock):
+            if account is None or await tokens.issued_for(tx, "reset", account.email, after=now - joining.AGAIN_AFTER):
                 return
             token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
             subject, text = letters.letter(self._base_url, "reset", token)
@@ -69,8 +70,19 @@ async def can_reset(doors: Doors, text: str) -> Account:
     return await _owner(doors, await tokens.find(doors.db, "reset", text, now=doors.clock()))
 
 
-async def reset(doors: Doors, text: str, password: str) -> Account:
-    """Ends every session. Raises NotFound when the link does not hold any more, and Invalid."""
+async def others_in(doors: Doors, account: Account) -> tuple[Sequence[passkeys.Passkey], Sequence[ApiKey]]:
+    """What else lets somebody in, and outlives a new password unless that is to take all."""
+    async with doors.db.read() as tx:
+        found = await store.keys_of(tx, account.id)
+    keys = [key for key in found if rules.is_usable(key, doors.clock())]
+    return await passkeys.of_account(doors, account), keys
+
+
+async def reset(doors: Doors, text: str, password: str, *, takes_all: bool = False) -> Proven:
+    """Ends every session, and if it `takes_all` every passkey and API key.
+
+    Raises NotFound when the link does not hold any more, and Invalid.
+    """
     account = await can_reset(doors, text)
     hashed = await _hashed(account, password)
     with announcing(doors.db):
@@ -78,19 +90,23 @@ async def reset(doors: Doors, text: str, password: str) -> Account:
             if await tokens.spend(tx, "reset", text, now=doors.clock()) is None:
                 raise NotFound
             await _set(doors, tx, account, hashed)
-            if account.confirmed_at is None:  # whoever signed up with this address need not be whose it is
+            if takes_all or account.confirmed_at is None:  # who signed up with this address need not be whose it is
                 await passkeys.remove_all(tx, account.id)
                 await store.remove_keys(tx, account.id)
-            return await joining.prove(doors, tx, account)
+            return Proven(await joining.prove(doors, tx, account), password=hashed)
 
 
-async def change_password(doors: Doors, session: Session, current: str, password: str) -> None:
+async def change_password(doors: Doors, session: Session, current: str, password: str) -> Proven:
     """Ends every session, this one included: the caller begins another. Raises Invalid."""
     account = session.account
     await prove(doors, session, current, field="current_password", may_be_fresh=not await has_password(doors, account))
     hashed = await _hashed(account, password)
     async with doors.db.write() as tx:
+        await store.hold_account(tx, account.id)
+        if not await sessions.lasts(tx, session):  # another change was faster, and ended it
+            raise Invalid({"current_password": [WRONG_PASSWORD]})
         await _set(doors, tx, account, hashed)
+    return Proven(account, password=hashed)
 
 
 async def prove(
@@ -101,9 +117,18 @@ async def prove(
         return
     async with doors.db.read() as tx:
         stored = await store.password_of(tx, session.account.id)
-    if not await passwords.is_right(password, stored):
+    if not await passwords.is_right(password, stored, is_known=True):
         text = WRONG_PASSWORD if stored else "Sign out and in again first: for this you must have signed in just now."
         raise Invalid({field: [text]})
+
+
+async def prove_owner(doors: Doors, account: Account, password: str, *, is_known: bool) -> Proven:
+    """That an account is theirs, by its password. Raises Invalid."""
+    async with doors.db.read() as tx:
+        stored = await store.password_of(tx, account.id)
+    if not await passwords.is_right(password, stored, is_known=is_known):
+        raise Invalid({"password": [WRONG_PASSWORD]})
+    return Proven(account, password=stored)
 
 
 def is_fresh(doors: Doors, session: Session) -> bool:
@@ -127,11 +152,12 @@ async def can_enter(doors: Doors, text: str) -> Account:
     return await _owner(doors, await tokens.find(doors.db, "enter", text, now=doors.clock()))
 
 
-async def enter(doors: Doors, text: str) -> Account:
+async def enter(doors: Doors, text: str) -> Proven:
     """Raises NotFound when the link does not hold any more."""
     async with doors.db.write() as tx:
         token = await tokens.spend(tx, "enter", text, now=doors.clock())
-    return await _owner(doors, token)
+        password = await store.password_of(tx, token.account_id) if token and token.account_id else None
+    return Proven(await _owner(doors, token), password=password)
 
 
 async def _owner(doors: Doors, token: tokens.Token | None) -> Account:
@@ -148,7 +174,7 @@ async def _hashed(account: Account, password: str) -> str:
     fault = passwords.fault_of(password, account.email, account.name)
     if fault:
         raise Invalid({"password": [fault]})
-    return await passwords.hash_password(password)
+    return await passwords.hash_password(password, is_known=True)  # a mail let them in, or a session
 
 
 async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
@@ -159,11 +185,6 @@ async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
     await tokens.end_all(tx, account.id)
     subject, text = letters.password_changed(doors.base_url)
     await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
-
-
-async def _was_sent_just_now(tx: Tx, account_id: UUID, clock: Clock) -> bool:
-    sent = await tokens.newest(tx, "reset", account_id)
-    return sent is not None and clock() - sent < _AGAIN_AFTER
 
 
 def _address(email: str) -> str:

@@ -11,11 +11,11 @@ from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, delete, insert, select
+from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, delete, func, insert, select
 
 from waypost.database import Database, Id, Instant, Tx, metadata
 
-Purpose = Literal["enter", "confirm", "move", "reset", "invite", "passkey"]
+Purpose = Literal["enter", "confirm", "move", "reset", "invite", "passkey", "taken"]
 LASTS: dict[Purpose, timedelta] = {
     "enter": timedelta(minutes=15),
     "confirm": timedelta(days=7),
@@ -23,6 +23,7 @@ LASTS: dict[Purpose, timedelta] = {
     "reset": timedelta(hours=1),
     "invite": timedelta(days=7),
     "passkey": timedelta(minutes=5),
+    "taken": timedelta(days=1),  # lets nobody in: says that an owner was told somebody tried to have their address
 }
 
 one_time_tokens = Table(
@@ -78,11 +79,15 @@ async def spend(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> Token 
     return None if row is None else Token(*row)
 
 
-async def newest(tx: Tx, purpose: Purpose, account_id: UUID) -> datetime | None:
-    """When the last one was issued that nobody has spent."""
-    made = select(_T.created_at).where(_T.account_id == account_id, _T.purpose == purpose)
-    at: datetime | None = await tx.scalar(made.order_by(_T.created_at.desc()).limit(1))
-    return at
+async def issued_for(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:
+    """By which accounts those were issued for an address that nobody has spent."""
+    made = _T.purpose == purpose, _T.email == email, _T.created_at > after
+    return set((await tx.execute(select(_T.account_id).where(*made))).scalars())
+
+
+async def unspent(tx: Tx, purpose: Purpose, account_id: UUID, *, now: datetime) -> int:
+    its = _T.account_id == account_id, _T.purpose == purpose, _T.expires_at > now
+    return (await tx.execute(select(func.count()).select_from(one_time_tokens).where(*its))).scalar_one()
 
 
 async def end_all(tx: Tx, account_id: UUID) -> None:

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.accounts import Account, sessions
+from waypost.accounts import Proven, is_live, sessions
 from waypost.accounts.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.kit.errors import Forbidden, WaypostError
+from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network
+from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.views import SESSION
 from waypost.web.guard import peer_address
 
 _SAFE = {"GET", "HEAD"}
+_COUNTED = "waypost.counted"
 FOREIGN = "This request did not come from a page of this service. Open the page anew and try again."
 
 
@@ -26,8 +28,11 @@ class NotSignedIn(WaypostError):
 
 
 class Reception:
-    def __init__(self, db: Database, *, base_url: str, trusted: Sequence[Network], clock: Clock) -> None:
+    def __init__(
+        self, db: Database, budgets: Budgets, *, base_url: str, trusted: Sequence[Network], clock: Clock
+    ) -> None:
         self._db = db
+        self._budgets = budgets
         self._base_url = base_url
         self._trusted = trusted
         self._clock = clock
@@ -36,12 +41,32 @@ class Reception:
         self._cookie = "__Host-waypost" if is_secure else "waypost"
 
     async def session(self, request: Request) -> Session:
-        """Raises NotSignedIn, and Forbidden for what another site sent."""
+        """Raises NotSignedIn, Forbidden for what another site sent, and RateLimited."""
         self.refuse_foreign(request)
-        found = await self.whoever(request)
+        found = await self.watcher(request)
         if found is None:
             raise NotSignedIn
         return found
+
+    async def watcher(self, request: Request) -> Session | None:
+        """Who asks, if somebody is signed in; a request counts once, however often it is asked. Raises RateLimited."""
+        found = await self.whoever(request)
+        if found and _COUNTED not in request.scope:
+            request.scope[_COUNTED] = True
+            await self._budgets.take_page(found.account.id)
+        return found
+
+    async def take_dear(self, session: Session, what: str) -> None:
+        """Before what costs us or somebody else more than a page. Raises RateLimited."""
+        await self._budgets.take_dear(session.account.id, what)
+
+    def is_live(self, session: Session) -> bool:
+        return is_live(session.account.plan, self._clock())
+
+    def refuse_lapsed(self, session: Session) -> None:
+        """Who has no live plan may look, switch off and delete. Raises PaymentRequired."""
+        if not self.is_live(session):
+            raise PaymentRequired
 
     async def whoever(self, request: Request) -> Session | None:
         if SESSION not in request.scope:
@@ -61,19 +86,24 @@ class Reception:
         if site != "same-origin":
             raise Forbidden(FOREIGN)
 
-    async def sign_in(self, request: Request, account: Account, answer: Response) -> None:
-        """A new session, whatever there was before."""
+    async def sign_in(self, request: Request, proven: Proven, answer: Response) -> None:
+        """A new session, whatever there was before. Raises NotSignedIn when what was proven holds no more."""
         before = await self.whoever(request)
-        async with self._db.write() as tx:
-            if before:
-                await sessions.end(tx, before.account.id, before.id)
-            token = await sessions.begin(
-                tx,
-                account.id,
-                user_agent=request.headers.get("user-agent", ""),
-                ip=peer_address(request, self._trusted),
-                now=self._clock(),
-            )
+        try:
+            async with self._db.write() as tx:
+                token = await sessions.begin(
+                    tx,
+                    proven.account.id,
+                    user_agent=request.headers.get("user-agent", ""),
+                    ip=peer_address(request, self._trusted),
+                    now=self._clock(),
+                    password=proven.password,
+                    passkey=proven.passkey,
+                )
+                if before:
+                    await sessions.end(tx, before.account.id, before.id)
+        except NotFound:
+            raise NotSignedIn from None
         answer.set_cookie(
             self._cookie,
             token,
