@@ -29,7 +29,7 @@ from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.doors import Doors as AccountDoors
-from waypost.resources.account.doors import Throttle
+from waypost.resources.account.throttle import Throttle
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.domains import certificates
@@ -92,7 +92,12 @@ def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoor
 def account_doors(settings: Settings, db: Database, rooms: Rooms) -> AccountDoors:
     return AccountDoors(
         signing=signing_doors(settings, db, rooms.links.clock),
-        throttle=Throttle.open(settings.data_dir, settings.trusted_proxies),
+        throttle=Throttle.open(
+            settings.data_dir,
+            settings.trusted_proxies,
+            key=derived_key(settings, "known browsers"),
+            is_secure=settings.base_url.startswith("https:"),
+        ),
         routes_changed=rooms.links.routes_changed,
         shared_domain=settings.shared_domain,
         cname_target=settings.cname_host,

@@ -1,5 +1,6 @@
 """The account's pages, before and after the door, as browsers get them."""
 
+import asyncio
 import io
 import json
 import re
@@ -14,14 +15,18 @@ import httpx
 import pytest
 from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
+from starlette.requests import Request
 
-from waypost.accounts import create_key, joining, signing_in, tokens
-from waypost.accounts.model import accounts
+from waypost.accounts import create_key, joining, passkeys, signing_in, tokens
+from waypost.accounts import sessions as sessions_of
+from waypost.accounts.model import accounts, api_keys
 from waypost.accounts.sessions import sessions
 from waypost.app import _handlers
+from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
-from waypost.resources.account import closing
+from waypost.resources.account import closing, own_pages
 from waypost.resources.account.entry_pages import way_on
+from waypost.resources.account.throttle import Throttle
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import domain_doors, signing_doors
 from waypost.worker import jobs
@@ -48,6 +53,9 @@ async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
     browser = await place.browser()
     fields = {"name": "Ada", "email": email, "password": PASSWORD}
     answer = await browser.post("/signup", fields)
+    if place.settings.smtp_url:
+        assert "Look into your mail" in answer.text
+        answer = await browser.post("/login", fields)
     assert answer.status_code == 303, answer.text
     return browser
 
@@ -170,6 +178,39 @@ async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None
     assert (await signed_in(place)).status_code == 303
 
 
+async def test_no_neighbour_uses_up_the_attempts_of_who_was_here_before(place: Place) -> None:
+    ada = await signed_up(place)
+    await ada.post("/logout")
+    eve = await place.browser()  # at the same address
+    wrong = {"email": "ada@example.com", "password": OTHER}
+    assert [(await eve.post("/login", wrong)).status_code for _ in range(11)][-1] == 429
+    for n in range(50):
+        await eve.post("/forgot", {"email": f"{n}@example.com"})
+    assert (await eve.post("/forgot", {"email": "x@example.com"})).status_code == 429
+    assert "ada" not in ada.client.cookies["waypost-known"]
+    assert (await ada.post("/login", wrong)).status_code == 422
+    assert (await ada.post("/login", {"email": "bob@example.com", "password": OTHER})).status_code == 429
+    forged = await place.browser()
+    forged.client.cookies.set("waypost-known", ada.client.cookies["waypost-known"][:-1] + "x", domain="app.test")
+    assert (await forged.post("/login", wrong)).status_code == 429
+    assert (await ada.post("/login", wrong | {"password": PASSWORD})).status_code == 303
+    assert [(await ada.post("/login", wrong)).status_code for _ in range(9)][-1] == 429
+
+
+async def test_a_network_is_counted_as_one_however_many_addresses_it_has(tmp_path: Path) -> None:
+    throttle = Throttle.open(tmp_path, (), key=b"key", is_secure=True)
+
+    async def take(address: str) -> None:
+        scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}
+        await throttle.take(Request(scope))
+
+    for n in range(300):
+        await take(f"2001:db8:1:{n:x}::1")
+    with pytest.raises(RateLimited):
+        await take("2001:db8:1:ffff::1")
+    await take("2001:db8:2::1")
+
+
 async def test_a_forgotten_password(place: Place) -> None:
     ada = await signed_up(place)
     for _ in range(2):  # a second mail, while the first is still new, would only be a nuisance
@@ -220,12 +261,21 @@ async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) 
     assert (await owner(mailing)).plan_type == "none"
     assert "Confirm your address" in (await ada.get("/account")).text
     await ada.post("/account/confirm")
+    assert len(await mails(mailing)) == 1  # it was sent just now
+    mailing.clock.move(timedelta(minutes=2))
+    await ada.post("/account/confirm")
     first, second = (way(mail) for mail in await mails(mailing))
     nobody = await mailing.browser()
     for _ in range(2):
         assert "ada@example.com" in (await nobody.get(second)).text
+    for fields in ({}, {"password": OTHER}):
+        page = await nobody.post(second, fields)
+        assert page.status_code == 422
+        assert 'id="password-fault"' in page.text
+        assert 'href="/forgot"' in page.text
     assert (await owner(mailing)).confirmed_at is None
-    assert (await nobody.post(second)).headers["location"] == "/login?done=confirmed"
+    assert (await nobody.post(second, {"password": PASSWORD})).headers["location"] == "/account?done=confirmed"
+    assert (await nobody.get("/account")).status_code == 200
     now = await owner(mailing)
     assert (now.plan_type, now.trial_ends_at) == ("trial", mailing.clock() + timedelta(days=14))
     assert "Confirm your address" not in (await ada.get("/account")).text
@@ -238,6 +288,11 @@ async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) 
 async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing: Place) -> None:
     eve = await signed_up(mailing)
     await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
+    asked = await eve.post("/account/passkeys/options", {"passkey_name": ""})
+    assert (asked.status_code, asked.json()) == (422, {"fault": passkeys.UNCONFIRMED})
+    added = await eve.post("/account/passkeys", {"credential": "{}"})
+    assert passkeys.UNCONFIRMED in added.text
+    assert 'data-passkey="make"' not in (await eve.get("/account/security")).text
     ada = await mailing.browser()
     await ada.post("/forgot", {"email": "ada@example.com"})
     await ada.post(way((await mails(mailing))[-1]), {"password": OTHER})
@@ -249,15 +304,20 @@ async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing:
 
 async def test_another_address(mailing: Place) -> None:
     ada, bob = await mailing.browser("ada@example.com"), await mailing.browser("bob@example.com")
-    assert (await ada.post("/account/email", {"email": "bob@example.com"})).status_code == 422
-    await ada.post("/forgot", {"email": "ada@example.com"})
     for _ in range(2):
-        answer = await ada.post("/account/email", {"email": "lovelace@example.com"})
-        assert answer.headers["location"] == "/account?done=mail"
+        for _ in range(2):  # the second while the first is still new: it is not sent
+            answer = await ada.post("/account/email", {"email": "lovelace@example.com"})
+            assert answer.headers["location"] == "/account?done=mail"
+        mailing.clock.move(timedelta(minutes=2))
+    await ada.post("/forgot", {"email": "ada@example.com"})
     *moves, reset = await mails(mailing)  # the last is written by a job
     assert [mail["to"] for mail in moves] == ["lovelace@example.com"] * 2
     assert await owner(mailing)
     await bob.post("/account/email", {"email": "lovelace@example.com"})
+    nobody = await mailing.browser()
+    assert 'href="/forgot"' not in (await nobody.get(way(moves[0]))).text
+    assert (await nobody.post(way(moves[0]))).status_code == 422  # whoever reads that mail need not be ada
+    assert (await bob.post(way(moves[0]))).status_code == 422
     assert (await ada.post(way(moves[0]))).status_code == 303
     assert (await mails(mailing))[-1]["to"] == "ada@example.com"
     for stale in (way(reset), way(moves[1])):
@@ -265,6 +325,76 @@ async def test_another_address(mailing: Place) -> None:
     taken = await bob.post(way((await mails(mailing))[-2]))
     assert taken.status_code == 422
     assert joining.TAKEN in taken.text
+
+
+async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mailing: Place) -> None:
+    eve, bob = await mailing.browser("eve@example.com"), await mailing.browser("bob@example.com")
+    nobody = await mailing.browser()
+    answers = []
+    for email in ("bob@example.com", "new@example.com"):
+        moved = await eve.post("/account/email", {"email": email})
+        joined = [await nobody.post("/signup", {"name": "B", "email": email, "password": OTHER}) for _ in range(2)]
+        answers.append([(each.status_code, each.text.replace("new@", "bob@")) for each in (moved, *joined)])
+    assert answers[0] == answers[1]
+    told = [(mail["to"], mail["subject"]) for mail in await mails(mailing)]
+    new = [("new@example.com", f"Confirm your {which}e-mail address") for which in ("new ", "")]
+    taken = "Your address has an account already"
+    assert told == [("bob@example.com", taken), *new, ("new@example.com", taken)]
+    assert (await bob.get("/account")).status_code == 200
+    statuses = [(await eve.post("/account/email", {"email": f"{n}@example.com"})).status_code for n in range(4)]
+    assert statuses == [303] * 3 + [422]
+    statuses = [(await eve.post("/account/email", {"email": f"{n}@example.com"})).status_code for n in range(9)]
+    assert statuses[-1] == 429  # of what is asked while signed in, too, there are ten a minute
+    assert (await bob.post("/account/email", {"email": "0@example.com"})).status_code == 303
+    assert len(await mails(mailing)) == len(told) + 3  # bob's would have been the second within two minutes
+
+
+async def test_a_new_password_takes_everything_else_along_if_asked(place: Place) -> None:
+    ada = await signed_up(place)
+    account_id, now = (await owner(place)).id, place.clock()
+    await create_key(place.db, account_id=account_id, name=HOSTILE, scopes=(), now=now)
+    row = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
+    async with place.db.write() as tx:
+        await tx.execute(passkeys.passkeys.insert(), row | {"name": "An old phone", "created_at": now})
+    for fields, left in (({}, 1), ({"takes_all": "yes"}, 0)):
+        await ada.post("/forgot", {"email": "ada@example.com"})
+        path = way((await mails(place))[-1])
+        page = (await ada.get(path)).text
+        assert "An old phone" in page
+        assert HOSTILE not in page
+        assert 'name="takes_all"' in page
+        assert (await ada.post(path, {"password": OTHER, **fields})).status_code == 303
+        for table in (passkeys.passkeys, api_keys):
+            assert len(await rows(place, select(table.c.id))) == left
+
+
+async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: Place) -> None:
+    await signed_up(place)
+    doors = signing_doors(place.settings, place.db, place.clock)
+    proven = await signing_in.sign_in(doors, "ada@example.com", PASSWORD)
+    account_id, now = proven.account.id, place.clock()
+    passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
+    async with place.db.write() as tx:
+        await tx.execute(passkeys.passkeys.insert(), passkey | {"name": "phone", "created_at": now})
+
+    async def begin(**by: Any) -> str:
+        async with place.db.write() as tx:
+            return await sessions_of.begin(tx, account_id, user_agent="", ip="", now=now, **by)
+
+    assert await begin(password=proven.password)
+    assert await begin(passkey=passkey["id"])
+    session = await sessions_of.find(place.db, await begin(), now=now)
+    assert session
+    again = await signing_in.change_password(doors, session, PASSWORD, OTHER)
+    assert again.password != proven.password
+    await passkeys.remove(doors, proven.account, passkey["id"])
+    for by in ({"password": proven.password}, {"passkey": passkey["id"]}):
+        with pytest.raises(NotFound):
+            await begin(**by)
+    assert await rows(place, select(sessions.c.id)) == []
+    with pytest.raises(Invalid):  # it was ended by the change, which was proven by the same password as this one
+        await signing_in.change_password(doors, session, OTHER, PASSWORD)
+    assert await begin(password=again.password)
 
 
 async def test_without_mail_an_address_changes_at_once(place: Place) -> None:
@@ -386,7 +516,7 @@ def test_the_way_on_is_ours(wanted: str, way_there: str) -> None:
 
 
 async def exported(browser: Browser) -> dict[str, str]:
-    answer = await browser.get("/account/data/export")
+    answer = await browser.post("/account/data/export")
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as whole:
         assert whole.testzip() is None
@@ -414,6 +544,28 @@ async def test_the_export_holds_one_s_own_and_no_secret(place: Place) -> None:
     assert json.loads(files["account.json"])["email"] == "ada@example.com"
     assert {"README.txt", *re.findall(r"^(\S+\.jsonl?)", files["README.txt"], re.MULTILINE)} == set(files)
     assert not [name for name, text in files.items() if key in text or "bobs" in text]
+
+
+async def test_one_export_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(*_: object) -> AsyncIterator[bytes]:
+        begun.set()
+        await may_go_on.wait()
+        yield b"zip"
+
+    monkeypatch.setattr(own_pages, "archive", slow)
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    under_way = asyncio.create_task(ada.post("/account/data/export"))
+    await begun.wait()
+    second = await ada.post("/account/data/export")
+    assert (second.status_code, "being downloaded already" in second.text) == (429, True)
+    may_go_on.set()
+    assert (await under_way).content == b"zip"
+    for who in (ada, bob):
+        assert (await who.post("/account/data/export")).content == b"zip"
+    assert (await ada.get("/account/data/export")).status_code == 405
+    assert (await ada.client.post("/account/data/export")).status_code == 403
 
 
 async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:

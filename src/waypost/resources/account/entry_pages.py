@@ -5,13 +5,14 @@ A link's page shows a button and does nothing by itself: what reads mail before 
 
 import re
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import Account, joining, passkeys, signing_in
+from waypost.accounts import Account, Proven, joining, passkeys, signing_in
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.doors import Doors
@@ -24,7 +25,6 @@ _BACK = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
 _PAGES = {"", *RESERVED} - API_SEGMENTS - {"login", "logout"}
 _FORM_LIMIT = 64 << 10  # anybody may send these
 _DONE = {
-    "confirmed": "Your e-mail address is confirmed. Sign in to go on.",
     "deleted": "Your account is deleted. Its links have ended, and the rest is being removed now.",
 }
 GONE = "This link does not work any more: each works once, and for a while. Ask for another one."
@@ -79,11 +79,13 @@ class EntryPages:
     async def login(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            await self._doors.throttle.take(request, form.text("email"))
-            account = await signing_in.sign_in(self._signing, form.text("email"), form.text("password"))
+            is_known = await self._doors.throttle.take(request, form.text("email"))
+            proven = await signing_in.sign_in(
+                self._signing, form.text("email"), form.text("password"), is_known=is_known
+            )
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
-        return await self._in(request, account, way_on(form.text("next")))
+        return await self._in(request, proven, way_on(form.text("next")))
 
     async def passkey_options(self, request: Request) -> Response:
         self._door.refuse_foreign(request)
@@ -95,10 +97,10 @@ class EntryPages:
         form = await self._form(request)
         try:
             await self._doors.throttle.take(request)
-            account = await passkeys.sign_in(self._signing, form.text("credential"))
+            proven = await passkeys.sign_in(self._signing, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
-        return await self._in(request, account, way_on(form.text("next")))
+        return await self._in(request, proven, way_on(form.text("next")))
 
     async def logout(self, request: Request) -> Response:
         self._door.refuse_foreign(request)
@@ -115,7 +117,7 @@ class EntryPages:
         form = await self._form(request)
         try:
             await self._doors.throttle.take(request, form.text("email"))
-            account = await joining.sign_up(
+            proven = await joining.sign_up(
                 self._signing,
                 email=form.text("email"),
                 name=form.text("name"),
@@ -124,7 +126,9 @@ class EntryPages:
             )
         except (Invalid, RateLimited) as error:
             return await self._signup(request, form, error)
-        return await self._in(request, account, "/" if account.confirmed_at else "/account")
+        if proven is None:
+            return self._views.page(request, "account/signed_up.html", email=form.text("email").strip())
+        return await self._in(request, proven, "/")
 
     # ── what links in mails lead to ─────────────────────────────────────────────────────────────────────────────────
 
@@ -141,32 +145,37 @@ class EntryPages:
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request) -> Response:
-        account = await _still(signing_in.can_reset(self._signing, _token(request)))
-        return self._views.page(request, "account/reset.html", form=Form(), email=account.email)
+        return await self._reset(request, Form())
 
     async def reset(self, request: Request) -> Response:
         form = await self._form(request)
-        account = await _still(signing_in.can_reset(self._signing, _token(request)))
+        password, takes_all = form.text("password"), form.is_on("takes_all")
         try:
             await self._doors.throttle.take(request)
-            account = await _still(signing_in.reset(self._signing, _token(request), form.text("password")))
+            proven = await _still(signing_in.reset(self._signing, _token(request), password, takes_all=takes_all))
         except (Invalid, RateLimited) as error:
-            return faulty(self._views, request, "account/reset.html", form, error, email=account.email)
-        return await self._in(request, account, "/")
+            return await self._reset(request, form, error)
+        return await self._in(request, proven, "/")
 
     async def show_confirm(self, request: Request) -> Response:
-        token = await _still(joining.can_confirm(self._signing, _token(request)))
-        return self._views.page(request, "account/confirm.html", form=Form(), email=token.email)
+        return await self._confirm(request, Form())
 
     async def confirm(self, request: Request) -> Response:
-        self._door.refuse_foreign(request)
-        token = await _still(joining.can_confirm(self._signing, _token(request)))
+        """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
+        form = await self._form(request)
+        account, _ = await _still(joining.can_confirm(self._signing, _token(request)))
+        proven = None
         try:
-            await joining.confirm(self._signing, _token(request))
-        except Invalid as error:
-            return faulty(self._views, request, "account/confirm.html", Form(), error, email=token.email)
-        is_in = await self._door.whoever(request)
-        return RedirectResponse("/account?done=confirmed" if is_in else "/login?done=confirmed", 303)
+            if not await self._is_in(request, account):
+                is_known = await self._doors.throttle.take(request, account.email)
+                password = form.text("password")
+                proven = await signing_in.prove_owner(self._signing, account, password, is_known=is_known)
+            confirmed = await _still(joining.confirm(self._signing, _token(request)))
+        except (Invalid, RateLimited) as error:
+            return await self._confirm(request, form, error)
+        if proven is None:
+            return RedirectResponse("/account?done=confirmed", 303)
+        return await self._in(request, replace(proven, account=confirmed), "/account?done=confirmed")
 
     async def show_enter(self, request: Request) -> Response:
         account = await _still(signing_in.can_enter(self._signing, _token(request)))
@@ -182,10 +191,15 @@ class EntryPages:
         self._door.refuse_foreign(request)
         return await read_form(request, _FORM_LIMIT)
 
-    async def _in(self, request: Request, account: Account, way: str) -> Response:
+    async def _in(self, request: Request, proven: Proven, way: str) -> Response:
         answer = RedirectResponse(way, 303)
-        await self._door.sign_in(request, account, answer)
+        await self._door.sign_in(request, proven, answer)
+        self._doors.throttle.remember(answer, proven.account.email)
         return answer
+
+    async def _is_in(self, request: Request, account: Account) -> bool:
+        session = await self._door.whoever(request)
+        return session is not None and session.account.id == account.id
 
     def _login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
         told: dict[str, Any] = {"can_sign_up": self._signing.signup == "open"}
@@ -205,6 +219,24 @@ class EntryPages:
         if error is None:
             return self._views.page(request, "account/signup.html", form=form, **told)
         return faulty(self._views, request, "account/signup.html", form, error, **told)
+
+    async def _reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        account = await _still(signing_in.can_reset(self._signing, _token(request)))
+        told: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
+        if account.confirmed_at:
+            told["passkeys"], told["keys"] = await signing_in.others_in(self._signing, account)
+        if error is None:
+            return self._views.page(request, "account/reset.html", form=form, **told)
+        return faulty(self._views, request, "account/reset.html", form, error, **told)
+
+    async def _confirm(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        account, email = await _still(joining.can_confirm(self._signing, _token(request)))
+        told: dict[str, Any] = {"email": email, "is_first": email == account.email}
+        told["is_in"] = await self._is_in(request, account)
+        told["has_password"] = await signing_in.has_password(self._signing, account)
+        if error is None:
+            return self._views.page(request, "account/confirm.html", form=form, **told)
+        return faulty(self._views, request, "account/confirm.html", form, error, **told)
 
 
 def faulty(

@@ -1,9 +1,11 @@
 """The account's own pages, in tabs: who one is, how one signs in, where one is signed in, and the data."""
 
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.accounts import joining, passkeys, sessions, signing_in
@@ -16,12 +18,13 @@ from waypost.resources.account.doors import Doors
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.export import archive
 from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.streaming import Streamed
 
 _DONE = {
     "name": "Your name was changed.",
     "email": "Your e-mail address was changed.",
     "mail": "We have sent a mail to the new address. It becomes yours here when you follow the link in it.",
-    "confirm": "We have sent you another mail. Follow the link in it to confirm your address.",
+    "confirm": "We have sent you a mail. Follow the link in it to confirm your address.",
     "confirmed": "Your e-mail address is confirmed.",
     "password": "Your password was changed, and all other sessions were ended.",
     "passkey": "The passkey was added.",
@@ -29,6 +32,8 @@ _DONE = {
     "ended": "The session was ended.",
     "others": "All other sessions were ended.",
 }
+_UNREAD = 60.0
+"""Seconds that a download may stand still."""
 
 
 class OwnPages:
@@ -37,6 +42,8 @@ class OwnPages:
         self._signing = doors.signing
         self._door = door
         self._views = views
+        self._exporting: set[UUID] = set()
+        """Accounts whose data is being downloaded from this process: one download each."""
 
     def routes(self) -> list[Route]:
         return [
@@ -54,7 +61,7 @@ class OwnPages:
             Route("/account/sessions/end-others", self.end_others, methods=["POST"]),
             Route("/account/sessions/{id}/end", self.end_session, methods=["POST"]),
             Route("/account/data", self.show_data, methods=["GET"]),
-            Route("/account/data/export", self.export, methods=["GET"]),
+            Route("/account/data/export", self.export, methods=["POST"]),
             Route("/account/delete", self.ask_delete, methods=["GET"]),
             Route("/account/delete", self.delete, methods=["POST"]),
         ]
@@ -76,7 +83,7 @@ class OwnPages:
     async def move(self, request: Request) -> Response:
         session, form = await self._sent(request)
         try:
-            await self._prove(request, session, form)
+            await self._prove(session, form)
             is_done = await joining.move(self._signing, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
@@ -84,7 +91,7 @@ class OwnPages:
 
     async def confirm(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await self._doors.throttle.take(request, session.account.email)
+        await self._doors.throttle.take_signed_in(session)
         await joining.confirm_later(self._signing, session.account)
         return _back("/account", "confirm")
 
@@ -98,23 +105,23 @@ class OwnPages:
         session, form = await self._sent(request)
         current, wanted = form.text("current_password"), form.text("password")
         try:
-            await self._doors.throttle.take(request, session.account.email)
-            await signing_in.change_password(self._signing, session, current, wanted)
+            await self._doors.throttle.take_signed_in(session)
+            proven = await signing_in.change_password(self._signing, session, current, wanted)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "password")
-        await self._door.sign_in(request, session.account, answer)
+        await self._door.sign_in(request, proven, answer)
         return answer
 
     async def passkey_options(self, request: Request) -> Response:
         """Asks first who it is: a passkey outlives the session that made it."""
         session, form = await self._sent(request)
         try:
-            await self._prove(request, session, form)
+            await self._prove(session, form)
+            options = await passkeys.options_to_make(self._signing, session.account)
         except (Invalid, RateLimited) as error:
-            fault = error.errors["current_password"][0] if isinstance(error, Invalid) else error.message
+            fault = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message
             return JSONResponse({"fault": fault}, 422)
-        options = await passkeys.options_to_make(self._signing, session.account)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def add_passkey(self, request: Request) -> Response:
@@ -162,13 +169,20 @@ class OwnPages:
 
     async def show_data(self, request: Request) -> Response:
         await self._door.session(request)
-        return self._page(request, "account/data.html")
+        return self._page(request, "account/data.html", fault="")
 
     async def export(self, request: Request) -> Response:
         session = await self._door.session(request)
+        account = session.account.id
+        if account in self._exporting:
+            fault = "Your data is being downloaded already. Wait until that has ended."
+            return self._page(request, "account/data.html", status=429, fault=fault)
+        await self._door.take_dear(session, "export")
+        self._exporting.add(account)
         name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
-        return StreamingResponse(archive(self._doors, session), media_type="application/zip", headers=headers)
+        pieces, ended = archive(self._doors, session), partial(self._exporting.discard, account)
+        return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:
         session = await self._door.session(request)
@@ -177,7 +191,7 @@ class OwnPages:
     async def delete(self, request: Request) -> Response:
         session, form = await self._sent(request)
         try:
-            await self._prove(request, session, form)
+            await self._prove(session, form)
             await closing.close(self._doors, session)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
@@ -190,16 +204,17 @@ class OwnPages:
     async def _sent(self, request: Request) -> tuple[Session, Form]:
         return await self._door.session(request), await read_form(request)
 
-    async def _prove(self, request: Request, session: Session, form: Form) -> None:
-        if not signing_in.is_fresh(self._signing, session):
-            await self._doors.throttle.take(request, session.account.email)
+    async def _prove(self, session: Session, form: Form) -> None:
+        await self._doors.throttle.take_signed_in(session)
         await signing_in.prove(self._signing, session, form.text("current_password"))
 
     async def _profile(self, session: Session) -> dict[str, Any]:
         return {"account": session.account, "sends_mail": self._signing.sends_mail, **await self._proof(session)}
 
     async def _security(self, session: Session) -> dict[str, Any]:
-        return {"passkeys": await passkeys.of_account(self._signing, session.account), **await self._proof(session)}
+        needs_confirming = self._signing.sends_mail and session.account.confirmed_at is None
+        held = await passkeys.of_account(self._signing, session.account)
+        return {"passkeys": held, "needs_confirming": needs_confirming, **await self._proof(session)}
 
     async def _leaving(self, session: Session) -> dict[str, Any]:
         return {**await closing.what_ends(self._doors, session.account), **await self._proof(session)}
