@@ -35,7 +35,7 @@ document.addEventListener("submit", (event) => {
     return;
   }
   keep(form);
-  if (!form.matches("[hx-post], [hx-get]")) form.ariaBusy = "true";
+  if (!form.matches("[hx-post], [hx-get], [data-again]")) form.ariaBusy = "true"; // a download leaves the page as it is
 });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return; // to sign in again
