@@ -591,6 +591,7 @@ async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
             await handlers[closing.JOB](job)
     feed.close()
     assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
+    assert await due(place, "mail.send", keep=True) == []  # nobody is written to who has left
     assert [row.slug for row in await rows(place, select(links.c.slug))] == ["bobs"]
     kept = await rows(place, select(slugs.c.slug, slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == "adas"))
     assert kept == [("adas", ada.account.id, None)]
