@@ -85,8 +85,7 @@ async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
     _refuse_unconfirmed(doors, account)
     credential = _read(answer)
     challenge = _challenge(credential)
-    async with doors.db.write() as tx:
-        token = await tokens.spend(tx, "passkey", challenge, now=doors.clock())
+    token = await tokens.find(doors.db, "passkey", challenge, now=doors.clock())
     if token is None or token.account_id != account.id:
         raise Invalid({"body": [NOT_TAKEN]})
     row = await asyncio.to_thread(_made, doors, credential, challenge)
@@ -96,6 +95,8 @@ async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
     try:
         async with doors.db.write() as tx:
             await store.hold_account(tx, account.id)
+            if await tokens.spend(tx, "passkey", challenge, now=doors.clock()) is None:
+                raise Invalid({"body": [NOT_TAKEN]})  # used, or ended by a new password, meanwhile
             held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
             if (await tx.execute(held)).scalar_one() >= MOST:
                 raise Invalid({"body": [TOO_MANY]})
