@@ -209,7 +209,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
         lambda: pixel_service.create(rooms.pixels, caller, pixel, Problems()),
         lambda: webhook_service.create(rooms.webhooks, caller, webhook, Problems()),
     ]
-    await ada.post("/account/delete")
+    await ada.post("/account/delete", {"name": ""})
     before = await counted(place)
     for attempt in attempts:
         with pytest.raises(NotFound):
