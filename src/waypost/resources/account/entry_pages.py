@@ -162,11 +162,12 @@ class EntryPages:
 
     async def confirm(self, request: Request) -> Response:
         """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
-        form = await self._form(request)
+        self._door.refuse_foreign(request)
         account, _ = await _still(joining.can_confirm(self._signing, _token(request)))
-        proven = None
+        form, proven = Form(), None
         try:
             if not await self._is_in(request, account):
+                form = await self._form(request)
                 is_known = await self._doors.throttle.take(request, account.email)
                 password = form.text("password")
                 proven = await signing_in.prove_owner(self._signing, account, password, is_known=is_known)
