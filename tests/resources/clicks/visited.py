@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -59,7 +59,9 @@ class Room:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+async def open_room(
+    db: Database, directory: Path, new: Callable[[Database, str], Awaitable[Person]] = new_person
+) -> AsyncIterator[Room]:
     clock = FakeClock()
 
     def routes(guard: Guard) -> APIRouter:
@@ -68,7 +70,7 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
         router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
         return router
 
-    alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
+    alice, bob = await new(db, "Alice"), await new(db, "Bob")
     async with new_client(db, directory, routes, clock=clock) as client:
         yield Room(db, client, clock, alice, bob)
 
