@@ -4,8 +4,7 @@ Every text is escaped unless a template of ours made it. What a page may load an
 from elsewhere, no inline script, no frame around it.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
@@ -49,7 +48,6 @@ class Views:
         self._headers = HEADERS | (_HTTPS_ALONE if base_url.startswith("https:") else {})
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
-        """A whole page, or for htmx the block of it that its header `HX-Target` names."""
         return HTMLResponse(self.text(request, template, **context), status, self._headers)
 
     def text(self, request: Request, template: str, **context: Any) -> str:
@@ -67,5 +65,3 @@ class Views:
 
 SESSION = "waypost.session"
 """Where the reception leaves, in the ASGI scope, who is signed in."""
-
-Now = Callable[[], datetime]
