@@ -3,12 +3,16 @@
 Knows nothing of the package's insides.
 """
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +33,10 @@ from waypost.cli import app
 for arguments in json.loads(sys.argv[1]):
     assert app(arguments, exit_on_error=False, result_action="return_value") == 0
 """
+
+
+_PREPARED_BY = {"WAYPOST_DATABASE_URL", "WAYPOST_SECRET_KEY"}
+"""Settings with which what is prepared is like no other's."""
 
 
 class Service:
@@ -62,10 +70,17 @@ class Service:
         self.client.close()
 
     def prepare(self) -> None:
+        if _PREPARED_BY & self.environment.keys():
+            self.key = self._prepare()
+        else:
+            self.key, data = _prepared()
+            shutil.copytree(data, self.directory / "data", dirs_exist_ok=True)
+        self.client.headers["Authorization"] = f"Bearer {self.key}"
+
+    def _prepare(self) -> str:
         account = ["account", "create", OWNER, "--plan", "lifetime"]
         printed = self._run(sys.executable, "-c", IN_TURN, json.dumps([["migrate"], account, self._new_key()]))
-        self.key = json.loads(printed[printed.rindex("{") :])["key"]
-        self.client.headers["Authorization"] = f"Bearer {self.key}"
+        return json.loads(printed[printed.rindex("{") :])["key"]
 
     def new_key(self, *options: str) -> str:
         return json.loads(self.command(*self._new_key(*options)))["key"]
@@ -137,6 +152,14 @@ class Service:
                 if parent == self._process.pid and b"waypost.child" in command and kind.encode() in command:
                     found.append(int(entry.name))
         return sorted(found)
+
+
+@functools.cache
+def _prepared() -> tuple[str, Path]:
+    """(key, data directory), made once: it takes seconds."""
+    directory = Path(tempfile.mkdtemp(prefix="waypost-tests-"))
+    atexit.register(shutil.rmtree, directory)
+    return Service(directory)._prepare(), directory / "data"
 
 
 def is_dead(process: int) -> bool:
