@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import keys, rules, store
+from waypost.accounts import keys, rules, sessions, store
 from waypost.accounts.model import SCOPES, Account, ApiKey, PlanChoice
 from waypost.accounts.stamp import announcing
 from waypost.database import Database
@@ -77,10 +77,12 @@ async def create_key(
     now: datetime,
     expires_at: datetime | None = None,
     at_most: int | None = None,
+    session: sessions.Session | None = None,
 ) -> tuple[ApiKey, str]:
     """The key and its text, which nobody can be shown again. No scope named means all of them.
 
-    `at_most`: so many usable keys an account may have with it.
+    `at_most`: so many usable keys an account may have with it. Raises NotFound for an account that is closed, and where
+    the `session` that asks has ended: what took all keys away meanwhile did not see this one.
     """
     rules.check_key(name, scopes, expires_at, now)
     text = keys.mint()
@@ -88,6 +90,8 @@ async def create_key(
     key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
     async with db.write() as tx:
         await store.hold_account(tx, account_id)
+        if session is not None and not await sessions.lasts(tx, session):
+            raise NotFound
         if at_most is not None and await store.count_usable(tx, account_id, now) >= at_most:
             raise Invalid({"name": [f"At most {at_most} keys can be in use. Revoke one that is not needed any more."]})
         await store.add_key(tx, key, keys.digest(text))

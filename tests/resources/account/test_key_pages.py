@@ -1,12 +1,16 @@
 """The pages of keys: made and shown once, used, revoked, and nobody else's."""
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from browsing import Place, open_place
+from browsing import Browser, Place, open_place
 
-from waypost import accounts
+from waypost import accounts, wiring
+from waypost.accounts import signing_in, tokens
+from waypost.web.dashboard import Reception
 
 ALL = "/integrations/api"
 
@@ -75,6 +79,45 @@ async def test_another_account_s_key_is_not_there(place: Place) -> None:
     assert "Hers" not in (await bob.get(ALL)).text
     nobody = await place.browser()
     assert (await nobody.get(ALL)).headers["location"] == "/login?next=/integrations/api"
+
+
+async def reset(place: Place, browser: Browser) -> None:
+    """A new password by mail, which takes away every key."""
+    assert browser.account
+    its = {"account_id": browser.account.id, "email": browser.account.email}
+    async with place.db.write() as tx:
+        text = await tokens.issue(tx, "reset", now=place.clock(), **its)
+    doors = wiring.signing_doors(place.settings, place.db, place.clock)
+    await signing_in.reset(doors, text, "a password of her own", takes_all=True)
+
+
+async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await place.browser("ada@example.com")
+    known, go_on, takes = asyncio.Event(), asyncio.Event(), Reception.take_dear
+
+    async def wait(door: Reception, *rest: Any) -> None:
+        """Signed in by now, and nothing written yet."""
+        known.set()
+        await go_on.wait()
+        await takes(door, *rest)
+
+    monkeypatch.setattr(Reception, "take_dear", wait)
+    asked = asyncio.create_task(ada.post(ALL, {"name": "Late", "scopes[]": "links:read"}))
+    await known.wait()
+    await reset(place, ada)
+    go_on.set()
+    assert (await asked).headers["location"].startswith("/login")
+    assert ada.account
+    assert await accounts.list_keys(place.db, ada.account.id) == []
+
+    bob = await place.browser("bob@example.com")
+    assert bob.account
+    many = [bob.post(ALL, {"name": f"Key {number}", "scopes[]": "links:read"}) for number in range(8)]
+    *answers, _ = await asyncio.gather(*many, reset(place, bob))
+    assert {answer.status_code for answer in answers} <= {201, 303}
+    assert await accounts.list_keys(place.db, bob.account.id) == []
 
 
 async def test_who_has_no_plan_is_told(place: Place) -> None:

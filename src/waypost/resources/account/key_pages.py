@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -21,11 +20,13 @@ from waypost.accounts import (
     is_usable,
     revoke_key,
 )
+from waypost.accounts.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.kit.errors import Invalid, Problems
+from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard.reception import NotSignedIn
 from waypost.web.dashboard.views import HEADERS
 from waypost.web.fields import few
 
@@ -95,9 +96,11 @@ class _Pages:
             problems.add("scopes", "Choose at least one.")  # to the service, none means all
         await self._door.take_dear(session, "key")
         try:
-            key, text = await self._create(session.account.id, new, problems)
+            key, text = await self._create(session, new, problems)
         except Invalid as error:
             return self._page(request, "new", 422, form=form.wrong(error.errors))
+        except NotFound:  # the session ended meanwhile
+            raise NotSignedIn from None
         is_paid = is_live(session.account.plan, self._clock())
         return self._page(request, "created", 201, key=key, text=text, is_paid=is_paid)
 
@@ -114,7 +117,7 @@ class _Pages:
         shown.headers["Content-Security-Policy"] = _REFERENCE_POLICY
         return shown
 
-    async def _create(self, account_id: UUID, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
+    async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
         """Raises Invalid that names every fault at once."""
         now = self._clock()
         if not new.name.strip() and "name" not in problems:
@@ -124,12 +127,13 @@ class _Pages:
         problems.raise_if_any()
         return await create_key(
             self._db,
-            account_id=account_id,
+            account_id=session.account.id,
             name=new.name.strip(),
             scopes=new.scopes or (),
             now=now,
             expires_at=new.expires_at,
             at_most=_AT_MOST,
+            session=session,
         )
 
     async def _find(self, request: Request) -> ApiKey:
