@@ -18,7 +18,7 @@ from waypost import wiring
 from waypost.accounts import signing_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
-from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
@@ -58,7 +58,7 @@ from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.background import cancel, every
-from waypost.web.dashboard import Assets, Budgets, Front, Reception, Views, new_dashboard
+from waypost.web.dashboard import Assets, Budgets, Reception, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.server import Server
 from waypost.worker import garbage, jobs, mail
@@ -118,8 +118,7 @@ async def open_web(
         preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
         api = _api(settings, db, hosts, rooms, guard, is_leaving)
         dashboard = _dashboard(settings, db, rooms, clock, is_leaving, stack)
-        front = Front(api, dashboard, API_SEGMENTS, base_url=settings.base_url, trusted=settings.trusted_proxies)
-        site = Site(plane, front, preview)
+        site = Site(plane, wiring.front(settings, api, dashboard), preview)
         yield Web(site, plane, db, tasks)
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
+from starlette.types import ASGIApp
+
 from waypost.accounts.doors import Doors as SigningDoors
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Unavailable
-from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.outbound import (
     Blocklist,
     Destinations,
@@ -41,6 +43,7 @@ from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings, SettingsError
 from waypost.web.background import every
+from waypost.web.dashboard import Front
 from waypost.worker import mail
 
 TEMPLATES = {
@@ -73,6 +76,17 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
         pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_doors(settings, db, way_out, clock),
+    )
+
+
+def front(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> Front:
+    return Front(
+        api,
+        dashboard,
+        API_SEGMENTS,
+        base_url=settings.base_url,
+        trusted=settings.trusted_proxies,
+        has_tls=settings.tls,
     )
 
 

@@ -60,6 +60,10 @@ def _settings(settings: Settings) -> Iterator[Finding]:
     if base.scheme == "http" and base.hostname not in _LOCAL:
         advice = "Put a TLS proxy in front and set WAYPOST_BASE_URL to its https:// address."
         yield Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
+    elif base.scheme == "https" and not (settings.tls or settings.trusted_proxies):
+        advice = "Name the proxy that serves HTTPS in WAYPOST_TRUSTED_PROXIES and let it send X-Forwarded-Proto."
+        told = f"nobody is trusted to say that visitors come to {settings.base_url} over HTTPS"
+        yield Finding("base URL", "warning", told, advice)
     else:
         yield Finding("base URL", "ok", settings.base_url)
     if settings.outbound_allow:

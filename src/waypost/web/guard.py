@@ -4,6 +4,7 @@ Unknown paths and verbs never come here: routing has refused them already.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum, auto
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import Annotated, Self
@@ -25,8 +26,9 @@ from waypost.kit.errors import (
     Unauthenticated,
 )
 from waypost.kit.ids import parse_id
-from waypost.kit.proxies import Network, read_forwarded, visitor_address, visitor_scheme
+from waypost.kit.proxies import Network, is_trusted, read_forwarded, visitor_address, visitor_scheme
 from waypost.web.envelope import note_budget
+from waypost.web.peers import is_passed_on
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # told, not checked: what is no UUID is a 404, not a 422
 
@@ -130,9 +132,24 @@ def is_https(request: Request, trusted: Sequence[Network]) -> bool:
     return visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, trusted) == "https"
 
 
-def says_https(request: Request) -> bool:
-    """Whether somebody claims so, to be believed or not."""
-    return "https" in _forwarded(request)[1].lower()
+class Came(Enum):
+    """How a visitor came whom we did not see come over HTTPS."""
+
+    DIRECTLY = auto()
+    """No proxy shows."""
+    PLAINLY = auto()
+    """Over plain HTTP, says a proxy that is trusted."""
+    UNTOLD = auto()
+    """Through a proxy that does not say."""
+    DOUBTED = auto()
+    """Over whatever a proxy says that is not trusted, or over HTTPS, says one that cannot know."""
+
+
+def how_they_came(request: Request, trusted: Sequence[Network]) -> Came:
+    proto, is_known = _forwarded(request)[1].lower(), is_trusted(_peer(request), trusted)
+    if "http" in proto:
+        return Came.PLAINLY if is_known and "https" not in proto else Came.DOUBTED
+    return Came.UNTOLD if is_known or is_passed_on(request) else Came.DIRECTLY
 
 
 def _peer(request: Request) -> str:

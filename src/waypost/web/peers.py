@@ -42,6 +42,11 @@ class _ForPeers:
         await answer(scope, receive, send)
 
 
+def is_passed_on(request: Request) -> bool:
+    """Whether it bears the sign of a proxy."""
+    return any(name in request.headers for name in _SIGNS)
+
+
 def _way_of(request: Request) -> list[str]:
     """Every address that the request is said to have come from or through.
 

@@ -1,6 +1,7 @@
 """The front door: which application answers, over what, and how a page ends that something went wrong in."""
 
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from structlog.testing import capture_logs
 from waypost.kit.clock import now
 from waypost.kit.errors import RateLimited
 from waypost.web.dashboard import Assets, Views, new_dashboard
-from waypost.web.dashboard.front import PLAIN, UNTRUSTED
+from waypost.web.dashboard.front import PLAIN, UNTOLD, UNTRUSTED, Front
 
 
 @pytest.fixture
@@ -31,21 +32,50 @@ def client(app: Any, base_url: str, peer: str = "127.0.0.1") -> httpx.AsyncClien
 
 
 async def test_plain_http_is_led_to_https(secure: Place) -> None:
+    said = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "http"}
     async with client(secure.site, "http://app.test") as plain:
-        led = await plain.get("/login?next=%2Flinks%3Fq%3D1")
+        led = await plain.get("/login?next=%2Flinks%3Fq%3D1", headers=said)
         assert (led.status_code, led.headers["location"]) == (308, "https://app.test/login?next=%2Flinks%3Fq%3D1")
-        assert (await plain.get("/")).headers["location"] == "https://app.test/"
-        refused = await plain.post("/login", data={"email": "a", "password": "b"}, headers=SAME_ORIGIN)
+        assert led.headers["cache-control"] == "no-store"
+        assert (await plain.get("/", headers=said)).headers["location"] == "https://app.test/"
+        refused = await plain.post("/login", data={"email": "a", "password": "b"}, headers=SAME_ORIGIN | said)
         assert (refused.status_code, refused.text) == (400, PLAIN)
         assert (await plain.get("/healthz")).status_code == 200
         proxied = await plain.get("/login", headers={"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"})
         assert proxied.status_code == 200
         assert proxied.headers["strict-transport-security"].startswith("max-age=")
     async with client(secure.site, "http://app.test", "192.0.2.1") as stranger:
-        believed = await stranger.get("/login", headers={"X-Forwarded-Proto": "https"})
-        assert (believed.status_code, believed.text) == (400, UNTRUSTED)
+        for proto in ("https", "http"):
+            believed = await stranger.get("/login", headers={"X-Forwarded-Proto": proto})
+            assert (believed.status_code, believed.text) == (400, UNTRUSTED)
     async with client(secure.site, "https://app.test") as direct:
         assert (await direct.get("/login")).status_code == 200
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+async def test_nobody_is_led_in_circles(has_tls: bool) -> None:
+    """Through a proxy that does not say how its visitor came: it may have been over HTTPS."""
+    known: dict[str, Any] = {
+        "base_url": "https://app.test",
+        "trusted": [ip_network("127.0.0.1/32")],
+        "has_tls": has_tls,
+    }
+    front, told = Front(_nothing, _nothing, ["api"], **known), UNTOLD.format(base_url="https://app.test")
+    with capture_logs() as logs:
+        for peer, headers in (
+            ("127.0.0.1", {}),
+            ("127.0.0.1", {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "gopher"}),
+            ("192.0.2.1", {"X-Forwarded-For": "192.0.2.2"}),
+            ("192.0.2.1", {"Via": "1.1 proxy"}),
+        ):
+            async with client(front, "http://app.test", peer) as proxied:
+                for answer in (await proxied.get("/links", headers=headers), await proxied.post("/x", headers=headers)):
+                    assert (answer.status_code, answer.text) == (400, told)
+    assert [each["log_level"] for each in logs] == ["warning"]
+    async with client(front, "http://app.test", "192.0.2.1") as direct:
+        answer = await direct.get("/links")
+        expected = (308, "https://app.test/links") if has_tls else (400, None)
+        assert (answer.status_code, answer.headers.get("location")) == expected
 
 
 async def test_where_the_base_url_is_plain_so_is_the_dashboard(database_url: str, tmp_path: Path) -> None:
@@ -58,6 +88,10 @@ async def test_where_the_base_url_is_plain_so_is_the_dashboard(database_url: str
         assert "<html" in (await nobody.get("/links/nothing/at/all")).text
         other = await nobody.client.put("/login")
         assert (other.status_code, other.headers["allow"]) == (405, "GET, HEAD, POST")
+
+
+async def _nothing(*_: Any) -> None:
+    raise AssertionError
 
 
 async def _limited(_request: Request) -> PlainTextResponse:
