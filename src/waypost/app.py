@@ -42,7 +42,7 @@ from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import api as links_api
-from waypost.resources.links import freeing, media, previews
+from waypost.resources.links import card_pages, freeing, media, previews
 from waypost.resources.links import pages as links_pages
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import events
@@ -186,6 +186,7 @@ def _dashboard(
     pages = [
         *account_pages.routes(wiring.account_doors(settings, db, rooms), door, views),
         *key_pages.routes(db, door, views, clock=clock),
+        *card_pages.routes(rooms.links, door),
         *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, db, clock)),
         *figures.routes(),
         *qrcodes_pages.routes(rooms.qrcodes, door, views),

@@ -1,11 +1,13 @@
 """Looks at a link's destination: is it reachable, public and safe, and what does its page say of itself?
 
-One fetch answers all of it. What a user is told of a refusal is the links' business.
+One fetch answers all of it. What a user is told of a refusal is the links' business. The picture that a page names for
+its card is fetched in the same way.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
 import ada_url
@@ -26,12 +28,21 @@ MAX_HTML = 512 * 1024
 PER_ACCOUNT = 4
 PER_HOST = 1
 
-_HTML = ("text/html", "application/xhtml+xml")
-_HEADERS = {
-    "User-Agent": "Mozilla/5.0 (compatible; Waypost; link check)",
-    "Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5",
-}
+_AGENT = {"User-Agent": "Mozilla/5.0 (compatible; Waypost; link check)"}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is looked for; a body of another type is not read."""
+
+    types: tuple[str, ...]
+    accept: str
+    max_body: int
+
+
+_PAGE = _Kind(("text/html", "application/xhtml+xml"), "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5", MAX_HTML)
+_PICTURES = ("image/jpeg", "image/png", "image/webp", "image/gif")
 
 
 class Destinations:
@@ -46,8 +57,21 @@ class Destinations:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
         async with self._accounts.take(account, patience):
-            answer = await self._follow(url, account, work, patience)
+            answer = await self._follow(url, _PAGE, account, work, patience)
         return await _preview(answer)
+
+    async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
+        """What is there, if it says that it is a picture of pixels; whether it is one is for the caller to see.
+
+        Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it.
+        """
+        work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
+        kind = _Kind(_PICTURES, ",".join(_PICTURES), max_body + 1)
+        async with self._accounts.take(account, patience):
+            answer = await self._follow(url, kind, account, work, patience)
+        if answer.status != 200 or not 0 < len(answer.body) <= max_body:
+            raise Unreachable("there is no picture")
+        return answer.body
 
     async def vet(self, url: Url) -> None:
         """The rules of `inspect` without a visit, and without a look-up of the name. Raises NotPublic, Unsafe."""
@@ -55,10 +79,10 @@ class Destinations:
             await self._outbound.resolve(url)
         await self._refuse_unsafe(url)
 
-    async def _follow(self, url: Url, account: UUID, work: Allowance, patience: Allowance) -> Answer:
+    async def _follow(self, url: Url, kind: _Kind, account: UUID, work: Allowance, patience: Allowance) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
             async with self._turn(url.host, account, patience):
-                answer = await self._visit_within(work, url)
+                answer = await self._visit_within(work, url, kind)
             if answer.status not in _REDIRECTS or "Location" not in answer.headers:
                 return answer
             url = _next(url, answer.headers["Location"])
@@ -70,24 +94,24 @@ class Destinations:
         async with self._accounts_at_hosts.take((account, host), patience), self._hosts.take(host, patience):
             yield
 
-    async def _visit_within(self, work: Allowance, url: Url) -> Answer:
+    async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> Answer:
         try:
             async with work.spend():
-                return await self._visit(url)
+                return await self._visit(url, kind)
         except TimeoutError:
             raise Unreachable("timed out") from None
 
-    async def _visit(self, url: Url) -> Answer:
+    async def _visit(self, url: Url, kind: _Kind) -> Answer:
         """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
         await self._refuse_unsafe(url)
         answer = await self._outbound.request(
             "GET",
             url,
-            headers=_HEADERS,
+            headers={**_AGENT, "Accept": kind.accept},
             deadline=DEADLINE,
             connect_timeout=CONNECT_TIMEOUT,
-            max_body=MAX_HTML,
-            body_types=_HTML,
+            max_body=kind.max_body,
+            body_types=kind.types,
         )
         if 500 <= answer.status < 600:
             raise Unreachable(f"the server answered {answer.status}")

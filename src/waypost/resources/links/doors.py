@@ -17,6 +17,9 @@ class Destinations(Protocol):
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
         """Raises NotPublic, Unreachable, Unsafe of `waypost.outbound`."""
 
+    async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
+        """Raises the same, and Unreachable where there is none."""
+
     async def vet(self, url: Url) -> None:
         """Without a visit. Raises NotPublic, Unsafe."""
 

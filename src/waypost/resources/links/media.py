@@ -15,12 +15,12 @@ from waypost.resources.links.images import CleanImage
 
 PATH = "/media"
 _NAME = re.compile(r"[0-9a-f]{32}\.(jpg|png|webp|gif)")
-_TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
-_HEADERS = {
-    "Cache-Control": "public, max-age=31536000, immutable",
+TYPES = {"jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"}
+LOOKED_AT_ONLY = {
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+_HEADERS = LOOKED_AT_ONLY | {"Cache-Control": "public, max-age=31536000, immutable"}
 
 log = structlog.get_logger()
 
@@ -34,7 +34,7 @@ def routes(directory: Path) -> APIRouter:
         known = _NAME.fullmatch(name)
         if known is None or not (directory / name).is_file():
             raise NotFound
-        return FileResponse(directory / name, media_type=_TYPES[known[1]], headers=_HEADERS)
+        return FileResponse(directory / name, media_type=TYPES[known[1]], headers=_HEADERS)
 
     return router
 

@@ -25,8 +25,8 @@ UNTRUSTED = (
     " Whoever runs this service names its proxies in WAYPOST_TRUSTED_PROXIES."
 )
 UNTOLD = (
-    "This service is at {base_url}, and this request came over plain HTTP. If you have just asked for that very address,"
-    " a proxy in between does not say that you came over HTTPS: whoever runs this service makes it send"
+    "This service is at {base_url}, and this request came over plain HTTP. If you have just asked for that very"
+    " address, a proxy in between does not say that you came over HTTPS: whoever runs this service makes it send"
     " X-Forwarded-Proto and names it in WAYPOST_TRUSTED_PROXIES."
 )
 _LED = {"Cache-Control": "no-store"}

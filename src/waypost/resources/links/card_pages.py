@@ -1,0 +1,48 @@
+"""The picture of a card as its page names it, shown by us: our pages load nothing from elsewhere.
+
+It is fetched like a destination, decoded and written anew, so that nothing but pixels comes through. Refuses everything
+in the same way: who asks learns of no address whether anything is there.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from waypost.accounts import Caller
+from waypost.kit.errors import NotFound, Unavailable
+from waypost.kit.urls import BadUrl, canonical
+from waypost.outbound import OutboundError
+from waypost.resources.links import media
+from waypost.resources.links.doors import Doors
+from waypost.resources.links.images import MAX_BYTES, BadImage, CleanImage
+from waypost.resources.links.rules import MAX_URL
+from waypost.web.dashboard import Reception
+
+PATH = "/links/card-image"
+_HEADERS = media.LOOKED_AT_ONLY | {
+    "Cache-Control": "private, max-age=3600",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def routes(doors: Doors, door: Reception) -> list[Route]:
+    async def show(request: Request) -> Response:
+        session = await door.session(request)
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not door.is_live(session):
+            raise NotFound
+        await door.take_dear(session, "picture")
+        image = await _fetched(doors, session, request.query_params.get("url", ""))
+        return Response(image.content, media_type=media.TYPES[image.extension], headers=_HEADERS)
+
+    return [Route(PATH, show, methods=["GET"])]
+
+
+async def _fetched(doors: Doors, caller: Caller, address: str) -> CleanImage:
+    """Raises NotFound, whatever the reason."""
+    if len(address) > MAX_URL:
+        raise NotFound
+    try:
+        content = await doors.destinations.picture(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
+        return await doors.images.clean(content)
+    except (BadUrl, OutboundError, BadImage, Unavailable):
+        raise NotFound from None

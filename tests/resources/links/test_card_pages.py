@@ -1,0 +1,112 @@
+"""The picture of a card, shown by us: pixels from public addresses for who is signed in, and nothing else for others."""
+
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+import servers
+from browsing import Browser, Place, open_place
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+from servers import ALLOW, PRIVATE, Receiver, always, redirect, response
+
+from waypost.resources.links.images import MAX_BYTES
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>harm()</script></svg>'
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    """Takes 127.0.0.2 for the public internet."""
+    async with open_place(database_url, tmp_path, outbound_allow=ALLOW) as opened:
+        yield opened
+
+
+def picture(kind: str = "PNG") -> bytes:
+    """With something in it that is nobody's business."""
+    file, told = io.BytesIO(), PngInfo()
+    told.add_text("Comment", "where it was taken")
+    Image.new("RGB", (40, 21), "teal").save(file, kind, **({"pnginfo": told} if kind == "PNG" else {}))
+    return file.getvalue()
+
+
+async def ask(browser: Browser, url: str, **headers: str) -> httpx.Response:
+    return await browser.get(f"/links/card-image?url={quote(url, safe='')}", headers=headers)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
+async def test_it_works(place: Place, kind: str) -> None:
+    ada = await place.browser("ada@example.com")
+    script = always(response(200, picture(kind), content_type=f"image/{kind.lower()}"))
+    async with Receiver(script) as site, Receiver(redirect(site.url("/card"))) as moved:
+        shown = await ask(ada, moved.url("/old?a=1&b=2"), **{"Sec-Fetch-Site": "same-origin"})
+        assert (shown.status_code, shown.headers["content-type"]) == (200, f"image/{kind.lower()}")
+        assert b"GET /old?a=1&b=2 " in moved.heads[0]
+        for head in (*site.heads, *moved.heads):
+            assert not {b"cookie", b"referer", b"authorization"} & {
+                line.partition(b":")[0] for line in head.lower().split(b"\r\n")
+            }
+    assert Image.open(io.BytesIO(shown.content)).size == (40, 21)
+    assert b"where it was taken" not in shown.content
+    told = {name: shown.headers[name] for name in ("content-security-policy", "x-content-type-options")}
+    assert told == {"content-security-policy": "sandbox; default-src 'none'", "x-content-type-options": "nosniff"}
+    assert shown.headers["cache-control"] == "private, max-age=3600"
+    assert shown.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+async def test_whatever_is_refused_is_refused_alike(place: Place) -> None:
+    """So that nobody learns which addresses of the inside answer."""
+    ada = await place.browser("ada@example.com")
+    told: dict[str, httpx.Response] = {}
+    for name, answer in {
+        "svg": response(200, SVG, content_type="image/svg+xml"),
+        "svg that says it is a png": response(200, SVG, content_type="image/png"),
+        "page": response(200, b"<title>x</title>", content_type="text/html"),
+        "without a type": response(200, picture()),
+        "too much": response(200, picture() + bytes(MAX_BYTES), content_type="image/png"),
+        "not there": response(404, picture(), content_type="image/png"),
+        "broken": response(500, picture(), content_type="image/png"),
+        "cut off": response(200, picture()[:40], content_type="image/png"),
+        "nothing": response(200, content_type="image/png"),
+    }.items():
+        async with Receiver(always(answer)) as site:
+            told[name] = await ask(ada, site.url())
+            assert site.connections == 1, name
+    gone = site.url()
+    async with servers.canary() as inside, Receiver(redirect(inside.url())) as site:
+        for url in (inside.url(), f"http://localhost:{inside.port}/", site.url(), f"http://[::ffff:{PRIVATE}]/"):
+            told[url] = await ask(ada, url)
+        for url in ("", "x", "file:///etc/passwd", f"data:image/png,{picture()[:9]!r}", site.url("/" * 3_000), gone):
+            told[url or "blank"] = await ask(ada, url)
+        assert inside.connections == 0
+    assert {name: answer.status_code for name, answer in told.items()} == dict.fromkeys(told, 404)
+    assert len({answer.text for answer in told.values()}) == 1
+    assert len({tuple(sorted(answer.headers.items())) for answer in told.values()}) == 1
+    async with Receiver(always(response(200, picture(), content_type="image/png"))) as site:
+        assert [(await ask(ada, site.url())).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_it_is_no_way_out_for_strangers(place: Place) -> None:
+    nobody, ada = await place.browser(), await place.browser("ada@example.com")
+    lapsed = await place.browser("bob@example.com", plan="none")
+    async with Receiver(always(response(200, picture(), content_type="image/png"))) as site:
+        assert (await ask(nobody, site.url())).headers["location"].startswith("/login")
+        assert (await ask(lapsed, site.url())).status_code == 404
+        for elsewhere in ("cross-site", "same-site", "none"):
+            assert (await ask(ada, site.url(), **{"Sec-Fetch-Site": elsewhere})).status_code == 404
+        assert site.connections == 0
+
+
+async def test_the_form_shows_it(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    head = b'<meta property="og:image" content="/card.png?a=1&amp;b=%22%3E"><title>x</title>'
+    async with Receiver(always(response(200, head, content_type="text/html"))) as site:
+        card = await ada.post("/links/preview", {"destination_url": site.url()})
+        assert f'src="/links/card-image?url={quote(site.url("/card.png?a=1&b=%22%3E"))}"' in card.text
+    hostile = '"><img src=x onerror=harm()>'
+    typed = await ada.post("/links/new", {"destination_url": "https://a.example", "og_image": hostile})
+    assert (typed.status_code, "<img src=x" in typed.text) == (422, False)
+    assert f"card-image?url={quote(hostile)}" in typed.text
