@@ -1,4 +1,4 @@
-"""The picture of a card, shown by us: pixels from public addresses for who is signed in, and nothing else for others."""
+"""The picture of a card, shown by us: pixels of public addresses for who is signed in, and nothing else for anybody."""
 
 import io
 from collections.abc import AsyncIterator
