@@ -41,6 +41,29 @@ def test_it_works(sent: str, kept: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("go.brand.test", "go.brand.test"),
+        ("xn--bcher-kva.example", "bücher.example"),
+        ("go.xn--bcher-kva.xn--p1ai", "go.bücher.рф"),
+        ("xn--5ck2eqb538s34z.jp", "東京タワー.jp"),
+        ("xn--fhbei.example", "كوم.example"),
+        ("xn--80ak6aa92e.com", None),  # of one script, and yet it reads as apple
+        ("xn--pple-43d.com", None),  # of two
+        (names.idna.alabel("日本x").decode() + ".jp", None),
+        (names.idna.alabel("l·l").decode() + ".example", None),
+        ("xn--a.example", None),
+        ("xn--bcher-kva8445foa.example", None),
+        ("xn--ls8h.example", None),  # a sign that IDNA 2008 has not
+        ("xn--80ak6aa92e.xn--bcher-kva.de", "xn--80ak6aa92e.bücher.de"),
+    ],
+    ids=count(),
+)
+def test_what_is_shown_for_people_to_read(name: str, shown: str | None) -> None:
+    assert ".".join(names.readable(name)) == (shown or name)
+
+
+@pytest.mark.parametrize(
     ("sent", "told"),
     [
         ("", names.EMPTY),

@@ -1,5 +1,6 @@
 """The domains' pages, as a browser gets them."""
 
+import re
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -64,6 +65,29 @@ async def test_it_works(place: Place) -> None:
     assert ("its links work" in seen, "until 2 Mar 2030" in seen) == (True, True)
     listed = (await ada.get("/domains")).text
     assert (NAME in listed, "Verified" in listed, "1,234" in listed) == (True, True, True)
+
+
+async def test_the_list_follows_checks_that_are_under_way(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path, other = await add(ada), await add(ada, "bücher.example")
+    assert "hx-trigger" not in (await ada.get("/domains")).text
+    await ada.post(f"{path}/verify")
+    shown = (await ada.get("/domains")).text
+    assert 'hx-get="/domains?page=1" hx-trigger="every 3s"' in shown
+    assert (await ada.get("/domains?page=2")).text.count("hx-trigger") == 0
+    part = await ada.get("/domains?page=1", headers={"HX-Request": "true", "HX-Target": "found"})
+    assert part.text.strip().startswith('<div class="stack" id="found" hx-get')
+    assert ("Checking" in part.text, "<form" in part.text) == (True, False)
+    await set_(place, path, status="failed")
+    part = await ada.get("/domains?page=1", headers={"HX-Request": "true", "HX-Target": "found"})
+    assert ("Not verified" in part.text, "hx-trigger" in part.text) == (True, False)
+
+    own_letters = '<bdi>bücher</bdi>.<bdi>example</bdi></span> <span class="muted small wrap">xn--bcher-kva.example<'
+    one = (await ada.get(other)).text
+    assert (own_letters in part.text, own_letters in one) == (True, True)
+    copied = re.findall(r'data-copy="([^"]+)"', one)
+    assert "xn--bcher-kva.example" in copied
+    assert all(text.isascii() for text in copied)
 
 
 async def test_where_visitors_go_is_changed_and_cleared(place: Place) -> None:

@@ -61,6 +61,9 @@ _FAULTS = (
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")  # https://url.spec.whatwg.org/#ends-in-a-number-checker
 _ASCII_LABEL = re.compile(r"[a-z0-9-]+")
 _LOOKING_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+_WRITTEN_TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+_LIKE_LATIN = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ" + "αικνρυωηοτ")
+"""Of which whole words can be made that read as others; browsers' lists are much the same."""
 
 
 class BadName(ValueError):
@@ -84,6 +87,14 @@ def canonical(text: str) -> str:
     if not _browsers_agree(name):
         raise BadName(UNREADABLE)
     return name
+
+
+def readable(name: str) -> tuple[str, ...]:
+    """The labels of a canonical `name` for people to read, each in its own letters or as it is.
+
+    As it is where it does not decode, where its letters are not of one script, and where all of them look like Latin.
+    """
+    return tuple(_readable(label) if label.startswith("xn--") else label for label in name.split("."))
 
 
 def is_registrable(name: str) -> bool:
@@ -135,6 +146,17 @@ def _u_label(a_label: str, fault: str) -> str:
     if not is_same:
         raise BadName(fault)
     return u_label
+
+
+def _readable(a_label: str) -> str:
+    try:
+        label = _u_label(a_label, PUNYCODE)
+    except BadName:
+        return a_label
+    letters = {sign for sign in label if not sign.isascii() or sign.isalpha()}
+    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
+    is_of_one = len(scripts) == 1 or scripts <= _WRITTEN_TOGETHER
+    return a_label if not is_of_one or letters <= _LIKE_LATIN else label
 
 
 def _refuse_look_alike(label: str) -> None:

@@ -13,6 +13,7 @@ from waypost.resources.domains.checks.outcome import STRIKES
 from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.names import readable
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
 from waypost.web import page_request, parse, path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
@@ -109,7 +110,10 @@ class _Pages:
         asked = replace(page_request(request), per_page=_PER_PAGE)
         found = await service.browse(self._doors, session, asked)
         notice = "The domain is deleted." if "deleted" in request.query_params else ""
-        return self._views.page(request, "domains/list.html", status=status, page=found, form=form, notice=notice)
+        told: dict[str, Any] = {"page": found, "readable": readable}
+        if request.headers.get("hx-target") == "found":  # while a check is under way, again and again
+            return self._views.part(request, "domains/list.html", "found", **told)
+        return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **told)
 
     def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
         told = self._told(domain)
@@ -120,4 +124,4 @@ class _Pages:
 
     def _told(self, domain: Domain) -> dict[str, Any]:
         records = shown(domain, self._doors.cname_target)["dns_records"]
-        return {"domain": domain, "records": records, "days_kept": KEPT.days, "strikes": STRIKES}
+        return {"domain": domain, "records": records, "days_kept": KEPT.days, "strikes": STRIKES, "readable": readable}
