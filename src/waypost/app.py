@@ -149,7 +149,7 @@ def _api(
     is_leaving: Callable[[], bool],
 ) -> FastAPI:
     clock = rooms.links.clock
-    api = new_api()
+    api = new_api(settings.base_url)
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
     api.include_router(challenges.routes(db))

@@ -40,8 +40,8 @@ from house.facts import (
     Endpoint,
 )
 from house.json_schema import faults, resolved
+from house.running import BASE_URL, RECEIVER, House
 from house.running import PIXEL as NEW_PIXEL
-from house.running import RECEIVER, House
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
 
@@ -340,6 +340,35 @@ def test_every_operation_has_a_name_of_its_own(document: Document) -> None:
     names = [document.operation(endpoint)["operationId"] for endpoint in (*ENDPOINTS, SIGNED)]
     assert len(set(names)) == len(names)
     assert "links_create" in names
+
+
+def test_it_reads_like_documentation(document: Document) -> None:
+    """Each operation says in words what it does, in a group that says in words what it is about."""
+    groups = {group["name"]: group for group in document.content["tags"]}
+    assert [group["x-displayName"] for group in groups.values()] == [
+        "Links",
+        "QR codes",
+        "Clicks and statistics",
+        "Domains",
+        "Pixels",
+        "Webhooks",
+        "API keys",
+        "Account",
+    ]
+    assert all(group["description"].endswith(".") for group in groups.values())
+    told = [document.operation(endpoint) for endpoint in (*ENDPOINTS, SIGNED)]
+    assert len({operation["summary"] for operation in told}) == len(told)
+    assert {tag for operation in told for tag in operation["tags"]} == set(groups)
+    assert all(len(operation["tags"]) == 1 for operation in told)
+    assert document.content["servers"] == [{"url": BASE_URL}]
+
+
+def test_the_examples_are_what_is_taken(document: Document) -> None:
+    bodies = [document.operation(endpoint).get("requestBody") for endpoint in ENDPOINTS]
+    examples = [body["content"][JSON] for body in bodies if body]
+    assert len(examples) == 8
+    for each in examples:
+        assert list(faults(document.content, each["schema"], each["example"])) == []
 
 
 def test_the_key_and_its_scope(document: Document) -> None:

@@ -16,7 +16,9 @@ class Api(FastAPI):
         """The guard is no security scheme of FastAPI's, which would ask for the key in its own way."""
         document = super().openapi()
         document["components"]["securitySchemes"] = openapi.SECURITY_SCHEMES
+        document["tags"] = openapi.GROUPS
         for operation in _operations(document):
+            operation["tags"] = [openapi.GROUP_OF.get(operation["operationId"], *operation["tags"])]
             if operation.get("security") == []:  # asks for no key, so it refuses none
                 for status in ("401", "402", "429"):
                     operation["responses"].pop(status, None)
@@ -32,11 +34,13 @@ def _operation_id(route: APIRoute) -> str:
     return "_".join([*map(str, route.tags), route.name])
 
 
-def new_api() -> FastAPI:
-    """Without routes; the rooms' are included by whoever composes."""
+def new_api(base_url: str | None = None) -> FastAPI:
+    """Without routes; the rooms' are included by whoever composes. Its document says that it is at `base_url`."""
     app = Api(
         title="Waypost",
         version="1",
+        description=openapi.ABOUT,
+        servers=[{"url": base_url}] if base_url else None,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,

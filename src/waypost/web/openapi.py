@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from waypost.accounts import Scope
+from waypost.accounts import REQUESTS_PER_MINUTE, Scope
 from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE
 from waypost.web.envelope import BARE, CODES, STATUSES
 
@@ -77,6 +77,35 @@ SECURITY_SCHEMES = {
 }
 
 
+_GROUPS = {
+    "links": ("Links", "Make short links, find them again, change where they lead, switch them off and delete them."),
+    "qrcodes": ("QR codes", "Each link has one: set how it looks, and show its picture by a signed URL."),
+    "clicks": ("Clicks and statistics", "Who followed links, one by one and in figures: of one link or of all."),
+    "domains": ("Domains", "Put links on names of your own: register one, set its DNS record, have it verified."),
+    "pixels": ("Pixels", "Advertising pixels that links fire, and what became of the events sent to their platforms."),
+    "webhooks": (
+        "Webhooks",
+        "Have your own server told when something happens, signed, and repeated until it is taken.",
+    ),
+    "keys": ("API keys", "Which keys the account has. They are made and revoked in the dashboard."),
+    "account": ("Account", "Whose key this is, what its plan allows and what the key may do."),
+}
+GROUPS = [{"name": name, "x-displayName": told, "description": why} for name, (told, why) in _GROUPS.items()]
+"""In the order in which they are shown."""
+GROUP_OF = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
+"""Of the operations that stand elsewhere than their room."""
+
+ABOUT = f"""Everything the dashboard does with links, codes, domains, pixels and webhooks, for programs.
+
+Send a key as `Authorization: Bearer <key>`; it is made under **API** in the dashboard and has only the scopes it was
+given. Bodies are JSON, or `multipart/form-data` where a file is sent. Lists come in pages.
+
+Each key may ask {REQUESTS_PER_MINUTE} times in any minute; what is over it is answered with 429, and `Retry-After` says
+how long to wait. A refusal tells its reason in `error.code` and `error.message`, and in `error.errors` what is wrong
+with which field.
+"""
+
+
 def refusals(*statuses: int | str) -> dict[int | str, Json]:
     """For `responses=` of a route or an application."""
     told: dict[int | str, Json] = {
@@ -98,6 +127,8 @@ EVERYWHERE = refusals(401, 402, 429, "default")
 
 
 def endpoint(
+    summary: str,
+    description: str = "",
     *,
     scope: Scope | None = None,
     status: int = 200,
@@ -114,6 +145,8 @@ def endpoint(
         extra["parameters"] = list(query)
     refused = refusals(*((403,) if scope else ()), *refuses)
     return {
+        "summary": summary,
+        "description": description,
         "status_code": status,
         "response_model": shows,
         "responses": {status: {"headers": _BUDGET}, **refused},

@@ -16,6 +16,7 @@ def request_body(
     details: Mapping[str, Json],
     required: Collection[str] = (),
     never_null: Collection[str] = (),
+    example: Json | None = None,
 ) -> Json:
     """`details`: by field, what the model checks in functions, which no schema can be made of."""
     fields = {name: _plain(field) | details.get(name, {}) for name, field in _properties(model)}
@@ -26,10 +27,10 @@ def request_body(
     }
     as_form = {name: field for each in fields for name, field in _form_fields(each, fields[each])}
     kinds = {"application/json": as_json, "multipart/form-data": as_form}
-    return {
-        "required": True,  # one that changes nothing is still an object
-        "content": {kind: {"schema": _object(properties, required)} for kind, properties in kinds.items()},
-    }
+    content: Json = {kind: {"schema": _object(properties, required)} for kind, properties in kinds.items()}
+    if example:
+        content["application/json"]["example"] = example
+    return {"required": True, "content": content}  # one that changes nothing is still an object
 
 
 def _properties(model: type[BaseModel]) -> Iterator[tuple[str, Json]]:

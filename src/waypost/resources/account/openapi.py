@@ -47,5 +47,9 @@ class Me(BaseModel):
     shared_domain: str
 
 
-ME = endpoint(shows=One[Me])
-TOKENS = endpoint(shows=One[list[ListedKey]])
+ME = endpoint("Get the account", "With its plan, and the key that asks.", shows=One[Me])
+TOKENS = endpoint(
+    "List API keys",
+    "Newest first, expired and revoked ones included. The keys themselves are never shown again.",
+    shows=One[list[ListedKey]],
+)

@@ -42,5 +42,19 @@ _FILTERS = (
     parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Who came; only people are clicks"),
 )
 
-BROWSE = endpoint(scope="links:read", shows=Page[Click], query=(*PAGING, _LINK_ID, *_FILTERS), refuses=[404, 422])
-BROWSE_LINK = endpoint(scope="links:read", shows=Page[Click], query=(*PAGING, *_FILTERS), refuses=[404, 422])
+BROWSE = endpoint(
+    "List clicks",
+    "Of all links, newest first. Robots and link previews are no clicks; ask for them by their kind.",
+    scope="links:read",
+    shows=Page[Click],
+    query=(*PAGING, _LINK_ID, *_FILTERS),
+    refuses=[404, 422],
+)
+BROWSE_LINK = endpoint(
+    "List a link's clicks",
+    "Newest first, with the same filters.",
+    scope="links:read",
+    shows=Page[Click],
+    query=(*PAGING, *_FILTERS),
+    refuses=[404, 422],
+)

@@ -47,12 +47,43 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "root_url": {"maxLength": MAX_URL},
     "not_found_url": {"maxLength": MAX_URL},
 }
-_NEW = request_body(NewDomain, details=_DETAILS, required={"hostname"}, never_null={"hostname"})
-_CHANGE = request_body(DomainChange, details=_DETAILS, never_null={"hostname"})
+_NEW = request_body(
+    NewDomain, details=_DETAILS, required={"hostname"}, never_null={"hostname"}, example={"hostname": "go.example.com"}
+)
+_CHANGE = request_body(
+    DomainChange,
+    details=_DETAILS,
+    never_null={"hostname"},
+    example={"root_url": "https://example.com/", "not_found_url": "https://example.com/404"},
+)
 
-BROWSE = endpoint(scope="domains:read", shows=Page[Domain], query=PAGING, refuses=[422])
-CREATE = endpoint(scope="domains:write", status=201, shows=One[Domain], takes=_NEW, refuses=[406, 413, 422])
-FIND = endpoint(scope="domains:read", shows=One[Domain], refuses=[404])
-CHANGE = endpoint(scope="domains:write", shows=One[Domain], takes=_CHANGE, refuses=[404, 413, 422])
-DELETE = endpoint(scope="domains:write", status=204, refuses=[404])
-VERIFY = endpoint(scope="domains:write", status=202, shows=One[Domain], refuses=[404])
+BROWSE = endpoint("List domains", scope="domains:read", shows=Page[Domain], query=PAGING, refuses=[422])
+CREATE = endpoint(
+    "Register a domain",
+    "The answer names the DNS records that prove it: set one of them, then verify.",
+    scope="domains:write",
+    status=201,
+    shows=One[Domain],
+    takes=_NEW,
+    refuses=[406, 413, 422],
+)
+FIND = endpoint("Get a domain", scope="domains:read", shows=One[Domain], refuses=[404])
+CHANGE = endpoint(
+    "Change where a domain leads",
+    "At its root, and where there is no such link.",
+    scope="domains:write",
+    shows=One[Domain],
+    takes=_CHANGE,
+    refuses=[404, 413, 422],
+)
+DELETE = endpoint(
+    "Delete a domain", "Its links move to the shared domain at once.", scope="domains:write", status=204, refuses=[404]
+)
+VERIFY = endpoint(
+    "Verify a domain",
+    "Looks up its DNS records soon; ask for the domain to see what came of it.",
+    scope="domains:write",
+    status=202,
+    shows=One[Domain],
+    refuses=[404],
+)

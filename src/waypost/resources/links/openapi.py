@@ -45,8 +45,24 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "tags": {"items": {**_LINE, "minLength": 1}, "maxItems": 100},
     "pixel_ids": {"items": {"type": "string", "format": "uuid"}, "maxItems": rules.MAX_PIXELS},
 }
-_NEW = request_body(NewLink, details=_DETAILS, required={"destination_url"}, never_null={"destination_url"})
-_CHANGE = request_body(LinkChange, details=_DETAILS, never_null={"destination_url", "slug", "status"})
+_NEW = request_body(
+    NewLink,
+    details=_DETAILS,
+    required={"destination_url"},
+    never_null={"destination_url"},
+    example={
+        "destination_url": "https://example.com/pricing",
+        "slug": "spring",
+        "utm_params": {"utm_source": "newsletter", "utm_campaign": "spring"},
+        "tags": ["mail"],
+    },
+)
+_CHANGE = request_body(
+    LinkChange,
+    details=_DETAILS,
+    never_null={"destination_url", "slug", "status"},
+    example={"title": "Spring sale", "tags": ["mail", "sale"], "status": "active"},
+)
 _FILTERS = (
     parameter("search", {**_TEXT, "maxLength": 255}, "Text in title, slug or destination"),
     parameter("tag", _TEXT, "A tag, whole"),
@@ -54,8 +70,37 @@ _FILTERS = (
     parameter("status", {**_TEXT, "enum": list(get_args(rules.Status))}, "Whether the link resolves"),
 )
 
-BROWSE = endpoint(scope="links:read", shows=Page[Link], query=(*PAGING, *_FILTERS), refuses=[422])
-CREATE = endpoint(scope="links:write", status=201, shows=One[Link], takes=_NEW, refuses=[413, 422])
-FIND = endpoint(scope="links:read", shows=One[Link], refuses=[404])
-CHANGE = endpoint(scope="links:write", shows=One[Link], takes=_CHANGE, refuses=[404, 413, 422])
-DELETE = endpoint(scope="links:write", status=204, refuses=[404])
+BROWSE = endpoint(
+    "List links",
+    "Newest first. Filters narrow the list together.",
+    scope="links:read",
+    shows=Page[Link],
+    query=(*PAGING, *_FILTERS),
+    refuses=[422],
+)
+CREATE = endpoint(
+    "Create a link",
+    "The destination is fetched once: it must be reachable, public and safe. What its page says of itself becomes the"
+    " card unless you send one.",
+    scope="links:write",
+    status=201,
+    shows=One[Link],
+    takes=_NEW,
+    refuses=[413, 422],
+)
+FIND = endpoint("Get a link", scope="links:read", shows=One[Link], refuses=[404])
+CHANGE = endpoint(
+    "Change a link",
+    "Changes what is sent and leaves the rest; null clears. Visitors are led the new way at once.",
+    scope="links:write",
+    shows=One[Link],
+    takes=_CHANGE,
+    refuses=[404, 413, 422],
+)
+DELETE = endpoint(
+    "Delete a link",
+    "Its address answers 404 at once. The slug can be taken again by this account only.",
+    scope="links:write",
+    status=204,
+    refuses=[404],
+)

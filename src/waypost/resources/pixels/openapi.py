@@ -36,12 +36,34 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "access_token": {"maxLength": MAX_TOKEN, "writeOnly": True},
 }
 _REQUIRED = {"platform", "name", "pixel_id"}
-_NEW = request_body(NewPixel, details=_DETAILS, required=_REQUIRED, never_null=_REQUIRED)
-_CHANGE = request_body(PixelChange, details=_DETAILS, never_null=_REQUIRED)
+_NEW = request_body(
+    NewPixel,
+    details=_DETAILS,
+    required=_REQUIRED,
+    never_null=_REQUIRED,
+    example={"platform": "facebook", "name": "Shop", "pixel_id": "1234567890"},
+)
+_CHANGE = request_body(PixelChange, details=_DETAILS, never_null=_REQUIRED, example={"name": "Shop in Europe"})
 
-BROWSE = endpoint(scope="pixels:read", shows=Page[Pixel], query=PAGING, refuses=[422])
-CREATE = endpoint(scope="pixels:write", status=201, shows=One[Pixel], takes=_NEW, refuses=[413, 422])
-FIND = endpoint(scope="pixels:read", shows=One[Pixel], refuses=[404])
-CHANGE = endpoint(scope="pixels:write", shows=One[Pixel], takes=_CHANGE, refuses=[404, 413, 422])
-DELETE = endpoint(scope="pixels:write", status=204, refuses=[404])
-RESULTS = endpoint(scope="pixels:read", shows=One[Results], refuses=[404])
+BROWSE = endpoint("List pixels", scope="pixels:read", shows=Page[Pixel], query=PAGING, refuses=[422])
+CREATE = endpoint(
+    "Create a pixel",
+    "With an access token, events are sent to the platform's server, too. Neither is ever shown again.",
+    scope="pixels:write",
+    status=201,
+    shows=One[Pixel],
+    takes=_NEW,
+    refuses=[413, 422],
+)
+FIND = endpoint("Get a pixel", scope="pixels:read", shows=One[Pixel], refuses=[404])
+CHANGE = endpoint("Change a pixel", scope="pixels:write", shows=One[Pixel], takes=_CHANGE, refuses=[404, 413, 422])
+DELETE = endpoint(
+    "Delete a pixel", "Links that fire it go on without it.", scope="pixels:write", status=204, refuses=[404]
+)
+RESULTS = endpoint(
+    "Get what became of a pixel's events",
+    "How many its platform took, and why it refused the last one that it did.",
+    scope="pixels:read",
+    shows=One[Results],
+    refuses=[404],
+)

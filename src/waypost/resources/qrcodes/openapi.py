@@ -33,10 +33,28 @@ class QrCode(BaseModel):
 
 _COLOUR = {"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}
 _DETAILS: dict[str, dict[str, Any]] = {"foreground": _COLOUR, "background": _COLOUR}
-_LOOK = request_body(LookFields, details=_DETAILS) | {"required": False}
+_LOOK = request_body(
+    LookFields,
+    details=_DETAILS,
+    example={"foreground": "#1d4ed8", "background": "#ffffff", "style": "dots", "level": "Q"},
+) | {"required": False}
 
-FIND = endpoint(scope="links:read", shows=One[QrCode], refuses=[404])
-SET_LOOK = endpoint(scope="links:write", status=201, shows=One[QrCode], takes=_LOOK, refuses=[404, 413, 422])
+FIND = endpoint(
+    "Get a link's QR code",
+    "With the signed addresses of its picture, and warnings where its look may be hard to read.",
+    scope="links:read",
+    shows=One[QrCode],
+    refuses=[404],
+)
+SET_LOOK = endpoint(
+    "Set the look of a link's QR code",
+    "What is not sent keeps its value. Pictures that were fetched before keep working.",
+    scope="links:write",
+    status=201,
+    shows=One[QrCode],
+    takes=_LOOK,
+    refuses=[404, 413, 422],
+)
 
 _TEXT = {"type": "string"}
 _BINARY = {"type": "string", "format": "binary"}
@@ -49,6 +67,8 @@ _SIGNED = (
     {**parameter("signature", _TEXT, "Of path and query, as the API wrote it"), "required": True},
 )
 IMAGE: dict[str, Any] = {
+    "summary": "Get the picture",
+    "description": "By its signed address alone, without a key: for pages, mails and print.",
     "response_class": Response,
     "responses": {
         200: {"description": "The picture", "content": {kind: {"schema": _BINARY} for kind in TYPES.values()}},

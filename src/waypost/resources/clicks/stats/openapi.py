@@ -71,5 +71,19 @@ _QUERY = (
     parameter("timezone", {**_TEXT, "default": DEFAULT_ZONE}, "Whose days, weeks and months: an IANA name"),
 )
 
-OF_LINK = endpoint(scope="links:read", shows=One[LinkStats], query=_QUERY, refuses=[404, 422])
-OF_ACCOUNT = endpoint(scope="links:read", shows=One[AccountStats], query=_QUERY, refuses=[422])
+OF_LINK = endpoint(
+    "Get a link's statistics",
+    "Clicks, visitors and scans over time, and where they come from.",
+    scope="links:read",
+    shows=One[LinkStats],
+    query=_QUERY,
+    refuses=[404, 422],
+)
+OF_ACCOUNT = endpoint(
+    "Get statistics of all links",
+    "With the links that were followed most.",
+    scope="links:read",
+    shows=One[AccountStats],
+    query=_QUERY,
+    refuses=[422],
+)
