@@ -78,9 +78,10 @@ async def test_it_works(chromium: Browser, service: Service, website: Website) -
     (made,) = service.client.get("/api/v1/links").json()["data"]
     assert (made["expires_at"], made["tags"], made["og_title"]) == ("2035-06-01T03:00:00.000000Z", ["one"], "Typed")
 
-    await page.get_by_title("Edit").click()
+    assert page.url.endswith(f"/links/{made['id']}?done=created")
+    await page.get_by_role("link", name="Edit").click()
     await expect(page.locator("#expires_at")).to_have_value("2035-06-01T12:00")
-    await page.go_back()
+    await page.goto("/links")
     await page.locator("summary[title=More]").click()
     await page.get_by_role("button", name="Switch off").click()
     await expect(page.locator("#found .badge.warn")).to_have_text("Off")
@@ -132,6 +133,8 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await expect(page.locator("#slug-told")).to_contain_text("only letters")
     await page.fill("#slug", "a")
     await page.locator("button.primary").click()
+    await expect(page.get_by_text("Your link is ready")).to_be_visible()
+    await page.goto("/links")
     await expect(page.locator(".tags li")).to_have_text(["one", "two"])
     (made,) = service.client.get("/api/v1/links").json()["data"]
     assert (made["slug"], made["expires_at"]) == ("a", "2035-06-01T12:00:00.000000Z")

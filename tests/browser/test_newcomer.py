@@ -100,8 +100,6 @@ async def make_link(page: Page, website: Website) -> None:
     await page.get_by_label("Spring shoppers").check()
     await page.get_by_role("button", name="Make the link").click()
     await expect(page.get_by_text("Your link is ready.")).to_be_visible()
-    await expect(page.locator(".tags li")).to_have_text(["sale", "spring"])
-    await page.get_by_role("link", name="Statistics", exact=True).first.click()
     await expect(page.get_by_text("Nobody has clicked yet.")).to_be_visible()
     await expect(page.locator("[data-live-badge]")).to_be_visible()
 

@@ -44,7 +44,7 @@ async def make(who: Browser, site: Website, **fields: Any) -> str:
     """A link's id."""
     answer = await who.post("/links/new", {"destination_url": site.url()} | fields)
     assert answer.status_code == 303, answer.text
-    return answer.headers["location"].rpartition("=")[2]
+    return answer.headers["location"].removeprefix("/links/").removesuffix("?done=created")
 
 
 async def api(place: Place, who: Browser) -> dict[str, str]:
@@ -79,10 +79,10 @@ async def test_it_works(place: Place, site: Website) -> None:
         "pixel_ids[]": [pixel_id],
     }
     answers = await asyncio.gather(*(ada.post("/links/new", fields) for _ in range(3)))  # sent thrice, one link
-    assert {answer.headers["location"] for answer in answers} == {f"/links?done=created&link={fields['form_id']}"}
-    page = (await ada.get(answers[0].headers["location"])).text
+    assert {answer.headers["location"] for answer in answers} == {f"/links/{fields['form_id']}?done=created"}
+    assert "Your link is ready" in (await ada.get(answers[0].headers["location"])).text
+    page = (await ada.get("/links")).text
     for told in (
-        "Your link is ready",
         "app.test/spring",
         "Page title",
         f"{HOST}:{site.port}",
@@ -240,7 +240,7 @@ async def test_an_uploaded_image_stays_until_another_comes(place: Place, site: W
         file = {"og_image_file": ("a.png", content, "image/png")}
         answer = await ada.client.post("/links/new", data=fields, files=file, headers=SAME_ORIGIN)
         assert answer.status_code == status
-    id_ = answer.headers["location"].rpartition("=")[2]
+    id_ = answer.headers["location"].removeprefix("/links/").removesuffix("?done=created")
     page = (await ada.get(f"/links/{id_}/edit")).text
     (path,) = re.findall(r'<img id="picture" src="(/media/[^"]+)"', page)
     assert (await ada.get(path)).headers["content-type"] == "image/png"

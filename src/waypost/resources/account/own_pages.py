@@ -25,6 +25,7 @@ _DONE = {
     "email": "Your e-mail address was changed.",
     "mail": "We have sent a mail to the new address. It becomes yours here when you follow the link in it.",
     "confirm": "We have sent you a mail. Follow the link in it to confirm your address.",
+    "logged": "This service sends no mail. Whoever runs it finds yours, with its link, in the log.",
     "confirmed": "Your e-mail address is confirmed.",
     "password": "Your password was changed, and all other sessions were ended.",
     "passkey": "The passkey was added.",
@@ -93,7 +94,7 @@ class OwnPages:
         session = await self._door.session(request)
         await self._doors.throttle.take_signed_in(session)
         await joining.confirm_later(self._signing, session.account)
-        return _back("/account", "confirm")
+        return _back("/account", "confirm" if self._signing.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -80,7 +80,7 @@ class _Pages:
             return await self._shown(request, session, form.wrong(error.errors), status=422)
         except Unavailable as error:
             return await self._shown(request, session, form.wrong({"body": [error.message]}), status=503)
-        return RedirectResponse(f"/links?done=created&link={link.id}", 303)
+        return RedirectResponse(f"/links/{link.id}?done=created", 303)
 
     async def edit(self, request: Request) -> Response:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])

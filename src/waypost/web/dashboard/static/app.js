@@ -1,4 +1,4 @@
-// What every page can do: copy, ask before something is deleted, send a form once, and keep what was typed.
+// What every page can do: copy, ask before something is deleted, send a form once, keep what was typed, and say what failed.
 
 const toast = (text) => {
   const place = document.getElementById("toast");
@@ -11,8 +11,12 @@ const toast = (text) => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (button) {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    toast("Copied");
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      toast("Copied");
+    } catch {
+      toast("This browser does not let us copy: select the text instead"); // as all do over plain HTTP
+    }
   }
   const opener = event.target.closest("[data-dialog]");
   const dialog = opener && document.getElementById(opener.dataset.dialog);
@@ -38,8 +42,7 @@ document.addEventListener("submit", (event) => {
   if (!form.matches("[hx-post], [hx-get], [data-again]")) form.ariaBusy = "true"; // a download leaves the page as it is
 });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
-  if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return; // to sign in again
-  for (const form of document.querySelectorAll("form[data-keep]")) keep(form);
+  if (event.detail.xhr.getResponseHeader("HX-Redirect")) keep_all(); // to sign in again
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy=true]")) form.ariaBusy = null;
@@ -52,6 +55,10 @@ function keep(form) {
   if (!form.matches("form[data-keep]")) return;
   const typed = [...new FormData(form)].filter(([, value]) => typeof value === "string");
   sessionStorage.setItem(place(form), JSON.stringify(typed));
+}
+
+function keep_all() {
+  for (const form of document.querySelectorAll("form[data-keep]")) keep(form);
 }
 
 for (const done of document.querySelectorAll("[data-done]")) {
@@ -69,6 +76,34 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   }
 }
 
-// On a phone the menu begins closed.
+// What could not be fetched or sent is told in one line until something comes through again. The page stays as it is.
+const trouble = document.getElementById("trouble");
+const told = (xhr) => {
+  const wait = Number(xhr.getResponseHeader("Retry-After"));
+  if (xhr.status === 429) return `That was a lot at once. Try again ${wait ? `in ${wait} second${wait === 1 ? "" : "s"}` : "in a minute"}: what you typed is still here.`;
+  if (xhr.status >= 500) return "Something went wrong on our side. Try again in a moment: what you typed is still here.";
+  if (xhr.status === 404) return "This is not there any more. Load the page anew to see what is.";
+  return "That was refused. Load the page anew and try again.";
+};
+const fail = (text) => {
+  if (!trouble) return;
+  keep_all();
+  if (trouble.textContent !== text) trouble.textContent = text;
+};
+document.addEventListener("htmx:responseError", (event) => fail(told(event.detail.xhr)));
+for (const lost of ["htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(lost, () => fail("No answer came. Check your connection and try again: what you typed is still here."));
+}
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.detail.successful && trouble) trouble.textContent = "";
+});
+
+// On a phone the menu begins closed, and Escape closes it.
 const menu = document.querySelector("details.menu");
-if (menu && matchMedia("(max-width: 48rem)").matches) menu.open = false;
+const isNarrow = matchMedia("(max-width: 48rem)");
+if (menu && isNarrow.matches) menu.open = false;
+menu?.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !isNarrow.matches) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});

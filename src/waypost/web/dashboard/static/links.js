@@ -6,7 +6,13 @@ htmx.config.refreshOnHistoryMiss = true;
 
 // Whether to delete a link is asked in a dialog, which the server fills.
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target?.id === "ask") event.detail.target.showModal();
+  if (event.detail.target?.id !== "ask") return;
+  const menu = document.querySelector("details.drop[open]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus(); // where the dialog leads back to
+  }
+  event.detail.target.showModal();
 });
 // One menu at a time, and none where the next click goes.
 document.addEventListener("click", (event) => {
