@@ -1,0 +1,233 @@
+"""A service with people in it: Ada has a lot, Eve has nothing yet, and nobody knows whether Bob's address is his."""
+
+import random
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from browser.hostile import TEXTS
+from resources.clicks.visited import fill, new_link, some_clicks
+from sqlalchemy import insert, update
+
+from waypost import accounts, wiring
+from waypost.accounts import Account, Caller, sessions, tokens
+from waypost.accounts.passkeys import passkeys
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.kit.errors import Problems
+from waypost.kit.ids import new_id
+from waypost.redirect import ChangeFeed
+from waypost.resources import webhooks
+from waypost.resources.domains import domains
+from waypost.resources.domains import service as domain_service
+from waypost.resources.domains.schemas import NewDomain
+from waypost.resources.links import Link, store
+from waypost.resources.pixels import service as pixel_service
+from waypost.resources.pixels.events import results
+from waypost.resources.pixels.schemas import NewPixel
+from waypost.resources.webhooks import service as webhook_service
+from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.resources.webhooks.schemas import NewWebhook
+from waypost.secret_key import with_secret_key
+from waypost.settings import Settings
+
+PASSWORD = "four plain words suffice"
+LONG = "a-rather-long-slug-that-somebody-chose-for-a-campaign-of-theirs"
+HOSTS = {
+    "go.brand.example.com": {"status": "verified", "is_live": True, "tls_status": "active", "links_count": 1234},
+    "links.a-shop-with-quite-a-long-name.example.co.uk": {
+        "status": "failed",
+        "failures": 2,
+        "error": "No proof was found that links.a-shop-with-quite-a-long-name.example.co.uk is yours. CNAME: it leads"
+        " to other.example.net, not to localhost. Let the CNAME record lead to localhost, or set a TXT record.",
+    },
+    "bücher.example.com": {},
+    "old.example.com": {
+        "status": "verified",
+        "is_live": True,
+        "failures": 1,
+        "error": "It could not be checked right now. The name servers did not answer in time.",
+        "tls_status": "failed",
+        "tls_error": "The certificate has expired.",
+    },
+    "new.example.org": {"status": "verifying"},
+}
+TITLES = (
+    "Spring campaign",
+    TEXTS["closes an attribute"],
+    "Our annual report on everything that happened in the last twelve months, with figures and an outlook",
+    TEXTS["is written from the right"],
+    TEXTS["is long"],
+    "Jobs",
+)
+
+
+@dataclass
+class Person:
+    account: Account
+    cookie: str
+
+
+@dataclass
+class House:
+    ada: Person
+    eve: Person
+    bob: Person
+    links: list[str]
+    """Ids; the first one's link has clicks."""
+    domains: list[str]
+    pixels: list[str]
+    webhook: str
+    deliveries: list[str]
+    key: str
+    passkey: str
+    tokens: dict[str, str]
+    """By purpose."""
+
+
+async def furnish(data: Path, base_url: str) -> House:
+    """`data`: the directory of a service whose database has the current schema."""
+    settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
+    db = Database(f"sqlite:///{data}/waypost.db")
+    rooms = wiring.rooms(settings, db, ChangeFeed(data / "run" / "changes"), now)
+    ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
+    unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await accounts.hash_password(PASSWORD)
+    async with db.write() as tx:
+        for person, values in ((bob, unproven), (ada, {"password_hash": secret})):
+            chosen = update(accounts.accounts).where(accounts.accounts.c.id == person.account.id)
+            await tx.execute(chosen.values(values))
+    caller = Caller(ada.account)
+    links = await _links(db, ada.account)
+    pixel_ids = await _pixels(db, rooms.pixels, caller)
+    webhook, deliveries = await _webhook(db, rooms.webhooks, caller)
+    key, passkey, texts = await _ways_in(db, ada.account)
+    house = House(
+        ada,
+        eve,
+        bob,
+        [str(link.id) for link in links],
+        await _domains(db, rooms.domains, caller),
+        pixel_ids,
+        webhook,
+        deliveries,
+        key,
+        passkey,
+        texts,
+    )
+    await db.close()
+    return house
+
+
+async def _person(db: Database, name: str) -> Person:
+    email = f"{name.partition(' ')[0].lower()}@example.com"
+    account = await accounts.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
+    async with db.write() as tx:  # long enough ago that pages ask for the password once more
+        cookie = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
+        await sessions.begin(tx, account.id, user_agent="", ip="", now=_ago(hours=3))
+    return Person(account, cookie)
+
+
+async def _links(db: Database, account: Account) -> list[Link]:
+    """As many as fill a page and more, of every kind."""
+    made, chance = [], random.Random(1)
+    words = ["newsletter", "social", "print", "a tag that is quite a bit longer than the others", TEXTS["script"]]
+    for index in range(32):
+        at = now() - timedelta(minutes=7 * index + 2)
+        link = new_link(account.id, title=TITLES[index % len(TITLES)], created_at=at, updated_at=at)
+        slug = LONG if index == 1 else f"spring-{index}"
+        tags = [f"tag {each}" for each in range(50)] if index == 2 else words[: index % 6]
+        utm = {"utm_source": "newsletter"} if index % 2 else {}
+        ends = {3: at + timedelta(days=3), 4: at}.get(index)
+        url = f"https://www.example.com/products/{LONG * (1 + index % 3)}?utm_source=newsletter"
+        fields = {"slug": slug, "tags": tags, "utm_params": utm, "expires_at": ends, "is_on": index != 5}
+        made.append(replace(link, destination_url=url, **fields))
+    async with db.write() as tx:
+        for link in reversed(made):
+            await store.add(tx, link)
+    days = [now() - timedelta(hours=chance.expovariate(1 / 100)) for _ in range(900)]
+    clicks = [
+        click for link in made[:12] for click in some_clicks(link, days[:: chance.choice([1, 5, 40])], chance, 300)
+    ]
+    for click in clicks:
+        click.country = chance.choice(["DE", "FR", "GB", "US", "JP", "BR", "IN", "CA", "SE", "PL", ""])
+        click.referrer = chance.choice(["", "https://a.example/", "https://news.example/a?b", TEXTS["script"]])
+        click.browser = chance.choice(["Chrome", "Firefox", "Safari"])
+    await fill(db, clicks)
+    return made
+
+
+async def _domains(db: Database, doors: Any, caller: Caller) -> list[str]:
+    made, at = [], now()
+    for hostname, values in HOSTS.items():
+        domain = await domain_service.create(doors, caller, NewDomain(hostname=hostname), Problems())
+        made.append(str(domain.id))
+        checked = {"last_checked_at": at, "check_at": None} if values else {}
+        if values.get("is_live"):
+            checked |= {"verified_at": at, "unverified_since": None, "tls_expires_at": at + timedelta(days=60)}
+        async with db.write() as tx:
+            chosen = update(domains).where(domains.c.id == domain.id)
+            await tx.execute(chosen.values({"check_at": None, **values, **checked}))
+    return made
+
+
+async def _pixels(db: Database, doors: Any, caller: Caller) -> list[str]:
+    made, at = [], now()
+    for platform, name, id_, token in (
+        ("facebook", "Spring audience", "1234567890123456", "EAAB"),
+        ("tiktok", TEXTS["is long"][:120], "C4ABCDEF", "token"),
+        ("google_ads", "Search", "AW-123456789", None),
+    ):
+        new = NewPixel(platform=platform, name=name, pixel_id=id_, access_token=token)
+        made.append((await pixel_service.create(doors, caller, new, Problems())).id)
+    reason = "tiktok answered 401: Access token is incorrect or has been revoked."
+    refused = results.Results(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
+    async with db.write() as tx:
+        await results.note(tx, made[0], results.Results(sent=12_345, sent_at=at))
+        await results.note(tx, made[1], replace(refused, sent_at=at - timedelta(days=3)))
+    return [str(each) for each in made]
+
+
+async def _webhook(db: Database, doors: Any, caller: Caller) -> tuple[str, list[str]]:
+    """With a delivery of each kind, newest first: taken, refused, waiting."""
+    kinds = ["link.created", "link.clicked", "pixel.fired"]
+    new = NewWebhook(url="https://127.0.0.1:9443/a/path/that/somebody/has/chosen?with=a&query=too", event_types=kinds)
+    webhook, _ = await webhook_service.create(doors, caller, new, Problems())
+    at, of = now(), webhook_deliveries.c
+    for index in range(8):
+        data = {"id": str(new_id()), "title": TEXTS["script"], "n": index}
+        event = webhooks.Event(kinds[index % 3], caller.account.id, new_id(), at - timedelta(minutes=7 * index), data)
+        async with db.write() as tx:
+            await webhooks.record_all(tx, [event], {caller.account.id: [webhook.id]})
+    taken = {"status": "delivered", "attempts": 1, "response_status": 204, "next_attempt_at": None}
+    answer = "answered 500: <html><body><h1>Internal Server Error</h1> Look into the log of the receiver.</body></html>"
+    refused = {"status": "failed", "attempts": 5, "response_status": 500, "error": answer}
+    later = {"status": "pending", "attempts": 2, "response_status": None, "error": "connection refused"}
+    async with db.write() as tx:
+        await tx.execute(update(webhook_deliveries).where(of.webhook_id == webhook.id).values(taken))
+        ids = (await tx.execute(webhook_deliveries.select().order_by(of.id.desc()))).scalars().all()
+        await tx.execute(update(webhook_deliveries).where(of.id == ids[1]).values(refused))
+        waiting = later | {"next_attempt_at": at + timedelta(hours=3)}
+        await tx.execute(update(webhook_deliveries).where(of.id == ids[2]).values(waiting))
+    return str(webhook.id), [str(each) for each in ids[:3]]
+
+
+async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, str]]:
+    """An API key, a passkey, and what links in mails carry."""
+    at, passkey = now(), new_id()
+    made: list[UUID] = []
+    for name, scopes, ends in (("Shop", ["links:read"], None), (TEXTS["is long"], [], at + timedelta(days=30))):
+        new = {"account_id": account.id, "name": name, "scopes": scopes, "now": at, "expires_at": ends}
+        made.append((await accounts.create_key(db, **new))[0].id)
+    row = {"id": passkey, "account_id": account.id, "credential_id": b"1", "public_key": b"", "uses": 0}
+    async with db.write() as tx:
+        await tx.execute(insert(passkeys).values(row | {"name": "Ada's laptop", "created_at": _ago(days=1)}))
+        texts = {"invite": await tokens.issue(tx, "invite", now=at, email="carol@example.com")}
+        for purpose in ("enter", "confirm", "reset"):
+            texts[purpose] = await tokens.issue(tx, purpose, now=at, account_id=account.id, email=account.email)
+    return str(made[0]), str(passkey), texts
+
+
+def _ago(**length: int) -> datetime:
+    return now() - timedelta(**length)

@@ -1,0 +1,90 @@
+"""axe finds nothing on any page: for who has much, nothing, or no session; light, dark, on a phone; forms refused and
+dialogs open. And no page is wider than a phone."""
+
+import asyncio
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from browser.furnished import House, Person, furnish
+from browser.visits import Visit, of_everybody, of_nobody, of_owner
+from browser.watching import watched
+from journeys.service import Service
+from playwright.async_api import Browser, Page, expect
+
+PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+LOOK = """async (rules) => {
+  const told = await axe.run({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+  return told.violations.flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.html.slice(0, 200)}`));
+}"""
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 800}
+IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+BY_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]  # the rest is in the markup
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory):
+    """Mail is set up, so that addresses are to be confirmed; it gets nowhere."""
+    with Service(tmp_path_factory.mktemp("service"), WAYPOST_SMTP_URL="smtp://127.0.0.1:9") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def house(service: Service) -> House:
+    return asyncio.run(furnish(Path(service.directory) / "data", service.base_url))
+
+
+async def new_page(chromium: Browser, service: Service, person: Person | None) -> Page:
+    watch = await watched(chromium, base_url=service.base_url, viewport=WIDE)
+    watch.page.set_default_timeout(PATIENCE)
+    if person:
+        cookie = {"name": "waypost", "value": person.cookie, "url": service.base_url}
+        await watch.page.context.add_cookies([cookie])
+    return watch.page
+
+
+async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
+    """Each page is opened once, and looked at as it is on a wide screen by day and on a narrow one by night."""
+    found = []
+    for visit in visits:
+        await page.set_viewport_size(WIDE)
+        await page.emulate_media(color_scheme="light")
+        await visit.make(page)
+        await page.evaluate(AXE)  # the page's policy lets no script of ours in, but devtools may
+        seen = {"wide": await page.evaluate(LOOK)}
+        await page.emulate_media(color_scheme="dark")
+        await page.set_viewport_size(NARROW)
+        seen["narrow"] = await page.evaluate(LOOK, BY_LOOK)
+        if await page.evaluate(IS_TOO_WIDE):
+            seen["narrow"].append("wider than the screen")
+        found += [f"{visit.name}, {look}: {each}" for look, told in seen.items() for each in told]
+        found += [f"{visit.name}: {each}" for each in await page.evaluate("violations")]
+    return found
+
+
+async def test_every_page(chromium: Browser, service: Service, house: House) -> None:
+    expect.set_options(timeout=PATIENCE)
+    many, unproven = list(of_owner(house)), [Visit(path) for path in ("/", "/links/new", "/plan", "/account")]
+    rounds = (house.ada, many[::2]), (house.ada, many[1::2]), (house.eve, of_everybody()), (house.bob, unproven)
+    pages = [await new_page(chromium, service, person) for person, _ in rounds]
+    nobody = await new_page(chromium, service, None)
+    begun = [troubles(page, visits) for page, (_, visits) in zip(pages, rounds, strict=True)]
+    found = await asyncio.gather(*begun, troubles(nobody, of_nobody(house)))
+    assert [each for told in found for each in told] == []
+
+    await nobody.goto("/signup")
+    await nobody.get_by_label("E-mail address").fill("carol@example.org")
+    await nobody.get_by_label("Password").fill("four plain words suffice")
+    await nobody.get_by_role("button", name="Create account").click()
+    await expect(nobody.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    await nobody.evaluate(AXE)
+    assert await nobody.evaluate(LOOK) == []
+
+
+async def test_an_address_is_confirmed_from_any_page(chromium: Browser, service: Service, house: House) -> None:
+    page = await new_page(chromium, service, house.bob)
+    await page.goto("/links")
+    await page.get_by_role("button", name="Send the mail again").click()
+    await expect(page.get_by_text("We have sent you a mail.")).to_be_visible()

@@ -1,0 +1,107 @@
+"""Every page of the dashboard, in the states that somebody can bring it into."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from browser.furnished import HOSTS, House
+from playwright.async_api import Page, expect
+
+
+@dataclass(frozen=True)
+class Visit:
+    path: str
+    click: str = ""
+    """A control that opens something."""
+    shows: str = ""
+    """What it opens."""
+    form: str = ""
+    """One to be sent as it is, but for `fields`: past what the browser would check."""
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.path} {self.click}{self.form}".strip()
+
+    async def make(self, page: Page) -> None:
+        answer = await page.goto(self.path)
+        assert answer and answer.status < 500, self.name
+        if self.form:
+            for selector, value in self.fields.items():
+                await page.eval_on_selector(selector, "(field, value) => { field.value = value }", value)
+            async with page.expect_navigation():
+                await page.eval_on_selector(self.form, "form => HTMLFormElement.prototype.submit.call(form)")
+            await expect(page.locator(".fault:visible, .notice.bad").first).to_be_visible()
+        for each in filter(None, self.click.split(" then ")):
+            await page.click(each)
+        if self.shows:
+            await expect(page.locator(self.shows)).to_be_visible()
+        if not self.click:
+            await page.evaluate("for (const each of document.querySelectorAll('details:not(.drop)')) each.open = true")
+
+
+def of_nobody(house: House) -> Iterator[Visit]:
+    yield from (Visit("/login"), Visit("/login?done=deleted"), Visit("/signup"), Visit("/forgot"))
+    for purpose, token in house.tokens.items():
+        yield Visit(f"/{purpose}/{token}")
+    yield Visit("/login", form="form[action='/login']", fields={"#email": "ada@example.com", "#password": "wrong"})
+    yield Visit("/signup", form="form", fields={"#email": "nobody", "#password": "short"})
+    yield Visit(f"/reset/{house.tokens['reset']}", form="form", fields={"#password": "short"})
+    yield Visit(f"/confirm/{house.tokens['confirm']}", form="form", fields={"#password": "wrong"})
+    yield Visit("/confirm/spent")
+
+
+def of_everybody() -> Iterator[Visit]:
+    """Where somebody with nothing finds how to begin."""
+    names = ["", "links", "links/new", "domains", "pixels", "pixels/new", "webhooks", "webhooks/new"]
+    names += ["integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
+    names += ["account", "account/security", "account/sessions", "account/data", "account/delete"]
+    yield from (Visit(f"/{name}") for name in names)
+
+
+def of_owner(house: House) -> Iterator[Visit]:
+    yield from of_everybody()
+    yield from _of_links(house)
+    yield from _of_rooms(house)
+    key, passkey = f"/integrations/api/{house.key}", f"/account/passkeys/{house.passkey}"
+    yield from (Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
+    yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
+    yield Visit("/integrations/api/new", form="#new-key")
+    yield Visit("/account", form="form[action='/account/name']", fields={"#name": " "})
+    yield Visit("/account", form="form[action='/account/email']", fields={"#email": "nobody"})
+    yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})
+    yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
+
+
+def _of_links(house: House) -> Iterator[Visit]:
+    first, long, tagged, *_ = (f"/links/{each}" for each in house.links)
+    yield from (Visit("/links?page=2"), Visit("/links?search=nothing+like+it"), Visit(f"/links?search={'a' * 300}"))
+    yield from (Visit("/links?done=off"), Visit(f"/links/new?from={house.links[2]}"))
+    yield from (Visit(first), Visit(long), Visit(f"{first}?done=created"), Visit(f"{first}?period=custom&from=x"))
+    yield from (Visit(f"/links/{house.links[-1]}"), Visit(f"/links/{house.links[5]}"))
+    yield from (Visit(f"{first}/qrcode"), Visit(f"{long}/qrcode?foreground=red&size=9"), Visit(f"{first}/delete"))
+    yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
+    yield Visit("/links", click="summary[title=More] >> nth=0", shows="details.drop[open] .card")
+    yield Visit(
+        "/links", click="summary[title=More] >> nth=0 then details.drop[open] a.danger", shows="dialog#ask[open] button"
+    )
+    wrong = {"#destination_url": "javascript:x", "#slug": "a b", "#new_tags": "t" * 300, "#og_image": "x"}
+    wrong |= {"#title": "W" * 300, "#expires_at": "2020-01-01T00:00"}
+    yield Visit("/links/new", form="#link", fields=wrong)
+    yield Visit(f"{first}/edit", form="#link", fields={"#slug": "", "#destination_url": ""})
+
+
+def _of_rooms(house: House) -> Iterator[Visit]:
+    domains = [f"/domains/{each}" for each in house.domains]
+    pixels = [f"/pixels/{each}" for each in house.pixels]
+    webhook = f"/webhooks/{house.webhook}"
+    assert len(domains) == len(HOSTS)
+    yield from (Visit(each) for each in (*domains, *pixels, webhook, f"{webhook}?status=failed"))
+    yield from (Visit(f"{webhook}/deliveries/{each}") for each in house.deliveries)
+    for each in (domains[0], pixels[1], webhook):
+        yield Visit(each, click="[data-dialog]", shows="dialog[open]")
+        yield Visit(f"{each}/delete")
+    yield Visit("/domains", form="#new-domain", fields={"#hostname": "co.uk"})
+    yield Visit(domains[0], form="#pages", fields={"#root_url": "x", "#not_found_url": "javascript:x"})
+    yield Visit("/pixels/new", form="#new-pixel")
+    yield Visit(pixels[0], form="#pixel", fields={"#name": " ", "#pixel_id": "x"})
+    yield Visit("/webhooks/new", form="#new-webhook", fields={"#url": "http://127.0.0.1/"})
