@@ -26,6 +26,7 @@ KEYS = KeyRing(["the key of these tests"])
 BACKOFF = (10, 30, 60, 300)
 HANGS = "hangs"
 """A receiver's turn that does not end before `Receivers.let_go`."""
+Turn = int | bytes | tuple[int, bytes] | str | Exception
 
 
 @dataclass(frozen=True)
@@ -104,11 +105,11 @@ class Receivers:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.hanging: set[UUID] = set()
-        self._turns: dict[str, list[int | bytes | str | Exception]] = defaultdict(lambda: [200])
+        self._turns: dict[str, list[Turn]] = defaultdict(lambda: [200])
         self._let_go = asyncio.Event()
 
-    def will(self, host: str, *turns: int | bytes | str | Exception) -> None:
-        """Answer with a status, with 500 and a body, hang, or raise."""
+    def will(self, host: str, *turns: Turn) -> None:
+        """Answer with a status, with 500 and a body, with both, hang, or raise."""
         self._turns[host] = list(turns)
 
     def let_go(self) -> None:
@@ -132,7 +133,8 @@ class Receivers:
         if isinstance(turn, Exception):
             raise turn
         status = turn if isinstance(turn, int) else 200 if turn == HANGS else 500
-        return Answer(status, {}, turn if isinstance(turn, bytes) else b"", url)
+        status, said = turn if isinstance(turn, tuple) else (status, turn if isinstance(turn, bytes) else b"")
+        return Answer(status, {}, said, url)
 
 
 def new_sender(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Sender:

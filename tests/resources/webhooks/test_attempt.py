@@ -40,6 +40,7 @@ async def test_it_works(receivers: Receivers, clock: FakeClock) -> None:
     attempt = claimed(body='{"id":"01a1feb2-1c93-773b-b10c-dabf6ca47d71","title":"Grüße"}')
     outcome = await new_sender(receivers, clock, timeout=7).attempt(attempt)
     assert (outcome.status, outcome.response_status, outcome.error, outcome.counts) == ("delivered", 200, None, True)
+    assert outcome.answer is None
     (sent,) = receivers.sent
     assert sent.body == attempt.body.encode()
     assert (sent.deadline, sent.max_body) == (7, 65_536)
@@ -111,11 +112,13 @@ async def test_a_private_address_fails_at_once_and_counts_no_attempt(receivers: 
 
 async def test_what_the_receiver_says_is_kept_short_and_printable(receivers: Receivers, clock: FakeClock) -> None:
     receivers.will(HOST, b"Sorry,\r\n\x00\x1b[31m no \xff \xed\xa0\x80 luck" + b"!" * 5_000)
-    error = (await new_sender(receivers, clock).attempt(claimed())).error
-    assert error is not None
-    assert error.startswith("answered 500: Sorry, [31m no \ufffd")
-    assert len(error) < 1_100
-    assert error.isprintable()
+    outcome = await new_sender(receivers, clock).attempt(claimed())
+    assert outcome.error
+    assert outcome.answer
+    assert outcome.answer.startswith("Sorry, [31m no \ufffd")
+    assert outcome.answer.isprintable()
+    assert 900 < len(outcome.answer) <= 1_000
+    assert outcome.error == f"answered 500: {outcome.answer}"
 
 
 @pytest.mark.parametrize("url", ["https://localhost/", "gopher://x.example/", "https://ex ample/", ""])

@@ -56,6 +56,26 @@ async def test_it_works(db: Database, deliverer: Deliverer, receivers: Receivers
     assert {(row.status, row.attempts, row.response_status) for row in await deliveries(db)} == {("delivered", 1, 200)}
 
 
+async def test_the_latest_answer_is_kept(
+    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
+) -> None:
+    """Also of a delivery that was taken, and none of an attempt that got none."""
+    await queue_up(db, await subscribe(db, HOST), 1)
+    receivers.will(HOST, b"busy", Unreachable("timed out"), (302, b"over\x00\tthere"), (201, b'{"ok": true}'))
+    told = []
+    for wait in (0, *BACKOFF[:3]):
+        clock.move(timedelta(seconds=wait))
+        await deliver(deliverer)
+        (row,) = await deliveries(db)
+        told.append((row.status, row.error, row.answer))
+    assert told == [
+        ("pending", "answered 500: busy", "busy"),
+        ("pending", "timed out", None),
+        ("pending", "redirects are not followed (302): over there", "over there"),
+        ("delivered", None, '{"ok": true}'),
+    ]
+
+
 async def test_nothing_to_do(deliverer: Deliverer) -> None:
     assert not await deliverer.step()
 

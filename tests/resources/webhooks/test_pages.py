@@ -76,14 +76,22 @@ async def test_it_works(place: Place) -> None:
     assert (sent.headers["location"], test.event) == (f"{path}/deliveries/{test.id}", "webhook.test")
     shown = (await ada.get(sent.headers["location"])).text
     assert ("Pending" in shown, 'hx-trigger="every 1s"' in shown, str(webhook.id) in shown) == (True, True, True)
-    said = "answered 500: <script>alert(1)</script>"
-    await settle(place, status="failed", attempts=5, response_status=500, error=said, next_attempt_at=None)
+    said = "<script>alert(1)</script>"
+    failed = {"status": "failed", "attempts": 5, "response_status": 500, "next_attempt_at": None}
+    await settle(place, **failed, error=f"answered 500: {said}", answer=said)
     part = await ada.get(sent.headers["location"], headers={"HX-Request": "true"})
     assert ("Failed" in part.text, "5 of 5" in part.text, "hx-trigger" in part.text) == (True, True, False)
-    assert (said in unescape(part.text), "<script>" in part.text, "<html" in part.text) == (True, False, False)
+    assert (unescape(part.text).count(said), "<script>" in part.text, "<html" in part.text) == (1, False, False)
+    assert "<p>Answered 500.</p>" in part.text
+    await settle(place, status="delivered", attempts=1, response_status=200, error=None)
+    assert f">{said}</pre>" in unescape((await ada.get(sent.headers["location"])).text)
+    await settle(place, answer=None)
+    assert "said nothing more" in (await ada.get(sent.headers["location"])).text
+    await settle(place, answer=said)
     again = await ada.post(f"{sent.headers['location']}/redeliver")
     assert again.headers["location"] == sent.headers["location"]
-    assert [(each.status, each.attempts, each.body) for each in await rows(place)] == [("pending", 0, test.body)]
+    (anew,) = await rows(place)
+    assert (anew.status, anew.attempts, anew.body, anew.answer) == ("pending", 0, test.body, None)
     assert "Pending" in (await ada.get("/webhooks")).text
 
 

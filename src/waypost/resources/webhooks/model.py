@@ -44,6 +44,7 @@ webhook_deliveries = Table(
     Column("response_status", Integer),
     Column("error", Text),
     Column("created_at", Instant, nullable=False),  # of the event
+    Column("answer", Text),  # the start of what came back last, made fit to be shown; none where nothing did
 )
 _PENDING = webhook_deliveries.c.status == "pending"
 _LEASED = webhook_deliveries.c.leased_until.is_not(None)
@@ -82,3 +83,13 @@ class Delivery:
     response_status: int | None
     error: str | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What of a delivery is too long for lists."""
+
+    body: str
+    """As every attempt sends it."""
+    answer: str | None
+    """The start of the latest one."""

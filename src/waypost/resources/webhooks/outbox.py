@@ -67,7 +67,7 @@ async def record_for(tx: Tx, event: Event, webhook: UUID) -> UUID:
 def _row(event: Event, webhook: UUID) -> bulk.Row:
     id_, at = delivery_id(event.type, event.source, webhook), microseconds(event.at)
     known = (id_.bytes, event.account_id.bytes, webhook.bytes, event.type, envelope(id_, event))
-    return (*known, "pending", 0, at, None, None, None, at)
+    return (*known, "pending", 0, at, None, None, None, at, None)
 
 
 def envelope(id_: UUID, event: Event) -> str:

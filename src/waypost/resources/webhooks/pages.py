@@ -104,9 +104,10 @@ class _Pages:
         """While it is pending, the page asks for it again and again, and is given only what can change."""
         session = await self._door.session(request)
         webhook_id, delivery_id = await _ids(request)
-        webhook, delivery, body = await service.find_delivery(self._doors, session, webhook_id, delivery_id)
+        webhook, delivery, exchange = await service.find_delivery(self._doors, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
-        return self._page(request, name, webhook=webhook, delivery=delivery, body=body, laid_out=_laid_out(body))
+        told: dict[str, Any] = {"body": exchange.body, "laid_out": _laid_out(exchange.body), "answer": exchange.answer}
+        return self._page(request, name, webhook=webhook, delivery=delivery, **told)
 
     async def redeliver(self, request: Request) -> Response:
         session = await self._sending(request)

@@ -14,7 +14,7 @@ from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import outbox, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.doors import Doors
-from waypost.resources.webhooks.model import TEST, Delivery, Webhook, webhooks
+from waypost.resources.webhooks.model import TEST, Delivery, Exchange, Webhook, webhooks
 from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
 from waypost.resources.webhooks.store import Wanted
 
@@ -102,12 +102,12 @@ async def latest_deliveries(doors: Doors, found: Sequence[Webhook]) -> Mapping[U
 
 async def find_delivery(
     doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID
-) -> tuple[Webhook, Delivery, str]:
-    """With the body that its attempts send."""
+) -> tuple[Webhook, Delivery, Exchange]:
+    """With what was sent and answered."""
     async with doors.db.read() as tx:
         webhook = _there(await store.find(tx, caller.account.id, webhook_id))
         delivery = _there(await store.find_delivery(tx, webhook_id, delivery_id))
-        return webhook, delivery, _there(await store.body_of(tx, webhook_id, delivery_id))
+        return webhook, delivery, _there(await store.exchange_of(tx, webhook_id, delivery_id))
 
 
 async def redeliver(doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
 
 from waypost.database import Sealed, Tx
 from waypost.kit.pages import PageRequest
-from waypost.resources.webhooks.model import Delivery, Status, Webhook, webhook_deliveries, webhooks
+from waypost.resources.webhooks.model import Delivery, Exchange, Status, Webhook, webhook_deliveries, webhooks
 
 CANCELLED_AT_ONCE = 1_000
 _D = webhook_deliveries.c
@@ -116,9 +116,9 @@ async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     return {of[row[0]]: Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(of)))}
 
 
-async def body_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> str | None:
-    """What every attempt of a delivery sends."""
-    return (await tx.execute(select(_D.body).where(*_is_delivery(webhook_id, delivery_id)))).scalar_one_or_none()
+async def exchange_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Exchange | None:
+    row = (await tx.execute(select(_D.body, _D.answer).where(*_is_delivery(webhook_id, delivery_id)))).one_or_none()
+    return None if row is None else Exchange(*row)
 
 
 async def find_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
@@ -131,7 +131,8 @@ async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -
     one = update(webhook_deliveries).where(*_is_delivery(webhook_id, delivery_id))
     waits = (_D.status == "pending") & _D.leased_until.is_(None) & (_D.next_attempt_at > now)
     await tx.execute(one.where(waits).values(next_attempt_at=now))
-    anew = {"status": "pending", "attempts": 0, "next_attempt_at": now, "response_status": None, "error": None}
+    anew = {"status": "pending", "attempts": 0, "next_attempt_at": now}
+    anew |= dict.fromkeys(("response_status", "error", "answer"))
     await tx.execute(one.where(_D.status != "pending").values(anew))
 
 

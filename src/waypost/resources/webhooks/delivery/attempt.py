@@ -17,7 +17,8 @@ from waypost.resources.webhooks.model import webhooks
 
 MAX_ANSWER = 65_536
 """Bytes; an answer must end within them."""
-_KEPT = 1_024
+_KEPT = 1_000
+"""Characters of an answer that the log keeps."""
 _POSTPONED = timedelta(minutes=1)
 
 _read = lru_cache(4_096)(canonical)
@@ -58,9 +59,10 @@ class Sender:
         except Exception as error:
             log.exception("delivery attempt failed unexpectedly", delivery=str(claimed.id))
             return self._failed(claimed, f"internal error: {type(error).__name__}")
+        said = _said(answer)
         if 200 <= answer.status < 300:
-            return Settled(claimed, "delivered", response_status=answer.status)
-        return self._failed(claimed, _told(answer), answer.status)
+            return Settled(claimed, "delivered", response_status=answer.status, answer=said or None)
+        return self._failed(claimed, _told(answer.status, said), answer.status, said or None)
 
     async def _send(self, claimed: Claimed) -> Answer:
         try:
@@ -87,18 +89,23 @@ class Sender:
         next_at = self._clock() + _POSTPONED
         return Settled(claimed, "pending", next_at, error="not sent: a fault on our side", counts=False)
 
-    def _failed(self, claimed: Claimed, error: str, response_status: int | None = None) -> Settled:
+    def _failed(
+        self, claimed: Claimed, error: str, response_status: int | None = None, answer: str | None = None
+    ) -> Settled:
         if claimed.attempt >= MAX_ATTEMPTS:
-            return Settled(claimed, "failed", None, response_status, error)
+            return Settled(claimed, "failed", None, response_status, error, answer)
         next_at = self._clock() + timedelta(seconds=self._backoff[claimed.attempt - 1])
-        return Settled(claimed, "pending", next_at, response_status, error)
+        return Settled(claimed, "pending", next_at, response_status, error, answer)
 
 
-def _told(answer: Answer) -> str:
-    """The start of what the receiver said of it helps whoever reads the log."""
-    text = "".join(each if each.isprintable() else " " for each in answer.body[:_KEPT].decode(errors="replace"))
-    said = " ".join(text.split())
-    what = (
-        f"redirects are not followed ({answer.status})" if 300 <= answer.status < 400 else f"answered {answer.status}"
-    )
+def _said(answer: Answer) -> str:
+    """The start of what the receiver said helps whoever reads the log: in one line, without what no line can show."""
+    text = answer.body[: 4 * _KEPT].decode(errors="replace")[:_KEPT]
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(text.split())
+
+
+def _told(status: int, said: str) -> str:
+    what = f"redirects are not followed ({status})" if 300 <= status < 400 else f"answered {status}"
     return f"{what}: {said}" if said else what

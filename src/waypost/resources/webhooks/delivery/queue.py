@@ -93,6 +93,8 @@ class Settled:
     next_attempt_at: datetime | None = None
     response_status: int | None = None
     error: str | None = None
+    answer: str | None = None
+    """The start of what the receiver said."""
     counts: bool = True
     """False when nothing was sent: then it was no attempt."""
 
@@ -156,6 +158,7 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
             leased_until=None,
             response_status=bindparam("response"),
             error=bindparam("reason"),
+            answer=bindparam("said"),
         )
     )
     await tx.execute(
@@ -169,6 +172,7 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
                 "next": each.next_attempt_at,
                 "response": each.response_status,
                 "reason": each.error,
+                "said": each.answer,
             }
             for each in outcomes
         ],
