@@ -5,7 +5,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, Table, Text, func, select
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    func,
+    select,
+    text,
+)
 
 from waypost.database import Id, Instant, Json, metadata
 from waypost.resources import domains, pixels
@@ -46,13 +59,28 @@ links = Table(
 )
 ALIVE = links.c.deleted_at.is_(None)
 Index("uq_links_slug", links.c.slug, unique=True, sqlite_where=ALIVE, postgresql_where=ALIVE)
+TITLE = text("substr(search_text, 1, 64)")
+"""What lists are sorted by: text for searching begins with the title, and its case is folded."""
 Index(
-    "ix_links_newest",
-    links.c.account_id,
-    links.c.created_at,
-    links.c.id,
+    "ix_links_newest",  # with what a list is filtered by, so that no row is read for those left out
+    *(links.c[name] for name in ("account_id", "created_at", "id", "is_on", "expires_at")),
     sqlite_where=ALIVE,
     postgresql_where=ALIVE,
+)
+Index(
+    "ix_links_title",
+    links.c.account_id,
+    TITLE,
+    links.c.created_at.desc(),
+    links.c.id.desc(),
+    sqlite_where=ALIVE,
+    postgresql_where=ALIVE,
+)
+Index(  # PostgreSQL admits no entry as long as this
+    "ix_links_search",
+    *(links.c[name] for name in ("account_id", "created_at", "id", "search_text")),
+    sqlite_where=ALIVE,
+    info={"only": "sqlite"},
 )
 
 _ON_DOMAIN = ALIVE & links.c.domain_id.is_not(None)

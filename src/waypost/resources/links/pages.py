@@ -29,6 +29,8 @@ Sparklines = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Of each link its clicks on the last days, today's last."""
 
 _PER_PAGE = 25
+_COUNTED = 1_000
+"""Of links that are picked out: of more, nobody has to know how many."""
 _KEPT = (*FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24
 _DONE = {
@@ -80,9 +82,11 @@ class _Pages:
         if problems:
             found: Page[Row] = Page([], 0, page)
         else:
-            found = await self._rows(await service.browse(self._doors, session, wanted, page, _order(asked)))
+            order = _order(asked)
+            found = await self._rows(await service.browse(self._doors, session, wanted, page, order, most=_COUNTED))
         query = _query(request)
         told: dict[str, Any] = {"page": found, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
+        told["counted"] = found.total if wanted.is_everything else _COUNTED
         status = 422 if problems else 200
         if request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers:
             answer = self._views.part(request, "links/list.html", "found", status=status, **told)

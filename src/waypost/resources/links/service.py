@@ -118,10 +118,17 @@ async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
 
 
 async def browse(
-    doors: Doors, caller: Caller, wanted: Wanted, request: PageRequest, order: Order = "newest"
+    doors: Doors,
+    caller: Caller,
+    wanted: Wanted,
+    request: PageRequest,
+    order: Order = "newest",
+    *,
+    most: int | None = None,
 ) -> Page[Link]:
+    """`most`: of links that are picked out, no more than these are counted from the page's first one on."""
     async with doors.db.read() as tx:
-        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order)
+        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
     return Page(found, total, request)
 
 

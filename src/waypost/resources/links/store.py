@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Select, TextClause, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.accounts import accounts
@@ -14,7 +14,18 @@ from waypost.database import Glance, Id, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pages import PageRequest
 from waypost.resources import domains, pixels
-from waypost.resources.links.model import ALIVE, CLICKS, COLUMNS, HOSTNAME, Link, link_tags, links, route_changes, slugs
+from waypost.resources.links.model import (
+    ALIVE,
+    CLICKS,
+    COLUMNS,
+    HOSTNAME,
+    TITLE,
+    Link,
+    link_tags,
+    links,
+    route_changes,
+    slugs,
+)
 from waypost.resources.links.routes import CHANNEL
 from waypost.resources.links.rules import Order, Status
 
@@ -56,12 +67,12 @@ class Wanted:
         return self == Wanted()
 
 
-_FIRST: dict[Order, tuple[ColumnElement[Any], ...]] = {
+_FIRST: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": (),
     "clicks": (CLICKS.desc(),),
-    "title": (func.substr(links.c.search_text, 1, 64),),
+    "title": (TITLE,),
 }
-"""What a list is sorted by before age decides. Text for searching begins with the title, and its case is folded."""
+"""What a list is sorted by before age decides."""
 
 
 async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
@@ -145,19 +156,52 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
 
 
 async def page(
-    tx: Tx, account_id: UUID, wanted: Wanted, request: PageRequest, now: datetime, order: Order = "newest"
+    tx: Tx,
+    account_id: UUID,
+    wanted: Wanted,
+    request: PageRequest,
+    now: datetime,
+    order: Order = "newest",
+    most: int | None = None,
 ) -> tuple[list[Link], int]:
-    """(links of the page, number of links on all pages)"""
-    conditions = [_of_account(account_id, wanted.tag), ALIVE, *_conditions(account_id, wanted, now, tx.dialect.name)]
+    """(links of the page, number of links on all pages)
+
+    `most`: of links that are picked out, no more than these are counted from the page's first one on: whatever is
+    counted has to be looked at.
+    """
+    its_tag_leads = most is None or not await _is_common(tx, account_id, wanted.tag, most)
+    conditions = [*_of_account(account_id, wanted.tag, leads=its_tag_leads), ALIVE]
+    conditions += _conditions(account_id, wanted, now, tx.dialect.name)
     ordered = (*_FIRST[order], links.c.created_at.desc(), links.c.id.desc())
     # ids first: to sort all of an account's rows would take their memory, too
-    here = select(links.c.id).where(*conditions).order_by(*ordered).limit(request.per_page).offset(request.offset)
-    rows = (await tx.execute(select(*COLUMNS).where(links.c.id.in_(here)).order_by(*ordered))).all()
+    matching = select(links.c.id).where(*conditions).order_by(*ordered).offset(request.offset)
+    if order != "title" and wanted.tag is None and (wanted.search or order == "clicks"):
+        index = "ix_links_search" if wanted.search else "ix_links_newest"
+        matching = matching.with_hint(links, f"INDEXED BY {index}", "sqlite")
+    here: Select[Any] | Sequence[UUID] = matching.limit(request.per_page)
+    if wanted.is_everything or most is None:
+        total = await _count_all(tx, account_id, wanted, conditions)
+    else:
+        found = (await tx.scalars(matching.limit(most + 1))).all()
+        here, total = found[: request.per_page], request.offset + len(found)
+    rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(here)).order_by(*ordered))
+    return [_link(row) for row in rows], total
+
+
+async def _count_all(tx: Tx, account_id: UUID, wanted: Wanted, conditions: Sequence[ColumnElement[bool]]) -> int:
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = select(accounts.c.links_count).where(accounts.c.id == account_id)
     else:
         total = select(func.count()).select_from(links).where(*conditions)
-    return [_link(row) for row in rows], (await tx.execute(total)).scalar_one()
+    counted: int = (await tx.execute(total)).scalar_one()
+    return counted
+
+
+async def _is_common(tx: Tx, account_id: UUID, tag: str | None, most: int) -> bool:
+    if tag is None:
+        return False
+    tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
+    return len((await tx.execute(tagged.limit(most + 1))).all()) > most
 
 
 async def slugs_of(tx: Tx, link_ids: Sequence[UUID]) -> list[str]:
@@ -185,12 +229,13 @@ def _link(row: Sequence[Any]) -> Link:
     return Link(*row)
 
 
-def _of_account(account_id: UUID, tag: str | None) -> ColumnElement[bool]:
-    """With a tag, its few links lead: naming the account, too, would tempt SQLite to walk all of its links."""
-    if tag is None:
-        return links.c.account_id == account_id
-    tagged = link_tags.c.account_id == account_id, link_tags.c.tag == tag
-    return links.c.id.in_(select(link_tags.c.link_id).where(*tagged))
+def _of_account(account_id: UUID, tag: str | None, *, leads: bool) -> Iterable[ColumnElement[bool]]:
+    """Where few links have the tag, they lead: naming the account, too, would tempt SQLite to walk all of its links."""
+    tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
+    if tag is None or not leads:
+        yield links.c.account_id == account_id
+    if tag is not None:
+        yield links.c.id.in_(tagged) if leads else tagged.where(link_tags.c.link_id == links.c.id).exists()
 
 
 def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:

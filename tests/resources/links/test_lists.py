@@ -1,0 +1,82 @@
+"""Lists whose length is counted only so far, as pages show them."""
+
+from datetime import timedelta
+from typing import get_args
+from uuid import UUID
+
+import pytest
+from resources.links.room import Room
+from sqlalchemy import insert, text
+
+from waypost.database import Database
+from waypost.kit.pages import PageRequest
+from waypost.resources.links import store
+from waypost.resources.links.model import link_clicks
+from waypost.resources.links.rules import Order
+from waypost.resources.links.store import Wanted
+
+WANTED = [
+    Wanted(),
+    Wanted(search="PAGE"),
+    Wanted(search="Number 3"),
+    Wanted(search="nowhere"),
+    Wanted(tag="all"),
+    Wanted(tag="few"),
+    Wanted(tag="none"),
+    Wanted(status="active"),
+    Wanted(status="inactive"),
+    Wanted(hostname="go.elsewhere.example"),
+    Wanted(on_shared_domain=True),
+    Wanted(search="number", tag="all", status="active", on_shared_domain=True),
+]
+
+
+async def fill(room: Room, db: Database) -> None:
+    for number in range(8):
+        link = await room.make(
+            title=f"Number {number * 5 % 8}",
+            tags=["all", "few"] if number % 4 == 0 else ["all"],
+            status="inactive" if number % 4 == 1 else "active",
+            expires_at=(room.clock() + timedelta(hours=1)).isoformat() if number % 4 == 2 else None,
+        )
+        if number % 3:
+            async with db.write() as tx:
+                await tx.execute(insert(link_clicks), {"link_id": UUID(link["id"]), "clicks": number % 5})
+        room.clock.move(timedelta(minutes=number % 2))
+    await room.make(room.bob, title="Number 3", tags=["all", "few"])
+    room.clock.move(timedelta(hours=2))
+
+
+async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(room: Room, db: Database) -> None:
+    await fill(room, db)
+    account = room.alice.account_id
+    for wanted in WANTED:
+        for order in get_args(Order):
+            for request in (PageRequest(1, 3), PageRequest(2, 3), PageRequest(9, 3)):
+                given = account, wanted, request, room.clock(), order
+                async with db.read() as tx:
+                    found, total = await store.page(tx, *given)
+                    for most in (3, 100):
+                        shown, counted = await store.page(tx, *given, most)
+                        assert shown == found
+                        assert counted == total or counted > most or not shown, (wanted, order, request)
+
+
+@pytest.mark.parametrize("number", [3, 8])
+async def test_what_is_counted_is_bounded(room: Room, db: Database, number: int) -> None:
+    await fill(room, db)
+    async with db.read() as tx:
+        for wanted, total in ((Wanted(tag="all"), 8), (Wanted(search="page"), 8), (Wanted(on_shared_domain=True), 8)):
+            given = room.alice.account_id, wanted, PageRequest(1, 2), room.clock()
+            assert (await store.page(tx, *given, most=number))[1] == min(total, number + 1)
+            assert (await store.page(tx, *given))[1] == total
+
+
+async def test_by_title_nothing_is_sorted(room: Room, db: Database) -> None:
+    if db.dialect == "postgresql":
+        pytest.skip("with so few rows, it reads them all")
+    statement = "SELECT id FROM links WHERE account_id = x'00' AND deleted_at IS NULL ORDER BY"
+    for order in ("substr(search_text, 1, 64), created_at DESC, id DESC", "created_at DESC, id DESC"):
+        async with db.read() as tx:
+            plan = [row.detail for row in await tx.execute(text(f"EXPLAIN QUERY PLAN {statement} {order}"))]
+        assert not [step for step in plan if "TEMP B-TREE" in step]
