@@ -26,6 +26,7 @@ from bench import (
     lists,
     memory,
     misses,
+    pages,
     redirects,
     report,
     sizes,
@@ -56,6 +57,7 @@ BENCHMARKS = {
     "working": working.measure,
     "delivering": delivering.measure,
     "codes": codes.measure,
+    "pages": pages.measure,
     "startup": startup.measure,
 }
 _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.furnished import Furnished, furnish
 from bench.postgres import postgres
 from bench.seed import Store, new_store
 from bench.stored import Stored, new_stored
@@ -38,6 +39,7 @@ class Run:
     """Ends what outlives a benchmark, when the run ends."""
     stores: dict[int, Store] = field(default_factory=dict)
     full_stores: dict[str, Stored] = field(default_factory=dict)
+    furnished: dict[str, Furnished] = field(default_factory=dict)
 
     @classmethod
     def full(cls, directory: Path, lasting: ExitStack) -> "Run":
@@ -86,14 +88,21 @@ class Run:
     def full_store(self, database: str) -> Stored:
         """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; who adds to it comes last."""
         if database not in self.full_stores:
-            is_file = database == "SQLite"
-            url = (
-                f"sqlite:///{self.new_directory() / 'waypost.db'}"
-                if is_file
-                else self.lasting.enter_context(postgres())
-            )
-            self.full_stores[database] = asyncio.run(new_stored(url, count=self.clicks, links=10_000))
+            made = new_stored(self._new_url(database), count=self.clicks, links=10_000)
+            self.full_stores[database] = asyncio.run(made)
         return self.full_stores[database]
+
+    def furnished_store(self, database: str) -> Furnished:
+        """All these clicks on the links of one account, which has of everything. Seeded once in a run."""
+        if database not in self.furnished:
+            made = new_stored(self._new_url(database), count=self.clicks, links=self.few, accounts=1)
+            self.furnished[database] = asyncio.run(furnish(asyncio.run(made), self.few))
+        return self.furnished[database]
+
+    def _new_url(self, database: str) -> str:
+        if database == "SQLite":
+            return f"sqlite:///{self.new_directory() / 'waypost.db'}"
+        return self.lasting.enter_context(postgres())
 
     def new_directory(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.directory))

@@ -1,4 +1,4 @@
-"""A store as a year leaves it behind: ten million clicks on ten thousand links of twenty accounts, and their figures.
+"""A store as a year leaves it behind: ten million clicks on the links of twenty accounts, or of one, and their figures.
 
 Links come up over the year, and attention to each decays over weeks; few get most of it. The clicks are written as rows
 past the drainer, which would take several times as long, and then added up.
@@ -45,10 +45,10 @@ class Stored:
         return "SQLite" if self.url.startswith("sqlite") else "PostgreSQL"
 
 
-async def new_stored(url: str, *, count: int, links: int) -> Stored:
-    each = links // ACCOUNTS
-    owners, ids = await _links(url, each)
-    past = new_past(Random(11), count=count, links=links, accounts=ACCOUNTS)
+async def new_stored(url: str, *, count: int, links: int, accounts: int = ACCOUNTS) -> Stored:
+    each = links // accounts
+    owners, ids = await _links(url, each, accounts)
+    past = new_past(Random(11), count=count, links=links, accounts=accounts)
     write = _write_sqlite if url.startswith("sqlite") else _write_postgres
     write(url, past, [owners[number // each] for number in range(links)], ids)
     say(f"{count:,} clicks stored")
@@ -59,11 +59,11 @@ async def new_stored(url: str, *, count: int, links: int) -> Stored:
     return Stored(url, count, owners[0], ids[past.busiest], past.clicks[past.busiest], ids)
 
 
-async def _links(url: str, each: int) -> tuple[list[UUID], list[UUID]]:
+async def _links(url: str, each: int, accounts: int) -> tuple[list[UUID], list[UUID]]:
     """(accounts, links): each account's are neighbours."""
     db, owners, links = Database(url), [], []
     await migrate(db)
-    for number in range(ACCOUNTS):
+    for number in range(accounts):
         owners.append(await new_account(db, f"stored-{number}"))
         links += await add_links(db, owners[-1], each, first=number * each)
     await db.close()

@@ -1,0 +1,122 @@
+"""What an account has besides links and clicks: tags, a domain, a pixel, a webhook with its log, somebody signed in.
+
+Every second link has the one tag, every fortieth is off and every fortieth has expired, every fifth is on the domain.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import bindparam, insert, update
+
+from bench.stored import Stored
+from waypost.accounts import sessions
+from waypost.database import Database
+from waypost.database.secrets import KeyRing
+from waypost.kit.clock import now
+from waypost.kit.ids import new_id
+from waypost.resources.domains.model import domains
+from waypost.resources.links.model import link_tags, links
+from waypost.resources.pixels.model import pixels
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+
+HOSTNAME = "go.example.com"
+TAG = "spring"
+_TAGS = [f"campaign {number:02}" for number in range(40)]
+_KEYS = KeyRing(["the benchmark's key"])
+_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Furnished:
+    stored: Stored
+    domain: UUID
+    pixel: UUID
+    webhook: UUID
+    cookie: str
+    """Of whoever is signed in."""
+
+
+async def furnish(stored: Stored, deliveries: int) -> Furnished:
+    db, account, at = Database(stored.url), stored.account, now()
+    domain, pixel, webhook = new_id(), new_id(), new_id()
+    dates = {"created_at": at, "updated_at": at}
+    async with db.write() as tx:
+        await tx.execute(insert(domains), _domain(domain, account, len(stored.links) // 5) | dates)
+        secret = _KEYS.seal(pixels.c.pixel_id, pixel, "1234567890")
+        told = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
+        await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **told, **dates})
+        secret = _KEYS.seal(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
+        told = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
+        await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **told, **dates})
+        token = await sessions.begin(tx, account, user_agent="bench", ip="127.0.0.1", now=at)
+    await _write_links(db, stored, domain, at)
+    for start in range(0, deliveries, _AT_ONCE):
+        moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]
+        async with db.write() as tx:
+            await tx.execute(insert(webhook_deliveries), [_delivery(webhook, stored, moment) for moment in moments])
+    await db.close()
+    return Furnished(stored, domain, pixel, webhook, f"waypost={token}")
+
+
+async def _write_links(db: Database, stored: Stored, domain: UUID, at: datetime) -> None:
+    written = update(links).where(links.c.id == bindparam("its"))
+    values = {name: bindparam(f"its_{name}") for name in ("tags", "is_on", "expires_at", "domain_id")}
+    for start in range(0, len(stored.links), _AT_ONCE):
+        some = list(enumerate(stored.links[start : start + _AT_ONCE], start))
+        tagged = [{"account_id": stored.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]
+        async with db.write() as tx:
+            await tx.execute(written.values(values), [_link(number, id_, domain, at) for number, id_ in some])
+            await tx.execute(insert(link_tags), tagged)
+
+
+def _link(number: int, id_: UUID, domain: UUID, at: datetime) -> dict[str, Any]:
+    return {
+        "its": id_,
+        "its_tags": list(_tags(number)),
+        "its_is_on": number % 40 != 1,
+        "its_expires_at": at - timedelta(days=1) if number % 40 == 2 else None,
+        "its_domain_id": domain if number % 5 == 3 else None,
+    }
+
+
+def _tags(number: int) -> Iterator[str]:
+    yield _TAGS[number % len(_TAGS)]
+    if number % 2:
+        yield TAG
+
+
+def _domain(id_: UUID, account: UUID, count: int) -> dict[str, Any]:
+    nothing = dict.fromkeys(column.name for column in domains.c if column.nullable)
+    return nothing | {
+        "id": id_,
+        "account_id": account,
+        "hostname": HOSTNAME,
+        "token": "benchmark",
+        "status": "verified",
+        "is_live": True,
+        "failures": 0,
+        "links_count": count,
+        "tls_status": "none",
+    }
+
+
+def _delivery(webhook: UUID, stored: Stored, at: datetime) -> dict[str, Any]:
+    data = {"link_id": str(stored.link), "country": "DE", "referrer": "https://www.example.com/some/page"}
+    return {
+        "id": new_id(),
+        "account_id": stored.account,
+        "webhook_id": webhook,
+        "event": "link.clicked",
+        "body": json.dumps({"event": "link.clicked", "data": data}),
+        "status": "delivered",
+        "attempts": 1,
+        "next_attempt_at": None,
+        "leased_until": None,
+        "response_status": 200,
+        "error": None,
+        "created_at": at,
+    }
