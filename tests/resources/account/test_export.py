@@ -1,0 +1,97 @@
+"""The export of all that is an account's, with its clicks: whole, in order, its own alone, made while it is read."""
+
+import io
+import json
+import zipfile
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from browsing import Browser, Place, open_place
+from people import START
+from resources.clicks.visited import fill, new_click, new_link
+from sqlalchemy import update
+
+from waypost import wiring
+from waypost.accounts import sessions
+from waypost.resources.account import export
+from waypost.resources.clicks import export as click_export
+from waypost.resources.clicks.model import Click
+from waypost.resources.links import Link, store
+from waypost.resources.links.model import links
+
+_AT_ONCE = 50
+
+
+@pytest.fixture
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with open_place(database_url, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(click_export, "_AT_ONCE", _AT_ONCE)
+    monkeypatch.setattr(export, "_AT_ONCE", 4)
+
+
+async def furnish(place: Place, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
+    """Some links, the last of them deleted since, and clicks of three days and every kind, many at one moment."""
+    assert browser.account
+    made = [new_link(browser.account.id, created_at=START + timedelta(minutes=number // 3)) for number in range(11)]
+    visits = [
+        new_click(
+            made[number % 11],
+            START + timedelta(hours=number * 3 % 72 // 24 * 24, seconds=number // 30),
+            kind=("human", "crawler", "preview")[number % 3],
+            referrer="https://ä.example/\u2028",
+        )
+        for number in range(count)
+    ]
+    async with place.db.write() as tx:
+        for link in made:
+            await store.add(tx, link)
+        await tx.execute(update(links).where(links.c.id == made[-1].id).values(deleted_at=START))
+    await fill(place.db, visits)
+    return made[:-1], visits
+
+
+async def test_every_click_is_in_it_once_and_nobody_else_s(place: Place) -> None:
+    ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+    made, visits = await furnish(place, ada, 333)
+    await furnish(place, bob, 40)
+    answer = await ada.post("/account/data/export")
+    assert "content-length" not in answer.headers
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as whole:
+        assert whole.testzip() is None
+        clicks = [json.loads(line) for line in whole.read("clicks.jsonl").decode().split("\n")[:-1]]
+        told = [json.loads(line) for line in whole.read("links.jsonl").decode().split("\n")[:-1]]
+    in_order = sorted(visits, key=lambda click: (click.at, click.id))
+    assert [click["id"].replace("-", "") for click in clicks] == [click.id.hex() for click in in_order]
+    assert [click["kind"] for click in clicks] == [click.kind for click in in_order]
+    newest = sorted(made, key=lambda link: (link.created_at, link.id), reverse=True)
+    assert [link["id"] for link in told] == [str(link.id) for link in newest]
+
+
+async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many clicks there are, one page of them is held."""
+    ada = await place.browser("ada@example.com")
+    await furnish(place, ada, 333)
+    read, pages = [], export.pages
+
+    async def counted(*given: Any) -> AsyncIterator[Any]:
+        async for page in pages(*given):
+            read.append(len(page))
+            yield page
+
+    monkeypatch.setattr(export, "pages", counted)
+    session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
+    signing = wiring.signing_doors(place.settings, place.db, place.clock)
+    doors = SimpleNamespace(signing=signing, shared_domain="app.test", cname_target="app.test")
+    assert session
+    ahead = [len(read) async for _ in export.archive(doors, session)]
+    assert (sum(read), max(read)) == (333, _AT_ONCE)
+    assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
