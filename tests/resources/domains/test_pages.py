@@ -82,9 +82,10 @@ async def test_the_list_follows_checks_that_are_under_way(place: Place) -> None:
     part = await ada.get("/domains?page=1", headers={"HX-Request": "true", "HX-Target": "found"})
     assert ("Not verified" in part.text, "hx-trigger" in part.text) == (True, False)
 
-    own_letters = '<bdi>bücher</bdi>.<bdi>example</bdi></span> <span class="muted small wrap">xn--bcher-kva.example<'
+    letters, machine = "<bdi>bücher</bdi>.<bdi>example</bdi>", '<span class="muted small wrap">xn--bcher-kva.example<'
     one = (await ada.get(other)).text
-    assert (own_letters in part.text, own_letters in one) == (True, True)
+    assert all(text in page for text in (letters, machine) for page in (part.text, one))
+    assert f'{path}">{NAME}</a>' in part.text
     copied = re.findall(r'data-copy="([^"]+)"', one)
     assert "xn--bcher-kva.example" in copied
     assert all(text.isascii() for text in copied)

@@ -82,7 +82,9 @@ async def test_it_works(place: Place) -> None:
     part = await ada.get(sent.headers["location"], headers={"HX-Request": "true"})
     assert ("Failed" in part.text, "5 of 5" in part.text, "hx-trigger" in part.text) == (True, True, False)
     assert (unescape(part.text).count(said), "<script>" in part.text, "<html" in part.text) == (1, False, False)
-    assert "<p>Answered 500.</p>" in part.text
+    assert "Redirects are not followed" not in part.text
+    await settle(place, response_status=302)
+    assert "Redirects are not followed" in (await ada.get(sent.headers["location"])).text
     await settle(place, status="delivered", attempts=1, response_status=200, error=None)
     assert f">{said}</pre>" in unescape((await ada.get(sent.headers["location"])).text)
     await settle(place, answer=None)
