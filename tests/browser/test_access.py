@@ -88,3 +88,62 @@ async def test_an_address_is_confirmed_from_any_page(chromium: Browser, service:
     await page.goto("/links")
     await page.get_by_role("button", name="Send the mail again").click()
     await expect(page.get_by_text("We have sent you a mail.")).to_be_visible()
+
+
+async def test_the_reference(chromium: Browser, service: Service) -> None:
+    """Scalar's own markup, mended where it stands: see reference.js."""
+    page = await new_page(chromium, service, None)
+    await page.goto("/docs#tag/links/POST/api/v1/links")
+    await page.locator("pre", has_text="curl").first.wait_for()
+    await page.wait_for_load_state("networkidle")
+    await page.locator("ul.endpoints[tabindex]").last.wait_for()
+    await page.evaluate(AXE)
+    assert await page.evaluate(LOOK) == []
+    await page.emulate_media(color_scheme="dark")
+    await page.set_viewport_size(NARROW)
+    await page.locator("body.dark-mode").wait_for()
+    assert await page.evaluate(LOOK) == []
+
+
+async def test_by_keyboard(chromium: Browser, service: Service, house: House) -> None:
+    """What is opened is left with Escape, and whoever leaves it is where they came from."""
+    expect.set_options(timeout=PATIENCE)
+    page = await new_page(chromium, service, house.ada)
+    await page.goto("/links")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_text("Skip to content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("main")).to_be_focused()
+    more = page.locator("summary[title=More]").first
+    await more.focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Duplicate")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(more).to_be_focused()
+    await page.keyboard.press("Enter")
+    for _ in range(3):
+        await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Delete the link")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#ask")).to_be_hidden()
+    await expect(more).to_be_focused()
+
+    await page.goto("/integrations/api")
+    revoke = page.locator("[data-dialog]").first
+    await revoke.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("dialog[open]")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(revoke).to_be_focused()
+
+    await page.set_viewport_size(NARROW)
+    await page.goto("/plan")
+    summary = page.locator("details.menu summary")
+    await summary.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Overview")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(summary).to_be_focused()
+    await expect(page.get_by_role("link", name="Overview")).to_be_hidden()

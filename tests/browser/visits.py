@@ -24,7 +24,8 @@ class Visit:
 
     async def make(self, page: Page) -> None:
         answer = await page.goto(self.path)
-        assert answer and answer.status < 500, self.name
+        assert answer
+        assert answer.status < 500, self.name
         if self.form:
             for selector, value in self.fields.items():
                 await page.eval_on_selector(selector, "(field, value) => { field.value = value }", value)

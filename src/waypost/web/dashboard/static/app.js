@@ -85,17 +85,20 @@ const told = (xhr) => {
   if (xhr.status === 404) return "This is not there any more. Load the page anew to see what is.";
   return "That was refused. Load the page anew and try again.";
 };
+let later = new WeakSet(); // requests begun since: one that was under way already says nothing
 const fail = (text) => {
   if (!trouble) return;
   keep_all();
+  later = new WeakSet();
   if (trouble.textContent !== text) trouble.textContent = text;
 };
 document.addEventListener("htmx:responseError", (event) => fail(told(event.detail.xhr)));
 for (const lost of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(lost, () => fail("No answer came. Check your connection and try again: what you typed is still here."));
 }
+document.addEventListener("htmx:beforeSend", (event) => later.add(event.detail.xhr));
 document.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.successful && trouble) trouble.textContent = "";
+  if (event.detail.successful && trouble && later.has(event.detail.xhr)) trouble.textContent = "";
 });
 
 // On a phone the menu begins closed, and Escape closes it.

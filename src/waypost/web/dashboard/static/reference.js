@@ -19,3 +19,30 @@ globalThis.Scalar.createApiReference(place, {
   persistAuth: false,
   theme: "none",
 });
+
+// What Scalar leaves out for who cannot see: names of its buttons, states that their roles do not have, keys to scroll by.
+const set = (within, selector, change) => within.querySelectorAll(selector).forEach(change);
+const name = (text) => (button) => {
+  if (!button.ariaLabel && !button.innerText.trim()) button.ariaLabel = text;
+};
+function mend() {
+  set(place, "aside[role=navigation], [role=tablist].client-libraries-list, button[role=search], [role=tab].client-libraries", (each) => each.removeAttribute("role"));
+  set(place, "button[aria-selected]:not([role])", (each) => {
+    each.ariaCurrent = each.ariaSelected;
+    each.removeAttribute("aria-selected");
+  });
+  set(place, "button[class*=sidebar-b-search]", name("Search"));
+  set(place, "button[class*=copy-button]", (button) => { button.ariaLabel = "Copy"; });
+  set(place, ".client-libraries-list", (list) => list.removeAttribute("aria-orientation"));
+  set(place, "button.client-libraries", name("More languages"));
+  set(place, "ul.endpoints", (list) => { list.tabIndex = 0; });
+}
+let isDue = false;
+new MutationObserver(() => {
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    mend();
+  });
+}).observe(place, { subtree: true, childList: true, attributeFilter: ["aria-selected", "role"] });

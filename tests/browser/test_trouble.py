@@ -1,0 +1,56 @@
+"""What a page cannot fetch is told in one line, which says what to do; what was typed stays, even through a reload."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from browser.test_dashboard_links import owner
+from journeys.service import Service
+from playwright.async_api import Browser, Route, expect
+
+SLUGS = "**/links/check-slug*"
+
+
+def answer(status: int, **headers: str) -> Callable[[Route], Awaitable[None]]:
+    return lambda route: route.fulfill(status=status, headers=headers, body="")
+
+
+async def nothing(route: Route) -> None:
+    await route.abort("connectionfailed")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory):
+    with Service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+async def test_it_works(chromium: Browser, service: Service) -> None:
+    page = (await owner(chromium, service)).page
+    await page.goto("/links/new")
+    await page.fill("#destination_url", "http://127.0.0.1:1/a")
+    await expect(page.locator("#card .fault")).to_be_visible()  # what was asked before the trouble is answered
+    line = page.locator("#trouble")
+    for index, (happens, told) in enumerate(
+        (
+            (answer(429, **{"Retry-After": "7"}), "Try again in 7 seconds"),
+            (answer(500), "on our side"),
+            (answer(404), "not there any more"),
+            (answer(403), "refused"),
+            (nothing, "No answer came."),
+        )
+    ):
+        await page.route(SLUGS, happens)
+        await page.fill("#slug", f"spring-{index}")
+        await expect(line).to_contain_text(told)
+        assert await page.input_value("#slug") == f"spring-{index}"
+        await page.unroute(SLUGS)
+    await page.reload()
+    assert await page.input_value("#destination_url") == "http://127.0.0.1:1/a"
+    assert await page.input_value("#slug") == "spring-4"
+    await page.route(SLUGS, answer(503))
+    await page.fill("#slug", "summer")
+    await expect(line).to_contain_text("on our side")
+    await page.unroute(SLUGS)
+    await page.fill("#slug", "autumn")
+    await expect(page.locator("#slug-state")).to_have_text("This slug is free.")
+    await expect(line).to_be_empty()
