@@ -7,6 +7,10 @@ import pytest
 from browsing import Place, open_place
 
 from waypost import accounts
+from waypost.resources.account import key_pages
+from waypost.resources.domains import service as domains
+from waypost.resources.pixels import service as pixels
+from waypost.resources.webhooks import service as webhooks
 
 
 @pytest.fixture
@@ -26,6 +30,17 @@ async def test_it_works(place: Place) -> None:
     page = await ada.get("/plan")
     assert "Your trial ended on" in page.text
     assert "Your links keep working" in page.text
+
+
+async def test_limits_are_told_as_they_are(place: Place) -> None:
+    page = (await (await place.browser("ada@example.com")).get("/plan")).text
+    for told in (
+        f"<dt>Domains</dt><dd>Up to {domains.MOST:,}, and up to {domains.MOST_NOT_LIVE} of them unverified</dd>",
+        f"<dt>Pixels</dt><dd>Up to {pixels.MOST}</dd>",
+        f"<dt>Webhooks</dt><dd>Up to {webhooks.MOST}</dd>",
+        f"<dt>API keys</dt><dd>Up to {key_pages._AT_MOST}</dd>",
+    ):
+        assert told in page, told
 
 
 async def test_each_state_is_told(place: Place) -> None:
