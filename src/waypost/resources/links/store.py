@@ -6,7 +6,20 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, TextClause, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    TextClause,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.accounts import accounts
@@ -16,11 +29,10 @@ from waypost.kit.pages import PageRequest
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import (
     ALIVE,
-    CLICKS,
     COLUMNS,
-    HOSTNAME,
     TITLE,
     Link,
+    link_clicks,
     link_tags,
     links,
     route_changes,
@@ -67,12 +79,15 @@ class Wanted:
         return self == Wanted()
 
 
+_COUNTED = link_clicks.alias("counted")
 _FIRST: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": (),
-    "clicks": (CLICKS.desc(),),
+    "clicks": (func.coalesce(_COUNTED.c.clicks, 0).desc(),),
     "title": (TITLE,),
 }
 """What a list is sorted by before age decides."""
+_FROM: dict[Order, FromClause] = {"clicks": links.outerjoin(_COUNTED, _COUNTED.c.link_id == links.c.id)}
+"""Where a list is read from, if not from links alone: joined, all counters are read at once."""
 
 
 async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
@@ -174,7 +189,8 @@ async def page(
     conditions += _conditions(account_id, wanted, now, tx.dialect.name)
     ordered = (*_FIRST[order], links.c.created_at.desc(), links.c.id.desc())
     # ids first: to sort all of an account's rows would take their memory, too
-    matching = select(links.c.id).where(*conditions).order_by(*ordered).offset(request.offset)
+    source = _FROM.get(order, links)
+    matching = select(links.c.id).select_from(source).where(*conditions).order_by(*ordered).offset(request.offset)
     if order != "title" and wanted.tag is None and (wanted.search or order == "clicks"):
         index = "ix_links_search" if wanted.search else "ix_links_newest"
         matching = matching.with_hint(links, f"INDEXED BY {index}", "sqlite")
@@ -184,8 +200,8 @@ async def page(
     else:
         found = (await tx.scalars(matching.limit(most + 1))).all()
         here, total = found[: request.per_page], request.offset + len(found)
-    rows = await tx.execute(select(*COLUMNS).where(links.c.id.in_(here)).order_by(*ordered))
-    return [_link(row) for row in rows], total
+    of_page = select(*COLUMNS).select_from(source).where(links.c.id.in_(here)).order_by(*ordered)
+    return [_link(row) for row in await tx.execute(of_page)], total
 
 
 async def _count_all(tx: Tx, account_id: UUID, wanted: Wanted, conditions: Sequence[ColumnElement[bool]]) -> int:
@@ -242,8 +258,8 @@ def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -
     if wanted.search:
         place = func.strpos if dialect == "postgresql" else func.instr  # LIKE would read signs and look longer
         yield place(links.c.search_text, wanted.search.casefold()) > 0
-    if wanted.on_shared_domain:
-        yield HOSTNAME.is_(None)
+    if wanted.on_shared_domain:  # also of those whose domain is gone
+        yield ~select(domains.domains).where(domains.domains.c.id == links.c.domain_id).exists()
     if wanted.hostname is not None:
         yield links.c.domain_id == domains.id_of(account_id, wanted.hostname)
     if wanted.status == "active":
