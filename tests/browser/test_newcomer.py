@@ -99,7 +99,7 @@ async def make_link(page: Page, website: Website) -> None:
     await page.get_by_text("Expiry and pixels").click()
     await page.get_by_label("Spring shoppers").check()
     await page.get_by_role("button", name="Make the link").click()
-    await expect(page.get_by_text("Your link is ready.")).to_be_visible()
+    await expect(page.get_by_text("Your link is ready")).to_be_visible()
     await expect(page.get_by_text("Nobody has clicked yet.")).to_be_visible()
     await expect(page.locator("[data-live-badge]")).to_be_visible()
 
@@ -119,7 +119,7 @@ async def see_a_click(page: Page, chromium: Browser, hosts: Hosts, service: Serv
 
 
 async def print_a_code(page: Page, service: Service, directory: Path) -> None:
-    await page.get_by_role("link", name="QR code").click()
+    await page.get_by_role("navigation", name="This link").get_by_role("link", name="QR code").click()
     await page.get_by_label("Fluid").check()
     await page.get_by_label("Foreground", exact=True).fill("#1d3557")
     await page.get_by_role("button", name="Save").click()
