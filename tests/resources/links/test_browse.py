@@ -57,14 +57,20 @@ async def test_a_page_past_the_end(room: Room) -> None:
         ("sommer", ["Other"]),
         ("SOURCE=brief", ["Other"]),
         ("_", ["Other"]),
-        ("page", ["Other", "Frühling 100% Ö"]),
+        ("page", ["Other", "Frühling 100% Ö", "Signs [?*] of patterns"]),
         ("Ö%abc", []),
         ("nowhere", []),
         ("\\", []),
+        ("*", ["Signs [?*] of patterns"]),
+        ("[?*]", ["Signs [?*] of patterns"]),
+        ("S [?", ["Signs [?*] of patterns"]),
+        ("[a-z]", []),
+        ("?????", []),
         ("_" * 255, []),
     ],
 )
 async def test_search_looks_at_title_slug_and_destination(room: Room, search: str, found: list[str]) -> None:
+    await room.make(title="Signs [?*] of patterns", slug="signs")
     await room.make(title="Frühling 100% Ö", slug="abc")
     await room.make(title="Other", slug="Sommer", utm_params={"utm_source": "Brief"})
     assert await titles(room, f"?search={quote(search)}") == found

@@ -13,7 +13,7 @@ from waypost.resources.pixels import pixels
 _DOMAINS = 1_000
 _PIXELS = 200
 _TAGS = 100
-_USES = 500
+_USES = 100
 """Of a tag that are counted: which of two is used more often stops mattering."""
 
 _USED = text(

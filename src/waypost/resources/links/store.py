@@ -1,5 +1,6 @@
 """Every statement on the tables of links. Uniqueness of slugs is decided here, by the database, and nowhere else."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -44,6 +45,7 @@ from waypost.resources.links.rules import Order, Status
 _ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
 """Built once: the API's most frequent statement, and building it took as long as running it."""
 
+_GLOB_SIGNS = re.compile(r"[*?\[]")
 _CHANGES_KEPT = timedelta(hours=1)
 _KEPT_ELSEWHERE = ("hostname", "clicks", "pixel_ids")
 
@@ -256,8 +258,7 @@ def _of_account(account_id: UUID, tag: str | None, *, leads: bool) -> Iterable[C
 
 def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:
     if wanted.search:
-        place = func.strpos if dialect == "postgresql" else func.instr  # LIKE would read signs and look longer
-        yield place(links.c.search_text, wanted.search.casefold()) > 0
+        yield _holds(wanted.search.casefold(), dialect)
     if wanted.on_shared_domain:  # also of those whose domain is gone
         yield ~select(domains.domains).where(domains.domains.c.id == links.c.domain_id).exists()
     if wanted.hostname is not None:
@@ -266,6 +267,14 @@ def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -
         yield links.c.is_on & or_(links.c.expires_at.is_(None), links.c.expires_at > now)
     if wanted.status == "inactive":
         yield ~links.c.is_on | (links.c.expires_at <= now)
+
+
+def _holds(wanted: str, dialect: str) -> ColumnElement[bool]:
+    """SQLite's `instr` takes nearly twice as long as its GLOB."""
+    if dialect == "postgresql":
+        return func.strpos(links.c.search_text, wanted) > 0
+    pattern = _GLOB_SIGNS.sub(r"[\g<0>]", wanted)
+    return links.c.search_text.op("GLOB", is_comparison=True)(f"*{pattern}*")
 
 
 async def _add_tags(tx: Tx, link: Link) -> None:
