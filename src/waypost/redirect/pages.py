@@ -33,7 +33,9 @@ NOT_FOUND = f"""<!doctype html>
 <meta name="robots" content="noindex">
 <title>Link not found</title>
 <style>{STYLE}</style>
+<main>
 <h1>This link leads nowhere</h1>
 <p>It may have expired or been removed, or its address may be mistyped.</p>
+</main>
 </html>
 """.encode()

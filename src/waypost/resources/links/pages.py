@@ -10,9 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import Caller
-from waypost.kit.errors import NotFound, Problems
-from waypost.kit.ids import parse_id
+from waypost.kit.errors import Problems
 from waypost.kit.pages import Page, PageRequest
 from waypost.resources.links import form_pages, service
 from waypost.resources.links.asked import FILTERS, read_wanted
@@ -38,7 +36,6 @@ _DONE = {
     "off": "The link is off. Visitors see the page for links that do not exist.",
     "deleted": "The link is deleted.",
     "changed": "Saved. Visitors are led the new way from now on.",
-    "created": "",
 }
 
 
@@ -94,7 +91,7 @@ class _Pages:
             return answer
         async with self._doors.db.read() as tx:
             told["choices"] = await choices(tx, session.account.id)
-        told |= {"shared": self._doors.shared_domain, **await self._done(request, session)}
+        told |= {"shared": self._doors.shared_domain, "notice": _DONE.get(request.query_params.get("done", ""))}
         return self._views.page(request, "links/list.html", status=status, **told)
 
     async def switch(self, request: Request) -> Response:
@@ -130,17 +127,6 @@ class _Pages:
     def _row(self, link: Link, recent: Sequence[int]) -> Row:
         host = urlsplit(link.destination_url).netloc
         return Row(link, self._short(link), host, sum(recent), points(recent))
-
-    async def _done(self, request: Request, caller: Caller) -> dict[str, Any]:
-        """What a form did before it led here."""
-        done, id_ = request.query_params.get("done", ""), parse_id(request.query_params.get("link", ""))
-        told: dict[str, Any] = {"notice": _DONE.get(done), "made": None}
-        if done == "created" and id_:
-            try:
-                told["made"] = self._row(await service.find(self._doors, caller, id_), [])
-            except NotFound:
-                return told
-        return told
 
     def _short(self, link: Link) -> str:
         return f"{link.hostname or self._doors.shared_domain}/{link.slug}"

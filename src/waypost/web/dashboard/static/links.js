@@ -89,6 +89,10 @@ function fill(form) {
     reader.addEventListener("load", () => picture(reader.result));
     reader.readAsDataURL(file);
   });
+  field("og_image").addEventListener("change", ({ target }) => {
+    const address = target.value.trim();
+    if (address && target.checkValidity()) picture(`/links/card-image?url=${encodeURIComponent(address)}`);
+  });
 
   // a look at the destination, once it is there
   let looked = destination.value;
