@@ -27,7 +27,9 @@ ROOM = 4 << 30
 if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
-settings.register_profile("short", max_examples=30)  # `make test-slow` tries the default's hundred
+# no example fails for being slow; `make test-slow` tries the default's hundred
+settings.register_profile("default", deadline=None)
+settings.register_profile("short", settings.get_profile("default"), max_examples=30)
 settings.load_profile("short")
 
 

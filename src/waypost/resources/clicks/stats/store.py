@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Select,
     String,
@@ -33,6 +34,7 @@ from waypost.resources.clicks.model import (
     HUMAN,
     PREVIEW,
     WHOLE_DAY,
+    Dimension,
     click_dimensions,
     click_totals,
     clicks,
@@ -137,18 +139,17 @@ async def of_clicks(tx: Tx, subject: Subject, part: Part) -> Figures:
 
 async def top(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[Part]) -> Counted:
     """The TOP values of each list, ties in the order of the values: `days` whole, `edges` from their clicks."""
-    counted = union_all(_in_days(tx, subject, days), *_in_clicks(tx, subject, edges)).subquery()
-    dimension, value, count = counted.c
-    total = func.sum(count)
-    by_value = value.collate("C" if tx.dialect.name == "postgresql" else "BINARY")
-    place = func.row_number().over(partition_by=dimension, order_by=(total.desc(), by_value))
-    ranked = select(dimension, value, total.label("total"), place.label("place")).group_by(dimension, value).subquery()
-    is_wanted = (ranked.c.place <= TOP) | (ranked.c.dimension == DIMENSIONS["agent"])
-    found: dict[int, list[tuple[str, int]]] = {number: [] for number in DIMENSIONS.values()}
-    for row in await tx.execute(select(ranked).where(is_wanted).order_by(ranked.c.dimension, ranked.c.place)):
+    of_edges = _at_edges(tx, subject, edges)
+    ranked = [_ranked(tx, subject, name, days, of_edges) for name in subject.dimensions]
+    found: dict[str, list[tuple[str, int]]] = {name: [] for name in DIMENSIONS}
+    for row in await tx.execute(union_all(*ranked)):
         found[row.dimension].append((row.value, int(row.total)))
-    lists = {name: found[number] for name, number in DIMENSIONS.items()}
+    lists = {name: sorted(values, key=_most_first) for name, values in found.items()}
     return lists | _of_agents(lists.pop("agent"))
+
+
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
 def _of_agents(agents: Iterable[tuple[str, int]]) -> Counted:
@@ -156,27 +157,36 @@ def _of_agents(agents: Iterable[tuple[str, int]]) -> Counted:
     for agent, count in agents:
         for name, value in zip(AGENT, agent.split("\t"), strict=True):
             counts[name][value] += count
-    return {
-        name: sorted(counted.items(), key=lambda each: (-each[1], each[0]))[:TOP] for name, counted in counts.items()
-    }
+    return {name: sorted(counted.items(), key=_most_first)[:TOP] for name, counted in counts.items()}
 
 
-def _in_days(tx: Tx, subject: Subject, days: Sequence[int]) -> Select[Any]:
+def _ranked(tx: Tx, subject: Subject, name: Dimension, days: Sequence[int], of_edges: CTE | None) -> Select[Any]:
+    """One list on its own, so that a database keeps no more than the TOP of it: an account can have 100,000 links.
+
+    All of the dimension `agent`, whose values are parted and added up anew.
+    """
     d = click_dimensions.c
-    wanted = select(d.dimension, d.value, d.clicks.label("clicks"))
-    return wanted.where(any_of(tx, d.day, days), d.subject_id == subject.id)
+    its = any_of(tx, d.day, days), d.subject_id == subject.id, d.dimension == DIMENSIONS[name]
+    counted: Any = select(d.value, d.clicks).where(*its)
+    if of_edges is not None:
+        value = of_edges.c[name]
+        counted = union_all(counted, select(value, func.count()).group_by(value))
+    values = counted.subquery()
+    value, total = values.c[0], func.sum(values.c[1]).label("total")
+    ranked = select(literal(name).label("dimension"), value.label("value"), total).group_by(value)
+    if name != "agent":
+        by_value = value.collate("C" if tx.dialect.name == "postgresql" else "BINARY")
+        ranked = ranked.order_by(total.desc(), by_value).limit(TOP)
+    return select(ranked.subquery())
 
 
-def _in_clicks(tx: Tx, subject: Subject, edges: Sequence[Part]) -> Iterable[Select[Any]]:
+def _at_edges(tx: Tx, subject: Subject, edges: Sequence[Part]) -> CTE | None:
     if not edges:
-        return
+        return None
     c = clicks.c
     agent = c.device + "\t" + c.browser + "\t" + c.platform
     values = (c.country, c.referrer, agent.label("agent"), _hex(tx, c.link_id).label("link"))
-    found = union_all(*(select(*values).where(*_within(subject, part), c.kind == HUMAN) for part in edges)).cte("edges")
-    for name in subject.dimensions:
-        counted = select(literal(DIMENSIONS[name]).label("dimension"), found.c[name].label("value"), func.count())
-        yield counted.group_by(found.c[name])
+    return union_all(*(select(*values).where(*_within(subject, part), c.kind == HUMAN) for part in edges)).cte("edges")
 
 
 def _within(subject: Subject, part: Part) -> tuple[ColumnElement[bool], ...]:
