@@ -42,7 +42,7 @@ class _Kind:
 
 
 _PAGE = _Kind(("text/html", "application/xhtml+xml"), "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5", MAX_HTML)
-_PICTURES = ("image/jpeg", "image/png", "image/webp", "image/gif")
+_PICTURES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  # the second is wrong, and frequent
 
 
 class Destinations:

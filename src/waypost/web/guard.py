@@ -142,7 +142,7 @@ class Came(Enum):
     UNTOLD = auto()
     """Through a proxy that does not say."""
     DOUBTED = auto()
-    """Over whatever a proxy says that is not trusted, or over HTTPS, says one that cannot know."""
+    """A proxy says how that is not trusted, or one that is passes on an "https" that somebody before it wrote."""
 
 
 def how_they_came(request: Request, trusted: Sequence[Network]) -> Came:

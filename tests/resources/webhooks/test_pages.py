@@ -88,7 +88,7 @@ async def test_it_works(place: Place) -> None:
     await settle(place, status="delivered", attempts=1, response_status=200, error=None)
     assert f">{said}</pre>" in unescape((await ada.get(sent.headers["location"])).text)
     await settle(place, answer=None)
-    assert "said nothing more" in (await ada.get(sent.headers["location"])).text
+    assert "No answer is kept" in (await ada.get(sent.headers["location"])).text
     await settle(place, answer=said)
     again = await ada.post(f"{sent.headers['location']}/redeliver")
     assert again.headers["location"] == sent.headers["location"]

@@ -92,7 +92,8 @@ def canonical(text: str) -> str:
 def readable(name: str) -> tuple[str, ...]:
     """The labels of a canonical `name` for people to read, each in its own letters or as it is.
 
-    As it is where it does not decode, where its letters are not of one script, and where all of them look like Latin.
+    As it is where it does not decode, where its letters are not of one script, and where all of them are Cyrillic
+    or Greek ones that look like Latin.
     """
     return tuple(_readable(label) if label.startswith("xn--") else label for label in name.split("."))
 

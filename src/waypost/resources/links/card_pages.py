@@ -1,7 +1,7 @@
 """The picture of a card as its page names it, shown by us: our pages load nothing from elsewhere.
 
-It is fetched like a destination, decoded and written anew, so that nothing but pixels comes through. Refuses everything
-in the same way: who asks learns of no address whether anything is there.
+It is fetched like a destination, decoded and written anew, so that nothing but pixels comes through. Of
+whatever cannot be fetched it says the same: who asks learns of no address whether anything is there.
 """
 
 from starlette.requests import Request

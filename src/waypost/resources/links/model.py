@@ -59,7 +59,7 @@ links = Table(
 )
 ALIVE = links.c.deleted_at.is_(None)
 Index("uq_links_slug", links.c.slug, unique=True, sqlite_where=ALIVE, postgresql_where=ALIVE)
-TITLE = text("substr(search_text, 1, 64)")
+TITLE = text("substr(search_text, 1, 64)")  # as text: with bound numbers no database knows its index's expression again
 """What lists are sorted by: text for searching begins with the title, and its case is folded."""
 Index(
     "ix_links_newest",  # with what a list is filtered by, so that no row is read for those left out

@@ -193,7 +193,8 @@ async def page(
     # ids first: to sort all of an account's rows would take their memory, too
     source = _FROM.get(order, links)
     matching = select(links.c.id).select_from(source).where(*conditions).order_by(*ordered).offset(request.offset)
-    if order != "title" and wanted.tag is None and (wanted.search or order == "clicks"):
+    is_led = wanted.tag is not None or (wanted.hostname is not None and not wanted.search)  # by an index of few links
+    if order != "title" and not is_led and (wanted.search or order == "clicks"):  # SQLite would take the one by title
         index = "ix_links_search" if wanted.search else "ix_links_newest"
         matching = matching.with_hint(links, f"INDEXED BY {index}", "sqlite")
     here: Select[Any] | Sequence[UUID] = matching.limit(request.per_page)
@@ -219,7 +220,7 @@ async def _is_common(tx: Tx, account_id: UUID, tag: str | None, most: int) -> bo
     if tag is None:
         return False
     tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
-    return len((await tx.execute(tagged.limit(most + 1))).all()) > most
+    return (await tx.execute(tagged.offset(most).limit(1))).first() is not None
 
 
 async def slugs_of(tx: Tx, link_ids: Sequence[UUID]) -> list[str]:

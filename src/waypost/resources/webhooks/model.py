@@ -44,7 +44,7 @@ webhook_deliveries = Table(
     Column("response_status", Integer),
     Column("error", Text),
     Column("created_at", Instant, nullable=False),  # of the event
-    Column("answer", Text),  # the start of what came back last, made fit to be shown; none where nothing did
+    Column("answer", Text),  # the start of the latest attempt's, made fit to be shown; null where it had none
 )
 _PENDING = webhook_deliveries.c.status == "pending"
 _LEASED = webhook_deliveries.c.leased_until.is_not(None)
@@ -92,4 +92,4 @@ class Exchange:
     body: str
     """As every attempt sends it."""
     answer: str | None
-    """The start of the latest one."""
+    """The start of the latest attempt's; None where it had none."""

@@ -27,7 +27,7 @@ UNTRUSTED = (
 UNTOLD = (
     "This service is at {base_url}, and this request came over plain HTTP. If you have just asked for that very"
     " address, a proxy in between does not say that you came over HTTPS: whoever runs this service makes it send"
-    " X-Forwarded-Proto and names it in WAYPOST_TRUSTED_PROXIES."
+    " X-Forwarded-Proto and names it in WAYPOST_TRUSTED_PROXIES. Else open {base_url}."
 )
 _LED = {"Cache-Control": "no-store"}
 """A browser that kept it would go on in a circle after the proxy had been mended."""

@@ -61,6 +61,10 @@ function keep_all() {
   for (const form of document.querySelectorAll("form[data-keep]")) keep(form);
 }
 
+function forget_all() {
+  for (const form of document.querySelectorAll("form[data-keep]")) sessionStorage.removeItem(place(form));
+}
+
 for (const done of document.querySelectorAll("[data-done]")) {
   for (const form of done.dataset.done.split(" ")) sessionStorage.removeItem(`typed:${form}`);
 }
@@ -97,8 +101,10 @@ for (const lost of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(lost, () => fail("No answer came. Check your connection and try again: what you typed is still here."));
 }
 document.addEventListener("htmx:beforeSend", (event) => later.add(event.detail.xhr));
-document.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.successful && trouble && later.has(event.detail.xhr)) trouble.textContent = "";
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  if (!detail.successful || !trouble?.textContent || !later.has(detail.xhr)) return;
+  trouble.textContent = "";
+  if (!detail.xhr.getResponseHeader("HX-Redirect")) forget_all(); // else it would come back over what is new by then
 });
 
 // On a phone the menu begins closed, and Escape closes it.

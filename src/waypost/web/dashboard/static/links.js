@@ -75,24 +75,32 @@ function fill(form) {
     form.querySelector("#card-title").textContent = field("og_title").value || seen.dataset.ogTitle || field("title").value || "Untitled";
     form.querySelector("#card-description").textContent = (field("og_description").value || seen.dataset.ogDescription).slice(0, 300);
   };
-  const picture = (source) => {
-    const place = form.querySelector("#picture");
-    if (!place) return;
-    const image = Object.assign(document.createElement("img"), { id: "picture", src: source, alt: "" });
-    place.replaceWith(image);
+
+  // its picture: of the chosen file, else at the typed address, else for a new link the one that the page names
+  const picture = (tag, told) => {
+    form.querySelector("#picture")?.replaceWith(Object.assign(document.createElement(tag), { id: "picture", ...told }));
   };
-  field("og_image_file").addEventListener("change", (event) => {
-    const file = event.target.files[0];
-    event.target.setCustomValidity(file?.size > 2 * 1024 * 1024 ? "This may be at most 2 MB." : "");
-    if (!file || !event.target.reportValidity()) return;
-    const reader = new FileReader();
-    reader.addEventListener("load", () => picture(reader.result));
-    reader.readAsDataURL(file);
+  const pictured = () => {
+    const file = field("og_image_file").files[0];
+    const scraped = form.dataset.link ? "" : form.querySelector("#card figcaption")?.dataset.ogImage;
+    const address = field("og_image").value.trim() || scraped;
+    if (file) {
+      const reader = new FileReader();
+      reader.addEventListener("load", () => picture("img", { src: reader.result, alt: "" }));
+      reader.readAsDataURL(file);
+    } else if (!address) {
+      picture("p", { className: "none small wrap", textContent: "No image" });
+    } else if (field("og_image").checkValidity()) {
+      const isOurs = address.startsWith(`${location.origin}/media/`);
+      const src = isOurs ? address : `/links/card-image?url=${encodeURIComponent(address)}`;
+      picture("img", { className: "small", src, alt: `The image at ${address}` });
+    }
+  };
+  field("og_image_file").addEventListener("change", ({ target }) => {
+    target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "This may be at most 2 MB." : "");
+    if (target.reportValidity()) pictured();
   });
-  field("og_image").addEventListener("change", ({ target }) => {
-    const address = target.value.trim();
-    if (address && target.checkValidity()) picture(`/links/card-image?url=${encodeURIComponent(address)}`);
-  });
+  field("og_image").addEventListener("change", pictured);
 
   // a look at the destination, once it is there
   let looked = destination.value;
@@ -111,7 +119,10 @@ function fill(form) {
   });
   destination.addEventListener("change", look);
   form.addEventListener("input", show);
-  form.addEventListener("htmx:afterSwap", shared);
+  form.addEventListener("htmx:afterSwap", ({ detail }) => {
+    shared();
+    if (detail.target.id === "card" && (field("og_image_file").files[0] || field("og_image").value.trim())) pictured();
+  });
 
   // tags become chips
   const chip = () => {
