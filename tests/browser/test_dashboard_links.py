@@ -119,6 +119,17 @@ async def test_a_destination_in_the_address_waits_for_somebody(
     assert not [url for url in asked if url.endswith("/links/preview")]
     await page.press("#slug", "a")
     await expect(page.locator("#card-title")).to_have_text("A page")
+    await page.locator("summary", has_text="Title and").click()
+    await page.fill("#og_image", f"{website.url}/card.png")
+    await page.press("#og_image", "Tab")
+    await expect(page.locator("img#picture")).to_have_attribute("alt", f"The image at {website.url}/card.png")
+    await page.fill("#destination_url", f"{website.url}/other")
+    async with page.expect_event("console", lambda message: "404" in message.text):  # it is asked for once more
+        await page.press("#destination_url", "Tab")
+    await expect(page.locator("img#picture")).to_have_attribute("alt", f"The image at {website.url}/card.png")
+    await page.fill("#og_image", "")
+    await page.press("#og_image", "Tab")
+    await expect(page.locator("#picture")).to_have_text("No image")
 
 
 async def test_without_scripts(chromium: Browser, service: Service, website: Website) -> None:
