@@ -20,6 +20,15 @@ async def test_it_works(place: Place) -> None:
     assert "default-src 'self'" in page.headers["content-security-policy"]
 
 
+@pytest.mark.parametrize(("accepted", "encoding"), [("gzip, br", "gzip"), ("identity", None)])
+async def test_pages_are_compressed_for_who_takes_it(place: Place, accepted: str, encoding: str | None) -> None:
+    ada = await place.browser("ada@example.com")
+    page = await ada.get("/", headers={"Accept-Encoding": accepted})
+    assert page.headers.get("content-encoding") == encoding
+    assert page.headers["vary"] == "Accept-Encoding"
+    assert "Overview" in page.text
+
+
 async def test_who_is_not_signed_in_is_sent_to_the_door_and_back(place: Place) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/")).headers["location"] == "/login"

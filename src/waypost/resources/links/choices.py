@@ -13,17 +13,14 @@ from waypost.resources.pixels import pixels
 _DOMAINS = 1_000
 _PIXELS = 200
 _TAGS = 100
-_USES = 100
-"""Of a tag that are counted: which of two is used more often stops mattering."""
 
-_USED = text(
+_MET = text(
     "WITH RECURSIVE met (tag, place) AS (SELECT min(tag), 1 FROM link_tags WHERE account_id = :account_id UNION ALL"
     " SELECT (SELECT min(tag) FROM link_tags WHERE account_id = :account_id AND tag > met.tag), place + 1"
-    " FROM met WHERE met.tag IS NOT NULL AND place < :most)"
-    " SELECT tag, (SELECT count(*) FROM (SELECT 1 FROM link_tags AS used WHERE used.account_id = :account_id"
-    " AND used.tag = met.tag LIMIT :uses) AS counted) AS uses FROM met WHERE tag IS NOT NULL ORDER BY uses DESC, tag"
+    " FROM met WHERE met.tag IS NOT NULL AND place < :most) SELECT tag FROM met WHERE tag IS NOT NULL ORDER BY tag"
 ).bindparams(bindparam("account_id", type_=Id))
-"""From one tag to the next: however many links have one, its look-up is a seek and its count is bounded."""
+"""From one tag to the next: however many links have one, it is a seek. How many have it is not counted: that took
+longer than the list of links itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Choices:
     pixels: Sequence[tuple[UUID, str, str]]
     """(id, name, platform)"""
     tags: Sequence[str]
-    """The first by the alphabet, most used first."""
+    """The first by the alphabet."""
 
 
 async def choices(tx: Tx, account_id: UUID) -> Choices:
@@ -44,5 +41,5 @@ async def choices(tx: Tx, account_id: UUID) -> Choices:
         pixels=[
             (row.id, row.name, row.platform) for row in await tx.execute(fired.order_by(pixels.c.id).limit(_PIXELS))
         ],
-        tags=list((await tx.execute(_USED, {"account_id": account_id, "most": _TAGS, "uses": _USES})).scalars()),
+        tags=list((await tx.execute(_MET, {"account_id": account_id, "most": _TAGS})).scalars()),
     )

@@ -4,6 +4,7 @@ Every text is escaped unless a template of ours made it. What a page may load an
 from elsewhere, no inline script, no frame around it.
 """
 
+import gzip
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from waypost.kit.clock import Clock
 from waypost.web.dashboard import shapes
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.icons import icon
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -23,9 +25,12 @@ HEADERS = {
     "Cache-Control": "private, no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "same-origin",
+    "Vary": "Accept-Encoding",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_WORTH_IT = 1_000
+_LEVEL = 4  # a tenth more than the best, in a third of the time
 _HTTPS_ALONE = {"Strict-Transport-Security": "max-age=31536000"}
 """A year, from the last page seen. Not for names below: those are somebody else's to decide."""
 
@@ -43,12 +48,12 @@ class Views:
             lstrip_blocks=True,
         )
         self._environment.filters.update(shapes.FILTERS)
-        self._environment.globals.update(asset=assets.url, base_url=base_url)
+        self._environment.globals.update(asset=assets.url, base_url=base_url, icon=icon)
         self._clock = clock
         self._headers = HEADERS | (_HTTPS_ALONE if base_url.startswith("https:") else {})
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
-        return HTMLResponse(self.text(request, template, **context), status, self._headers)
+        return self._answer(request, self.text(request, template, **context), status)
 
     def text(self, request: Request, template: str, **context: Any) -> str:
         session = request.scope.get(SESSION)
@@ -60,7 +65,16 @@ class Views:
         session = request.scope.get(SESSION)
         found = self._environment.get_template(template)
         shown = found.new_context({"request": request, "session": session, "now": self._clock(), **context})
-        return HTMLResponse("".join(found.blocks[block](shown)), status, self._headers)
+        return self._answer(request, "".join(found.blocks[block](shown)), status)
+
+    def _answer(self, request: Request, html: str, status: int) -> Response:
+        """Compressed, which costs a millisecond. No secret is in a page that can be asked for twice, so its size tells
+        nobody any.
+        """
+        if "gzip" not in request.headers.get("accept-encoding", "") or len(html) < _WORTH_IT:
+            return HTMLResponse(html, status, self._headers)
+        content = gzip.compress(html.encode(), _LEVEL, mtime=0)
+        return HTMLResponse(content, status, self._headers | {"Content-Encoding": "gzip"})
 
 
 SESSION = "waypost.session"
