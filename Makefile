@@ -15,10 +15,9 @@ SOURCES := src tests bench
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
 
-# three at once, also on two cores: some test always waits for something. What pixels do in whole is seen in
-# tests/browser/test_pixels.py; its journeys wait for events to go out in lots
+# what pixels do in whole is seen in tests/browser/test_pixels.py; its journeys wait for events to go out in lots
 test: lint .venv/.tools-test
-	.venv/bin/pytest -q -n 3 --dist worksteal --ignore tests/journeys/test_pixels.py $(ARGS)
+	.venv/bin/pytest -q -n 2 --ignore tests/journeys/test_pixels.py $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
