@@ -314,3 +314,16 @@ def _domain(place: Place, who: Browser) -> dict[str, Any]:
     told = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
     counts = {"failures": 0, "links_count": 0}
     return {"id": new_id(), "account_id": who.account.id, "created_at": now, "updated_at": now} | told | counts
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_open"),
+    [({"utm_params[utm_term]": ""}, False), ({"utm_params[utm_term]": "shoes"}, True), ({"utm_params": "text"}, False)],
+)
+async def test_a_refused_form_opens_the_campaign_s_parameters_where_there_are_some(
+    place: Place, sent: dict[str, str], is_open: bool
+) -> None:
+    ada = await place.browser("ada@example.com")
+    answer = await ada.post("/links/new", {"destination_url": "nonsense", **sent})
+    assert answer.status_code == 422
+    assert ('<details class="more" open>\n    <summary>Campaign' in answer.text) is is_open
