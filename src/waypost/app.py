@@ -187,7 +187,7 @@ def _dashboard(
         *account_pages.routes(wiring.account_doors(settings, db, rooms), door, views),
         *key_pages.routes(db, door, views, clock=clock),
         *card_pages.routes(rooms.links, door),
-        *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, db, clock)),
+        *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),
         *qrcodes_pages.routes(rooms.qrcodes, door, views),
         *domains_pages.routes(rooms.domains, door, views),

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable, FromClause, create_engine, event
+from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
+from waypost.database import one_trip
 from waypost.database.turn import Turn
 from waypost.kit.errors import Unavailable
 
@@ -84,11 +85,11 @@ class Database:
     async def glance(self) -> AsyncIterator[Tx | Glance]:
         """For single rows by a unique key, nothing else: on SQLite the event loop stands still meanwhile.
 
-        Each statement sees its own snapshot. Raises Unavailable when the database is gone.
+        Each statement sees its own snapshot, and none can be rolled back. Raises Unavailable when the database is gone.
         """
         if self.dialect == "postgresql":
-            async with self.read() as tx:
-                yield tx
+            async with _told_plainly(), self._reader.connect() as connection:
+                yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # two trips less
             return
         async with _told_plainly():
             with self._glancing.connect() as connection:
@@ -144,6 +145,11 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:
 
     _configure(engine.sync_engine, reads_only=begin == "BEGIN")
 
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def connect(dialect: Dialect, _record: Any, arguments: Any, options: Any) -> Any:
+        made: Any = dialect.connect(*arguments, **options)
+        return one_trip.Connection(made.dbapi, made.driver_connection)
+
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
         connection.exec_driver_sql(begin)
@@ -171,7 +177,7 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
 
 
 def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
-    return create_async_engine(
+    engine = create_async_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_size=size,
         max_overflow=0,
@@ -180,3 +186,13 @@ def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
         hide_parameters=True,
         connect_args={"connect_timeout": 2, "application_name": "waypost"},
     )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.autocommit = True
+        cursor = connection.cursor()
+        cursor.execute("SET jit = off")  # compiling a statement takes a second where it runs for some milliseconds
+        cursor.close()
+        connection.autocommit = False
+
+    return engine

@@ -37,7 +37,8 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         problems = Problems()
         page, wanted = read_page(request, problems), read_wanted(request, doors, problems)
         problems.raise_if_any()
-        found = await service.browse(doors, caller, wanted, page)
+        async with doors.db.read() as tx:
+            found = await service.browse(tx, doors, caller, wanted, page)
         return Json(paginated(found.map(show), request, doors.base_url))
 
     @router.post("", **openapi.CREATE)

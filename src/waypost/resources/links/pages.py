@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pages import Page, PageRequest
 from waypost.resources.links import form_pages, service
@@ -23,7 +24,7 @@ from waypost.web import path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
 from waypost.web.pages import read_page
 
-Sparklines = Callable[[Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
+Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Of each link its clicks on the last days, today's last."""
 
 _PER_PAGE = 25
@@ -76,22 +77,22 @@ class _Pages:
         wanted = read_wanted(request, self._doors, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
         asked = Form(dict(request.query_params), problems.errors)
-        if problems:
-            found: Page[Row] = Page([], 0, page)
-        else:
-            order = _order(asked)
-            found = await self._rows(await service.browse(self._doors, session, wanted, page, order, most=_COUNTED))
-        query = _query(request)
-        told: dict[str, Any] = {"page": found, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
+        query, is_part = _query(request), _is_part(request)
+        async with self._doors.db.read() as tx:
+            found: Page[Link] = Page([], 0, page)
+            if not problems:
+                found = await service.browse(tx, self._doors, session, wanted, page, _order(asked), most=_COUNTED)
+            rows = await self._rows(tx, found)
+            offered = None if is_part else await choices(tx, session.account.id)
+        told: dict[str, Any] = {"page": rows, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
         told["counted"] = found.total if wanted.is_everything else _COUNTED
         status = 422 if problems else 200
-        if request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers:
+        if is_part:
             answer = self._views.part(request, "links/list.html", "found", status=status, **told)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
-        async with self._doors.db.read() as tx:
-            told["choices"] = await choices(tx, session.account.id)
-        told |= {"shared": self._doors.shared_domain, "notice": _DONE.get(request.query_params.get("done", ""))}
+        told |= {"choices": offered, "shared": self._doors.shared_domain}
+        told["notice"] = _DONE.get(request.query_params.get("done", ""))
         return self._views.page(request, "links/list.html", status=status, **told)
 
     async def switch(self, request: Request) -> Response:
@@ -102,7 +103,8 @@ class _Pages:
         link = await service.change(self._doors, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_on else "off", link.id)
-        rows = await self._rows(Page([link], 1, PageRequest()))
+        async with self._doors.db.read() as tx:
+            rows = await self._rows(tx, Page([link], 1, PageRequest()))
         told: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
         return self._views.part(request, "links/list.html", "row", **told)
 
@@ -120,8 +122,8 @@ class _Pages:
         await service.delete(self._doors, session, id_)
         return _back(request, "deleted", None)
 
-    async def _rows(self, found: Page[Link]) -> Page[Row]:
-        recent = await self._sparklines([link.id for link in found.items]) if found.items else {}
+    async def _rows(self, tx: Tx, found: Page[Link]) -> Page[Row]:
+        recent = await self._sparklines(tx, [link.id for link in found.items]) if found.items else {}
         return found.map(lambda link: self._row(link, recent[link.id]))
 
     def _row(self, link: Link, recent: Sequence[int]) -> Row:
@@ -138,6 +140,10 @@ def points(counts: Sequence[int]) -> str:
     return " ".join(
         f"{1 + index * step:.1f},{_HEIGHT - 2 - count / most * (_HEIGHT - 4):.1f}" for index, count in enumerate(counts)
     )
+
+
+def _is_part(request: Request) -> bool:
+    return request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers
 
 
 def _order(asked: Form) -> Order:

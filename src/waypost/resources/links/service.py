@@ -118,6 +118,7 @@ async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
 
 
 async def browse(
+    tx: Tx,
     doors: Doors,
     caller: Caller,
     wanted: Wanted,
@@ -127,8 +128,7 @@ async def browse(
     most: int | None = None,
 ) -> Page[Link]:
     """`most`: of links that are picked out, no more than these are counted from the page's first one on."""
-    async with doors.db.read() as tx:
-        found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
+    found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
     return Page(found, total, request)
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from waypost.accounts.sessions import Session
+from waypost.database import Tx
 from waypost.kit.clock import DAY, microseconds
 from waypost.resources import links
 from waypost.resources.clicks.dashboard import period, shown
@@ -17,7 +18,6 @@ from waypost.resources.clicks.dashboard.live import Live
 from waypost.resources.clicks.dashboard.newest import counts, newest
 from waypost.resources.clicks.dashboard.period import Chosen
 from waypost.resources.clicks.stats import service
-from waypost.resources.clicks.stats.service import Stats
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import rules
 from waypost.web.dashboard import Reception, Views
@@ -50,56 +50,51 @@ class Figures:
 
     async def _overview(self, request: Request) -> Response:
         session, doors = await self._door.session(request), self._doors
-        now = doors.clock()
-        chosen = _chosen(request, since=session.account.created_at, now=now)
-        stats = await service.of_account(
-            doors.db,
-            session,
-            chosen.asked,
-            shared_domain=doors.shared_domain,
-            now=now,
-            before=chosen.before,
-            most=_most(request),
-        )
-        subject = Subject(session.account.id, is_account=True)
-        told = {"lists": [*shown.top_links(stats), *shown.lists_of(stats)], "live": "/stats/live"}
-        return await self._answer(request, "clicks/overview.html", subject, chosen, stats, told)
+        chosen = _chosen(request, since=session.account.created_at, now=doors.clock())
+        async with doors.db.read() as tx:
+            told = await self._figures(tx, request, chosen, Subject(session.account.id, is_account=True))
+        return self._answer(request, "clicks/overview.html", chosen, told | {"live": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
         session, doors = await self._door.session(request), self._doors
-        link = await links.find(doors, session, request.path_params["id"])
         now = doors.clock()
-        chosen = _chosen(request, since=link.created_at, now=now)
-        stats = await service.of_link(
-            doors.db, session, link.id, chosen.asked, now=now, before=chosen.before, most=_most(request)
-        )
-        told = {
+        async with doors.db.read() as tx:
+            link = await links.require(tx, session.account.id, request.path_params["id"])
+            chosen = _chosen(request, since=link.created_at, now=now)
+            told = await self._figures(tx, request, chosen, Subject(link.id))
+        told |= {
             "link": link,
             "url": f"{doors.base_url.partition(':')[0]}://{link.hostname or doors.shared_domain}/{link.slug}",
             "is_active": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now) == "active",
-            "lists": shown.lists_of(stats),
             "live": f"/links/{link.id}/live",
         }
-        return await self._answer(request, "clicks/link.html", Subject(link.id), chosen, stats, told)
+        return self._answer(request, "clicks/link.html", chosen, told)
 
-    async def _answer(
-        self, request: Request, template: str, subject: Subject, chosen: Chosen, stats: Stats, told: dict[str, Any]
-    ) -> Response:
-        context = told | {
-            "chosen": chosen,
-            "periods": period.PERIODS.items(),
-            "intervals": period.INTERVALS.items(),
+    async def _figures(self, tx: Tx, request: Request, chosen: Chosen, subject: Subject) -> dict[str, Any]:
+        stats = await service.read(
+            tx,
+            subject,
+            chosen.asked,
+            shared_domain=self._doors.shared_domain,
+            now=self._doors.clock(),
+            before=chosen.before,
+            most=None if "lists" in request.query_params else _AT_ONCE,
+        )
+        return {
             "total": stats.total,
             "stats": shown.stats_of(stats),
             "chart": shown.chart_of(chosen, stats),
             "series": shown.series_of(chosen, stats),
+            "lists": [*(shown.top_links(stats) if subject.is_account else ()), *shown.lists_of(stats)],
+            "rows": () if _is_part(request) else await newest(tx, subject, shared_domain=self._doors.shared_domain),
         }
+
+    def _answer(self, request: Request, template: str, chosen: Chosen, told: dict[str, Any]) -> Response:
+        told |= {"chosen": chosen, "periods": period.PERIODS.items(), "intervals": period.INTERVALS.items()}
         status = 422 if chosen.form.errors else 200
-        if "hx-request" in request.headers:
-            return self._views.part(request, template, "figures", status=status, **context)
-        async with self._doors.db.read() as tx:
-            rows = await newest(tx, subject, shared_domain=self._doors.shared_domain)
-        return self._views.page(request, template, status=status, rows=rows, **context)
+        if _is_part(request):
+            return self._views.part(request, template, "figures", status=status, **told)
+        return self._views.page(request, template, status=status, **told)
 
     async def _overview_live(self, request: Request) -> Response:
         session = await self._door.watcher(request)
@@ -132,9 +127,9 @@ class Figures:
         return self._views.text(_NOBODYS, "clicks/_rows.html", rows=rows)
 
 
+def _is_part(request: Request) -> bool:
+    return "hx-request" in request.headers
+
+
 def _chosen(request: Request, *, since: datetime, now: datetime) -> Chosen:
     return period.chosen(request.query_params, usual_zone=request.cookies.get(_ZONE, ""), since=since, now=now)
-
-
-def _most(request: Request) -> int | None:
-    return None if "lists" in request.query_params else _AT_ONCE

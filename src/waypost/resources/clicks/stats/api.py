@@ -8,7 +8,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.accounts import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
+from waypost.resources import links
 from waypost.resources.clicks.stats import asked, openapi, schemas, service
+from waypost.resources.clicks.subject import Subject
 from waypost.web import PREFIX, Guard, data, path_id
 
 _OF_LINK = "/links/{id}/stats"
@@ -22,14 +24,18 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     @router.get("/stats", **openapi.OF_ACCOUNT)
     async def of_account(caller: reader, request: Request) -> Response:
         at = clock()
-        wanted = asked.read(request, at)
-        stats = await service.of_account(db, caller, wanted, shared_domain=shared_domain, now=at)
+        wanted, of = asked.read(request, at), Subject(caller.account.id, is_account=True)
+        async with db.read() as tx:
+            stats = await service.read(tx, of, wanted, shared_domain=shared_domain, now=at)
         return data(schemas.of_account(wanted, stats))
 
     @router.get(_OF_LINK, **openapi.OF_LINK)
     async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         at = clock()
         wanted = asked.read(request, at)
-        return data(schemas.of_link(link_id, wanted, await service.of_link(db, caller, link_id, wanted, now=at)))
+        async with db.read() as tx:
+            link = await links.require(tx, caller.account.id, link_id)
+            stats = await service.read(tx, Subject(link.id), wanted, shared_domain=shared_domain, now=at)
+        return data(schemas.of_link(link_id, wanted, stats))
 
     return router

@@ -1,4 +1,4 @@
-"""Figures of a link or an account over a period. One snapshot for all of them, so that they agree with each other."""
+"""Figures of a link or an account over a period. All of them are of one snapshot, so they agree with each other."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from waypost.accounts import Caller
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.resources import links
 from waypost.resources.clicks.days import Known, known
@@ -36,27 +35,9 @@ class Stats:
     """Of the stretch of time that was to be compared with."""
 
 
-async def of_link(
-    db: Database,
-    caller: Caller,
-    link_id: UUID,
-    asked: Asked,
-    *,
-    now: datetime,
-    before: Span | None = None,
-    most: int | None = None,
-) -> Stats:
-    """Raises NotFound for a link that the account does not have, or no longer."""
-    async with db.read() as tx:
-        await links.require(tx, caller.account.id, link_id)
-        days, subject = await known(tx), Subject(link_id)
-        total, series, values = await _read(tx, subject, asked, now, days, most)
-        return Stats(total, series, values, {}, await _total(tx, subject, before, days))
-
-
-async def of_account(
-    db: Database,
-    caller: Caller,
+async def read(
+    tx: Tx,
+    subject: Subject,
     asked: Asked,
     *,
     shared_domain: str,
@@ -64,13 +45,12 @@ async def of_account(
     before: Span | None = None,
     most: int | None = None,
 ) -> Stats:
-    """With the clicks of deleted links."""
-    async with db.read() as tx:
-        days, subject = await known(tx), Subject(caller.account.id, is_account=True)
-        total, series, values = await _read(tx, subject, asked, now, days, most)
-        ids = [UUID(value) for value, _ in values.get("link", ())]
-        names = await links.names(tx, ids, shared_domain=shared_domain)
-        return Stats(total, series, values, names, await _total(tx, subject, before, days))
+    """An account's with the clicks of its deleted links. Whose a link is, is for the caller to know."""
+    days = await known(tx)
+    total, series, values = await _read(tx, subject, asked, now, days, most)
+    ids = [UUID(value) for value, _ in values.get("link", ())]
+    names = await links.names(tx, ids, shared_domain=shared_domain) if ids else {}
+    return Stats(total, series, values, names, await _total(tx, subject, before, days))
 
 
 async def _total(tx: Tx, subject: Subject, span: Span | None, days: Known) -> Figures | None:

@@ -1,0 +1,67 @@
+"""A statement on SQLite in one trip to its connection's thread, where the driver makes four.
+
+It opens a cursor, executes, fetches and closes, each by itself; the trips took longer than most of our statements. All
+rows of an answer are fetched at once in either case.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy.dialects.sqlite.aiosqlite import AsyncAdapt_aiosqlite_connection, AsyncAdapt_aiosqlite_cursor
+
+Row = tuple[Any, ...]
+
+
+class _Cursor:
+    """As much of a cursor as SQLAlchemy asks for."""
+
+    def __init__(self, connection: Any) -> None:
+        """`connection`: aiosqlite's."""
+        self._connection = connection
+        self._rows: Sequence[Row] = ()
+        self.arraysize = 1
+        self.description: Any = None
+        self.rowcount = -1
+        self.lastrowid: int | None = None
+
+    async def execute(self, sql: str, parameters: Any = ()) -> "_Cursor":
+        return await self._run(lambda cursor: cursor.execute(sql, parameters))
+
+    async def executemany(self, sql: str, parameters: Any) -> "_Cursor":
+        return await self._run(lambda cursor: cursor.executemany(sql, parameters))
+
+    async def fetchall(self) -> Sequence[Row]:
+        return self._rows
+
+    async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_Cursor":
+        await self._connection._execute(self._do, execute)  # noqa: SLF001  # there is no other way into its thread
+        return self
+
+    def _do(self, execute: Callable[[sqlite3.Cursor], object]) -> None:
+        cursor = self._connection._conn.cursor()  # noqa: SLF001
+        try:
+            execute(cursor)
+            self._rows = cursor.fetchall()
+            self.description, self.rowcount, self.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        """It is closed already."""
+
+
+class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
+    __slots__ = ()
+    _awaitable_cursor_close = False
+
+    def _make_new_cursor(self, connection: Any) -> Any:
+        return _Cursor(connection)
+
+    def _aenter_cursor(self, cursor: Any) -> Any:
+        return cursor
+
+
+class Connection(AsyncAdapt_aiosqlite_connection):
+    __slots__ = ()
+    _cursor_cls = _AdaptedCursor
