@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, insert, update
 
-from bench.stored import Stored
+from bench.stored import Stored, tidy
 from waypost.accounts import sessions
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
@@ -59,6 +59,7 @@ async def furnish(stored: Stored, deliveries: int) -> Furnished:
         async with db.write() as tx:
             await tx.execute(insert(webhook_deliveries), [_delivery(webhook, stored, moment) for moment in moments])
     await db.close()
+    tidy(stored.url)
     return Furnished(stored, domain, pixel, webhook, f"waypost={token}")
 
 

@@ -18,7 +18,7 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
-from waypost.resources.links.model import Link, links, slugs
+from waypost.resources.links.model import Link, link_clicks, links, slugs
 
 _BATCH = 20_000
 _SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
@@ -72,6 +72,8 @@ async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) 
             owned = [{"slug": link.slug, "account_id": account, "link_id": link.id} for link in batch]
             await tx.execute(insert(slugs), owned)
             await tx.execute(insert(links), [_row(link) for link in batch])
+            counters = [{"link_id": link.id, "account_id": account, "clicks": 0} for link in batch]
+            await tx.execute(insert(link_clicks), counters)
             counted = accounts.c.links_count + len(batch)
             await tx.execute(update(accounts).where(accounts.c.id == account).values(links_count=counted))
         if count > _BATCH:

@@ -55,6 +55,7 @@ async def new_stored(url: str, *, count: int, links: int, accounts: int = ACCOUN
     db = Database(url)
     await add_up(db, _year())
     await db.close()
+    tidy(url)
     say("… and added up")
     return Stored(url, count, owners[0], ids[past.busiest], past.clicks[past.busiest], ids)
 
@@ -89,7 +90,7 @@ def _write_sqlite(url: str, past: Past, owners: list[UUID], links: list[UUID]) -
             connection.execute(sql)
         counted = [(count, link.bytes) for count, link in zip(past.clicks, links, strict=True)]
         connection.execute("BEGIN")
-        connection.executemany("INSERT INTO link_clicks (clicks, link_id) VALUES (?, ?)", counted)
+        connection.executemany("UPDATE link_clicks SET clicks = ? WHERE link_id = ?", counted)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = wal")
 
@@ -119,8 +120,7 @@ def _write_postgres(url: str, past: Past, owners: list[UUID], links: list[UUID])
             cursor.execute(sql)
         with connection.transaction():
             counted = [(count, link) for count, link in zip(past.clicks, links, strict=True)]
-            cursor.executemany("INSERT INTO link_clicks (clicks, link_id) VALUES (%s, %s)", counted)
-        cursor.execute("VACUUM ANALYZE clicks")  # in life, the server does so by and by
+            cursor.executemany("UPDATE link_clicks SET clicks = %s WHERE link_id = %s", counted)
 
 
 def _postgres_lines(profiles: list[tuple[str, str]], keys: list[str], day: int, hits: list[Hit]) -> Iterator[str]:
@@ -131,6 +131,13 @@ def _postgres_lines(profiles: list[tuple[str, str]], keys: list[str], day: int, 
         minutes, micros = divmod(moment, 60_000_000)
         at = f"{date} {minutes // 60:02}:{minutes % 60:02}:{micros / 1e6:09.6f}+00"
         yield f"{id_:032x}\t{keys[link]}\t{day}\t{at}\t{before}\t{visitor}\t{after}\n"
+
+
+def tidy(url: str) -> None:
+    """What PostgreSQL does by and by in life: else it plans without knowing what is there."""
+    if not url.startswith("sqlite"):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
 
 
 def _copied(value: object) -> str:

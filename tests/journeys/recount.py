@@ -31,7 +31,9 @@ def agree(database_url: str) -> list[Row[Any]]:
         assert _rows(connection, click_dimensions) == _dimensions(rows)
         assert _rows(connection, visitor_days) == _visitor_days(rows)
         humans = Counter(row.link_id for row in rows if row.kind == "human")
-        counters = connection.execute(select(link_clicks).where(link_clicks.c.clicks > 0))
+        counters = connection.execute(
+            select(link_clicks.c.link_id, link_clicks.c.clicks).where(link_clicks.c.clicks > 0)
+        )
         assert dict(map(tuple, counters)) == humans
         scanned = Counter(row.link_id for row in rows if row.kind == "human" and row.is_scan)
         assert dict(map(tuple, connection.execute(select(qr_scans).where(qr_scans.c.scans > 0)))) == scanned

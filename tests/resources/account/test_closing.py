@@ -99,7 +99,7 @@ async def filled(place: Place, account: UUID, name: str) -> None:
             ("slugs", own | {"slug": slug, "link_id": link}),
             ("link_tags", own | {"tag": "t", "link_id": link}),
             *([("link_pixels", {"link_id": link, "position": 0, "pixel_id": pixel})] if number else []),
-            ("link_clicks", {"link_id": link, "clicks": 6}),
+            ("link_clicks", {"link_id": link, "account_id": account, "clicks": 6}),
             ("qr_looks", {"link_id": link}),
             ("qr_scans", {"link_id": link, "scans": 1}),
         ]

@@ -190,15 +190,16 @@ async def test_today_is_never_touched(db: Database, keep: int) -> None:
 
 async def upgraded(db: Database) -> UUID:
     """As an upgrade leaves a database: rows and counters, but no figures; and a job that shall make them."""
-    link = (await new_link(db)).id
+    made = await new_link(db)
+    link = made.id
     told = [click(days_ago, link=link) for days_ago in (1, 20, 40, 400)]
     async with db.write() as tx:
         await store.add(tx, told)
-        await add_clicks(tx, {link.bytes: len(told)})
+        await add_clicks(tx, [(link.bytes, made.account_id.bytes, len(told))])
         await jobs.enqueue(tx, JOB, {}, now=START)
     await add(db, [click(0, link=link)])  # drained since
     async with db.write() as tx:
-        await add_clicks(tx, {link.bytes: 1})
+        await add_clicks(tx, [(link.bytes, made.account_id.bytes, 1)])
     return link
 
 

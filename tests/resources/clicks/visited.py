@@ -128,13 +128,13 @@ async def fill(db: Database, made: Sequence[Click], subjects: Sequence[str] = ("
         for click in made
     ]
     rows = [{column.name: row[column.name] for column in clicks.c} for row in rows]
-    counts = Counter(click.link_id for click in made if click.kind == "human")
+    counts = Counter((click.link_id, click.account_id) for click in made if click.kind == "human")
     async with db.write() as tx:
         await tx.execute(insert(clicks), rows)
         await tx.execute(insert(click_totals), totals(made, subjects))
         if dims := dimensions(made, subjects):
             await tx.execute(insert(click_dimensions), dims)
-        await add_clicks(tx, counts)
+        await add_clicks(tx, [(*its, count) for its, count in counts.items()])
         await add_scans(tx, Counter(click.link_id for click in made if click.kind == "human" and click.is_scan))
 
 

@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 from resources.links.room import Room
-from sqlalchemy import insert, text
+from sqlalchemy import text, update
 
 from waypost.database import Database
 from waypost.kit.pages import PageRequest
-from waypost.resources.links import store
+from waypost.resources.links import lists
+from waypost.resources.links.lists import Wanted
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.rules import Order
-from waypost.resources.links.store import Wanted
 
 WANTED = [
     Wanted(),
@@ -41,7 +41,8 @@ async def fill(room: Room, db: Database) -> None:
         )
         if number % 3:
             async with db.write() as tx:
-                await tx.execute(insert(link_clicks), {"link_id": UUID(link["id"]), "clicks": number % 5})
+                its = update(link_clicks).where(link_clicks.c.link_id == UUID(link["id"]))
+                await tx.execute(its.values(clicks=number % 5))
         room.clock.move(timedelta(minutes=number % 2))
     await room.make(room.bob, title="Number 3", tags=["all", "few"])
     room.clock.move(timedelta(hours=2))
@@ -55,9 +56,9 @@ async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(room: Roo
             for request in (PageRequest(1, 3), PageRequest(2, 3), PageRequest(9, 3)):
                 given = account, wanted, request, room.clock(), order
                 async with db.read() as tx:
-                    found, total = await store.page(tx, *given)
+                    found, total = await lists.page(tx, *given)
                     for most in (3, 100):
-                        shown, counted = await store.page(tx, *given, most)
+                        shown, counted = await lists.page(tx, *given, most)
                         assert shown == found
                         assert counted == total or counted > most or not shown, (wanted, order, request)
 
@@ -68,8 +69,8 @@ async def test_what_is_counted_is_bounded(room: Room, db: Database, number: int)
     async with db.read() as tx:
         for wanted, total in ((Wanted(tag="all"), 8), (Wanted(search="page"), 8), (Wanted(on_shared_domain=True), 8)):
             given = room.alice.account_id, wanted, PageRequest(1, 2), room.clock()
-            assert (await store.page(tx, *given, most=number))[1] == min(total, number + 1)
-            assert (await store.page(tx, *given))[1] == total
+            assert (await lists.page(tx, *given, most=number))[1] == min(total, number + 1)
+            assert (await lists.page(tx, *given))[1] == total
 
 
 async def test_by_title_nothing_is_sorted(room: Room, db: Database) -> None:

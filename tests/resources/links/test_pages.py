@@ -186,7 +186,7 @@ async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Websit
     days = microseconds(place.clock()) // DAY
     first = parse_id(ids[0])
     async with place.db.write() as tx:
-        await tx.execute(insert(link_clicks), {"link_id": first, "clicks": 1234})
+        await tx.execute(update(link_clicks).where(link_clicks.c.link_id == first).values(clicks=1234))
         rows = [{"day": days - n, "subject_id": first, "quarter": WHOLE_DAY, "clicks": n + 1} for n in (0, 13, 14)]
         await tx.execute(insert(click_totals), rows)
         await tx.execute(insert(domains), _domain(place, ada))

@@ -7,9 +7,9 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Problems
 from waypost.resources.links.doors import Doors
+from waypost.resources.links.lists import Wanted
 from waypost.resources.links.rules import Status
 from waypost.resources.links.schemas import canonical_name
-from waypost.resources.links.store import Wanted
 
 FILTERS = ("search", "tag", "hostname", "status")
 _MAX_SEARCH = 255

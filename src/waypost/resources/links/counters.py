@@ -1,6 +1,6 @@
 """What clicks ask of links: whose they are, and to count. Deleted links keep their account and their count."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from sqlalchemy import select
@@ -23,9 +23,9 @@ async def accounts_of(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
     return found
 
 
-async def add_clicks(tx: Tx, counts: Mapping[bytes, int]) -> None:
-    """By the links' ids as bytes, and in their order: neighbouring rows are written together.
+async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None:
+    """`counts`: (id of the link, of its account, clicks). Written in order: neighbouring rows lie together.
 
     The caller holds the lock on figures, which keeps drainers apart.
     """
-    await bulk.insert(tx, link_clicks, sorted(counts.items()), on_conflict=_ADDED)
+    await bulk.insert(tx, link_clicks, sorted(counts), on_conflict=_ADDED)

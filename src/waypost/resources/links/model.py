@@ -101,9 +101,11 @@ link_clicks = Table(
     "link_clicks",
     metadata,
     Column("link_id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
     Column("clicks", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+Index("ix_link_clicks_most", *(link_clicks.c[name] for name in ("account_id", "clicks", "link_id")))
 
 link_tags = Table(
     "link_tags",

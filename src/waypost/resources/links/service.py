@@ -13,14 +13,14 @@ from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.outbound import Preview
 from waypost.resources import webhooks
-from waypost.resources.links import checks, drafts, media, rules, store
+from waypost.resources.links import checks, drafts, lists, media, rules, store
 from waypost.resources.links.checks import Seen
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import CleanImage
+from waypost.resources.links.lists import Wanted
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order, SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
-from waypost.resources.links.store import Wanted
 from waypost.web.body import parse
 
 
@@ -128,7 +128,7 @@ async def browse(
     most: int | None = None,
 ) -> Page[Link]:
     """`most`: of links that are picked out, no more than these are counted from the page's first one on."""
-    found, total = await store.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
+    found, total = await lists.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
     return Page(found, total, request)
 
 

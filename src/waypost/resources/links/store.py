@@ -1,22 +1,15 @@
 """Every statement on the tables of links. Uniqueness of slugs is decided here, by the database, and nowhere else."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    Select,
-    TextClause,
     bindparam,
     delete,
-    func,
     insert,
-    or_,
     select,
     text,
     update,
@@ -26,12 +19,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.errors import NotFound
-from waypost.kit.pages import PageRequest
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import (
     ALIVE,
     COLUMNS,
-    TITLE,
     Link,
     link_clicks,
     link_tags,
@@ -40,12 +31,10 @@ from waypost.resources.links.model import (
     slugs,
 )
 from waypost.resources.links.routes import CHANNEL
-from waypost.resources.links.rules import Order, Status
 
 _ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
 """Built once: the API's most frequent statement, and building it took as long as running it."""
 
-_GLOB_SIGNS = re.compile(r"[*?\[]")
 _CHANGES_KEPT = timedelta(hours=1)
 _KEPT_ELSEWHERE = ("hostname", "clicks", "pixel_ids")
 
@@ -64,32 +53,6 @@ _ADD = {
     name: dialect.insert(links).on_conflict_do_nothing(index_elements=[links.c.id]).returning(links.c.id)
     for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which of an account's links a list is to hold; None leaves a question open."""
-
-    search: str | None = None
-    tag: str | None = None
-    hostname: str | None = None
-    on_shared_domain: bool = False
-    status: Status | None = None
-
-    @property
-    def is_everything(self) -> bool:
-        return self == Wanted()
-
-
-_COUNTED = link_clicks.alias("counted")
-_FIRST: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
-    "newest": (),
-    "clicks": (func.coalesce(_COUNTED.c.clicks, 0).desc(),),
-    "title": (TITLE,),
-}
-"""What a list is sorted by before age decides."""
-_FROM: dict[Order, FromClause] = {"clicks": links.outerjoin(_COUNTED, _COUNTED.c.link_id == links.c.id)}
-"""Where a list is read from, if not from links alone: joined, all counters are read at once."""
 
 
 async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
@@ -131,6 +94,7 @@ async def add(tx: Tx, link: Link) -> bool:
         del row[elsewhere]
     if (await tx.execute(_ADD[tx.dialect.name], row)).one_or_none() is None:
         return False
+    await tx.execute(insert(link_clicks), {"link_id": link.id, "account_id": link.account_id, "clicks": 0})
     await _add_tags(tx, link)
     if link.pixel_ids:
         await pixels.attach(tx, link.id, link.pixel_ids)
@@ -141,7 +105,7 @@ async def add(tx: Tx, link: Link) -> bool:
 
 async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> Link | None:
     row = (await tx.execute(_ONE, {"account_id": account_id, "link_id": link_id})).one_or_none()
-    return None if row is None else _link(row)
+    return None if row is None else Link(*row)
 
 
 async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
@@ -172,57 +136,6 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
     await _count(tx, link.account_id, -1)
 
 
-async def page(
-    tx: Tx,
-    account_id: UUID,
-    wanted: Wanted,
-    request: PageRequest,
-    now: datetime,
-    order: Order = "newest",
-    most: int | None = None,
-) -> tuple[list[Link], int]:
-    """(links of the page, number of links on all pages)
-
-    `most`: of links that are picked out, no more than these are counted from the page's first one on: whatever is
-    counted has to be looked at.
-    """
-    its_tag_leads = most is None or not await _is_common(tx, account_id, wanted.tag, most)
-    conditions = [*_of_account(account_id, wanted.tag, leads=its_tag_leads), ALIVE]
-    conditions += _conditions(account_id, wanted, now, tx.dialect.name)
-    ordered = (*_FIRST[order], links.c.created_at.desc(), links.c.id.desc())
-    # ids first: to sort all of an account's rows would take their memory, too
-    source = _FROM.get(order, links)
-    matching = select(links.c.id).select_from(source).where(*conditions).order_by(*ordered).offset(request.offset)
-    is_led = wanted.tag is not None or (wanted.hostname is not None and not wanted.search)  # by an index of few links
-    if order != "title" and not is_led and (wanted.search or order == "clicks"):  # SQLite would take the one by title
-        index = "ix_links_search" if wanted.search else "ix_links_newest"
-        matching = matching.with_hint(links, f"INDEXED BY {index}", "sqlite")
-    here: Select[Any] | Sequence[UUID] = matching.limit(request.per_page)
-    if wanted.is_everything or most is None:
-        total = await _count_all(tx, account_id, wanted, conditions)
-    else:
-        found = (await tx.scalars(matching.limit(most + 1))).all()
-        here, total = found[: request.per_page], request.offset + len(found)
-    of_page = select(*COLUMNS).select_from(source).where(links.c.id.in_(here)).order_by(*ordered)
-    return [_link(row) for row in await tx.execute(of_page)], total
-
-
-async def _count_all(tx: Tx, account_id: UUID, wanted: Wanted, conditions: Sequence[ColumnElement[bool]]) -> int:
-    if wanted.is_everything:  # counting a million rows would take longer than all the rest
-        total = select(accounts.c.links_count).where(accounts.c.id == account_id)
-    else:
-        total = select(func.count()).select_from(links).where(*conditions)
-    counted: int = (await tx.execute(total)).scalar_one()
-    return counted
-
-
-async def _is_common(tx: Tx, account_id: UUID, tag: str | None, most: int) -> bool:
-    if tag is None:
-        return False
-    tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
-    return (await tx.execute(tagged.offset(most).limit(1))).first() is not None
-
-
 async def slugs_of(tx: Tx, link_ids: Sequence[UUID]) -> list[str]:
     return list((await tx.execute(select(links.c.slug).where(links.c.id.in_(link_ids), ALIVE))).scalars())
 
@@ -242,40 +155,6 @@ async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
     if rows:
         await tx.execute(insert(route_changes), rows)
     await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))
-
-
-def _link(row: Sequence[Any]) -> Link:
-    return Link(*row)
-
-
-def _of_account(account_id: UUID, tag: str | None, *, leads: bool) -> Iterable[ColumnElement[bool]]:
-    """Where few links have the tag, they lead: naming the account, too, would tempt SQLite to walk all of its links."""
-    tagged = select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
-    if tag is None or not leads:
-        yield links.c.account_id == account_id
-    if tag is not None:
-        yield links.c.id.in_(tagged) if leads else tagged.where(link_tags.c.link_id == links.c.id).exists()
-
-
-def _conditions(account_id: UUID, wanted: Wanted, now: datetime, dialect: str) -> Iterable[ColumnElement[bool]]:
-    if wanted.search:
-        yield _holds(wanted.search.casefold(), dialect)
-    if wanted.on_shared_domain:  # also of those whose domain is gone
-        yield ~select(domains.domains).where(domains.domains.c.id == links.c.domain_id).exists()
-    if wanted.hostname is not None:
-        yield links.c.domain_id == domains.id_of(account_id, wanted.hostname)
-    if wanted.status == "active":
-        yield links.c.is_on & or_(links.c.expires_at.is_(None), links.c.expires_at > now)
-    if wanted.status == "inactive":
-        yield ~links.c.is_on | (links.c.expires_at <= now)
-
-
-def _holds(wanted: str, dialect: str) -> ColumnElement[bool]:
-    """SQLite's `instr` takes nearly twice as long as its GLOB."""
-    if dialect == "postgresql":
-        return func.strpos(links.c.search_text, wanted) > 0
-    pattern = _GLOB_SIGNS.sub(r"[\g<0>]", wanted)
-    return links.c.search_text.op("GLOB", is_comparison=True)(f"*{pattern}*")
 
 
 async def _add_tags(tx: Tx, link: Link) -> None:

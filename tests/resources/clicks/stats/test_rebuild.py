@@ -79,7 +79,8 @@ async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
             await rollups.add(tx, tally(some))
     async with db.write() as tx:
         humans = [each for each in told if each.kind == "human"]
-        await add_clicks(tx, Counter(each.link_id for each in humans))
+        counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
+        await add_clicks(tx, [(*its, clicks) for its, clicks in counted.items()])
         await add_scans(tx, Counter(each.link_id for each in humans if each.is_scan))
 
 
@@ -119,7 +120,9 @@ async def test_it_works(db: Database) -> None:
     async with db.write() as tx:
         for table in (*FIGURES, link_clicks):
             await tx.execute(delete(table))
-        await tx.execute(insert(link_clicks), [{"link_id": link, "clicks": 99} for link in LINKS])
+        await tx.execute(
+            insert(link_clicks), [{"link_id": link, "account_id": its, "clicks": 99} for link, its in LINKS.items()]
+        )
     told: list[tuple[int, int]] = []
     done = await rebuild(db, told=lambda *step: told.append(step))
     assert await contents(db) == right

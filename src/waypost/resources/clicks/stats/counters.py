@@ -26,15 +26,16 @@ _MISCOUNTED = text(
 ).columns(id=Id)
 
 
-def _set(table: str, count: str) -> TextClause:
+def _set(table: str, count: str, others: str = "") -> TextClause:
     return text(
-        f"INSERT INTO {table} (link_id, {count}) SELECT id, coalesce((SELECT sum({count}) FROM click_totals"  # noqa: S608
+        f"INSERT INTO {table} (link_id, {others}{count})"  # noqa: S608
+        f" SELECT id, {others}coalesce((SELECT sum({count}) FROM click_totals"
         " WHERE subject_id = links.id AND day IN :days AND quarter = :whole_day), 0) FROM links WHERE id IN :ids"
         f" ON CONFLICT (link_id) DO UPDATE SET {count} = excluded.{count}"
     ).bindparams(bindparam("days", expanding=True, type_=Integer), bindparam("ids", expanding=True, type_=Id))
 
 
-_SET_CLICKS, _SET_SCANS = _set("link_clicks", "clicks"), _set("qr_scans", "scans")
+_SET_CLICKS, _SET_SCANS = _set("link_clicks", "clicks", "account_id, "), _set("qr_scans", "scans")
 
 
 def _never() -> bool:

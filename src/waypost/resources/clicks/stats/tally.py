@@ -1,7 +1,7 @@
 """Adds up a batch of clicks, for the link and for the account of each. Pure: what is known already is handed in."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -47,8 +47,8 @@ class Tally:
     visitors: dict[Visitor, int] = field(default_factory=dict)
     sorted_visitors: list[Visitor] = field(default_factory=list)
     """The keys of these, in order, when all clicks are added."""
-    links: set[Subject] = field(default_factory=set)
-    """Those of the subjects that are links with clicks."""
+    links: dict[Subject, Subject] = field(default_factory=dict)
+    """Those of the subjects that are links with clicks, and the account of each."""
 
     def add(self, click: Click) -> None:
         """The busiest lines of the worker: written out, because a call takes longer than what it would name."""
@@ -62,7 +62,7 @@ class Tally:
         bit, visitors, of_both = 1 << quarter, self.visitors, (day, click.visitor_id)
         visitors[*of_both, link] = visitors.get((*of_both, link), 0) | bit
         visitors[*of_both, account] = visitors.get((*of_both, account), 0) | bit
-        self.links.add(link)
+        self.links[link] = account
         name = link.hex()
         of_account.links[name] = of_account.links.get(name, 0) + 1
         at, country, referrer = click.at, click.country, click.referrer
@@ -104,8 +104,10 @@ class Tally:
             for place, mark in enumerate(marks, _MARKS):
                 row[place] += mark
 
-    def clicks_of_links(self) -> dict[Subject, int]:
-        return self._of_links(_CLICKS)
+    def clicks_of_links(self) -> Iterator[tuple[Subject, Subject, int]]:
+        """(link, account, clicks)"""
+        for link, clicks in self._of_links(_CLICKS).items():
+            yield link, self.links[link], clicks
 
     def scans_of_links(self) -> dict[Subject, int]:
         return {link: scans for link, scans in self._of_links(_SCANS).items() if scans}
