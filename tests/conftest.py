@@ -59,8 +59,8 @@ class PostgresServer:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self.directory / "data"), "-m", "immediate", "stop")
 
-    def sql(self, statement: str) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+    def sql(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
             result = connection.execute(statement.encode())
             return result.fetchall() if result.description else []
 

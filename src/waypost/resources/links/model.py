@@ -82,6 +82,15 @@ Index(  # PostgreSQL admits no entry as long as this
     sqlite_where=ALIVE,
     info={"only": "sqlite"},
 )
+Index(  # where PostgreSQL has pg_trgm for us; written at once, or some link would have to wait for a thousand others
+    "ix_links_trigrams",
+    links.c.search_text,
+    postgresql_using="gin",
+    postgresql_ops={"search_text": "gin_trgm_ops"},
+    postgresql_with={"fastupdate": "off"},
+    postgresql_where=ALIVE,
+    info={"only": "postgresql"},
+)
 
 _ON_DOMAIN = ALIVE & links.c.domain_id.is_not(None)
 Index(
