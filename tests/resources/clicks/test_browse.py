@@ -17,9 +17,10 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.model import Click, click_retention
-from waypost.resources.clicks.pages import slices
+from waypost.resources.clicks.pages import latest, slices
 from waypost.resources.clicks.schemas import shown
 from waypost.resources.clicks.stats.parts import Part
+from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)
@@ -264,3 +265,16 @@ def test_where_a_page_lies() -> None:
     assert slices(counted, 58, 10) == []
     told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10, joins=False)]
     assert told == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]
+
+
+async def test_the_latest_are_found_however_long_ago(room: Room, link: links.Link) -> None:
+    ago = [0, 0, 1, 40, 90, 90, 300, 1000]
+    people = [new_click(link, START - timedelta(days=days, minutes=place)) for place, days in enumerate(ago)]
+    robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]
+    await fill(room.db, [*people, *robots])
+    async with room.db.read() as tx:
+        for subject in (Subject(link.id), Subject(link.account_id, is_account=True)):
+            for most in range(1, len(people) + 2):
+                found = await latest(tx, subject, most)
+                assert [shown(click)["id"] for click in found] == newest(people)[:most]
+        assert await latest(tx, Subject(uuid4()), 3) == []

@@ -39,6 +39,7 @@ _COUNTS: dict[Kind | None, ColumnElement[int]] = {
     PREFETCH: _T.prefetches,
     None: _T.clicks + _T.crawlers + _T.previews + _T.prefetches,
 }
+_RECENT = 62  # days; up to half of those that are known can be in the future
 _SOME_DAY = 4_000_000  # in the 130th century
 
 
@@ -78,10 +79,27 @@ async def page(tx: Tx, subject: Subject, wanted: Filters, request: PageRequest) 
     for day, edge in edges.items():
         counts[day] = await _count(tx, subject, wanted, edge)
     counted = ((edges.get(day) or whole(day), counts[day]) for day in reversed(days) if counts.get(day))
+    some = slices(counted, request.offset, request.per_page, joins=not wanted.values)
+    return await _read(tx, subject, wanted, some), sum(counts.values())
+
+
+async def latest(tx: Tx, subject: Subject, most: int) -> list[Click]:
+    """Of people; how many there are in all is not counted, so nearly always the last days are enough."""
+    wanted, found = Filters(), list[Click]()
+    days = await _days(tx, wanted)
+    for some in (days[-_RECENT:], days[:-_RECENT]):
+        if some and len(found) < most:
+            counts = await _count_days(tx, subject, wanted, some)
+            counted = ((whole(day), counts[day]) for day in reversed(some) if counts.get(day))
+            found += await _read(tx, subject, wanted, slices(counted, 0, most - len(found)))
+    return found
+
+
+async def _read(tx: Tx, subject: Subject, wanted: Filters, some: Iterable[Slice]) -> list[Click]:
     found: list[Click] = []
-    for each in slices(counted, request.offset, request.per_page, joins=not wanted.values):
+    for each in some:
         found += map(click_of, await tx.execute(_newest(tx, subject, wanted, each)))
-    return found, sum(counts.values())
+    return found
 
 
 def slices(counted: Iterable[tuple[Part, int]], offset: int, limit: int, *, joins: bool = True) -> list[Slice]:

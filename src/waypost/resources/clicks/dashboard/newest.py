@@ -6,7 +6,6 @@ from uuid import UUID
 from sqlalchemy import func, select
 
 from waypost.database import Database, Tx
-from waypost.kit.pages import PageRequest
 from waypost.resources import links
 from waypost.resources.clicks import pages
 from waypost.resources.clicks.dashboard.shown import Row, row_of
@@ -20,7 +19,7 @@ _GONE = "a deleted link"
 
 
 async def newest(tx: Tx, subject: Subject, *, shared_domain: str) -> list[Row]:
-    found, _ = await pages.page(tx, subject, pages.Filters(), PageRequest(1, COUNT))
+    found = await pages.latest(tx, subject, COUNT)
     if not subject.is_account:
         return [row_of(click) for click in found]
     ids = {UUID(bytes=click.link_id) for click in found}
