@@ -1,7 +1,7 @@
 """Explicit transactions on SQLite and PostgreSQL: `read()` sees one snapshot, `write()` is exclusive on SQLite.
 
-Refuses: autocommit, ambient sessions, and SQLite's default transactions, which take their write lock so late
-that two writers can read the same row and one update is lost without an error.
+Refuses: autocommit but for single rows, ambient sessions, and SQLite's default transactions, which take their write
+lock so late that two writers can read the same row and one update is lost without an error.
 """
 
 import contextlib

@@ -32,7 +32,8 @@ class _Cursor:
         return await self._run(lambda cursor: cursor.executemany(sql, parameters))
 
     async def fetchall(self) -> Sequence[Row]:
-        return self._rows
+        rows, self._rows = self._rows, ()  # they are copied
+        return rows
 
     async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_Cursor":
         await self._connection._execute(self._do, execute)  # noqa: SLF001  # there is no other way into its thread

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser.hostile import HARM, TEXTS
 from browsing import Browser, Place, open_place
-from people import START
+from people import START, FakeClock
 from resources.clicks.visited import fill, new_click, new_link
 
 from waypost.resources import links
@@ -103,6 +103,21 @@ async def test_a_period_interval_and_zone_are_picked(place: Place) -> None:
     ada.client.cookies.set("timezone", "Pacific/Auckland", domain="app.test")
     assert '<option value="Pacific/Auckland" selected>' in (await ada.get(path)).text
     assert '<option value="UTC" selected>' in (await ada.get(f"{path}?timezone=UTC")).text
+
+
+async def test_time_passes_while_a_page_is_made(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Today is whole, with what clocks that are ahead wrote, however often a page asks what time it is."""
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    await fill(place.db, [new_click(link, START + timedelta(seconds=30))])
+
+    def tick(clock: FakeClock) -> datetime:
+        clock.move(timedelta(milliseconds=1))
+        return clock.at
+
+    monkeypatch.setattr(FakeClock, "__call__", tick)
+    for path in ("/", f"/links/{link.id}"):
+        assert "Clicks 1 " in words((await ada.get(path)).text), path
 
 
 async def test_values_of_many_clicks_come_after_the_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,16 +35,16 @@ class Wanted:
         return self == Wanted()
 
 
-_COUNTED = link_clicks.alias("counted")
+_COUNTERS = link_clicks.alias("counters")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
 _ORDERED: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": _NEWEST,
-    "clicks": (_COUNTED.c.clicks.desc(), _COUNTED.c.link_id.desc()),  # ids grow with time
+    "clicks": (_COUNTERS.c.clicks.desc(), _COUNTERS.c.link_id.desc()),  # ids grow with time, or nearly
     "title": (TITLE, *_NEWEST),
 }
 _FROM: dict[Order, FromClause] = {
     "newest": links,
-    "clicks": links.join(_COUNTED, _COUNTED.c.link_id == links.c.id),
+    "clicks": links.join(_COUNTERS, _COUNTERS.c.link_id == links.c.id),
     "title": links,
 }
 
@@ -60,8 +60,8 @@ async def page(
 ) -> tuple[list[Link], int]:
     """(links of the page, number of links on all pages)
 
-    `most`: of links that are picked out, no more than these are counted from the page's first one on: whatever is
-    counted has to be looked at.
+    `most`: of links that are picked out, no more than these (at least a page) are counted from the page's first one on:
+    whatever is counted has to be looked at.
     """
     tag_leads = wanted.tag is not None and (most is None or not await _is_common(tx, account_id, wanted.tag, most))
     ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads)
@@ -108,7 +108,7 @@ class _Ids:
     def _own(self, order: Order) -> Iterator[ColumnElement[bool]]:
         """Names the account where its index is to lead, and nowhere else: it would tempt SQLite to take another."""
         if self.is_led_by_clicks(order):
-            yield _COUNTED.c.account_id == self.account_id
+            yield _COUNTERS.c.account_id == self.account_id
         elif not self.tag_leads:
             yield links.c.account_id == self.account_id
 

@@ -1,4 +1,7 @@
-"""The verbs of links: create, change, delete, find, browse. Each opens its own transaction; nothing slow is inside."""
+"""The verbs of links: create, change, delete, find, browse. Those that write open their own transaction.
+
+Nothing slow is inside one.
+"""
 
 import itertools
 from collections.abc import AsyncIterator

@@ -1,4 +1,7 @@
-"""Every statement on the tables of links. Uniqueness of slugs is decided here, by the database, and nowhere else."""
+"""Every statement on the tables of links but those of `lists`.
+
+Uniqueness of slugs is decided here, by the database, and nowhere else.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict

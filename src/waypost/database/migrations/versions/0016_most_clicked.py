@@ -10,6 +10,8 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
+    if op.get_bind().dialect.name == "postgresql":  # or what others count and create meanwhile would be lost
+        op.execute("LOCK TABLE links, link_clicks IN SHARE ROW EXCLUSIVE MODE")
     op.execute(
         "CREATE TABLE link_counts AS SELECT links.id AS link_id, account_id, coalesce(clicks, 0) AS clicks"
         " FROM links LEFT JOIN link_clicks ON link_id = links.id"

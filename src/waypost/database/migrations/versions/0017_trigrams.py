@@ -17,9 +17,12 @@ def upgrade() -> None:
     try:
         with op.get_bind().begin_nested():
             op.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
-    except DBAPIError as error:
+            _create_index()
+    except DBAPIError as error:  # not there, not allowed, or in a schema where nobody looks for it
         log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operations.md, PostgreSQL")
-        return
+
+
+def _create_index() -> None:
     op.create_index(
         "ix_links_trigrams",
         "links",

@@ -50,9 +50,10 @@ class Figures:
 
     async def _overview(self, request: Request) -> Response:
         session, doors = await self._door.session(request), self._doors
-        chosen = _chosen(request, since=session.account.created_at, now=doors.clock())
+        now = doors.clock()
+        chosen = _chosen(request, since=session.account.created_at, now=now)
         async with doors.db.read() as tx:
-            told = await self._figures(tx, request, chosen, Subject(session.account.id, is_account=True))
+            told = await self._figures(tx, request, chosen, Subject(session.account.id, is_account=True), now)
         return self._answer(request, "clicks/overview.html", chosen, told | {"live": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
@@ -61,7 +62,7 @@ class Figures:
         async with doors.db.read() as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
             chosen = _chosen(request, since=link.created_at, now=now)
-            told = await self._figures(tx, request, chosen, Subject(link.id))
+            told = await self._figures(tx, request, chosen, Subject(link.id), now)
         told |= {
             "link": link,
             "url": f"{doors.base_url.partition(':')[0]}://{link.hostname or doors.shared_domain}/{link.slug}",
@@ -70,13 +71,16 @@ class Figures:
         }
         return self._answer(request, "clicks/link.html", chosen, told)
 
-    async def _figures(self, tx: Tx, request: Request, chosen: Chosen, subject: Subject) -> dict[str, Any]:
+    async def _figures(
+        self, tx: Tx, request: Request, chosen: Chosen, subject: Subject, now: datetime
+    ) -> dict[str, Any]:
+        """`now`: the moment that was chosen by. Behind it, a period that lasts until now would be of the past."""
         stats = await service.read(
             tx,
             subject,
             chosen.asked,
             shared_domain=self._doors.shared_domain,
-            now=self._doors.clock(),
+            now=now,
             before=chosen.before,
             most=None if "lists" in request.query_params else _AT_ONCE,
         )

@@ -14,14 +14,15 @@ from waypost.resources.clicks.stats import rollups
 
 _LINKS_AT_ONCE = 500
 
+# each link has a counter of clicks; of scans, those that were scanned
 _MISCOUNTED = text(
-    "SELECT links.id, coalesce(link_clicks.clicks, 0) <> coalesce(counted, 0) AS has_wrong_clicks,"
+    "SELECT links.id, coalesce(link_clicks.clicks, -1) <> coalesce(counted, 0) AS has_wrong_clicks,"
     " coalesce(qr_scans.scans, 0) <> coalesce(scanned, 0) AS has_wrong_scans"
     " FROM links LEFT JOIN link_clicks ON link_clicks.link_id = links.id"
     " LEFT JOIN qr_scans ON qr_scans.link_id = links.id"
     " LEFT JOIN (SELECT subject_id, sum(clicks) AS counted, sum(scans) AS scanned FROM click_totals"
     " WHERE quarter = :whole_day GROUP BY subject_id) AS sums ON sums.subject_id = links.id"
-    " WHERE coalesce(link_clicks.clicks, 0) <> coalesce(counted, 0)"
+    " WHERE coalesce(link_clicks.clicks, -1) <> coalesce(counted, 0)"
     " OR coalesce(qr_scans.scans, 0) <> coalesce(scanned, 0)"
 ).columns(id=Id)
 
