@@ -106,12 +106,18 @@ async def _links(db: Database) -> None:
         for link, account in LINKS.items():
             rest = {"slug": link.hex, "destination_url": "", "title": "", "search_text": "", "is_on": True}
             await tx.execute(insert(links).values(id=link, account_id=account, utm_params={}, tags=[], **rest, **times))
+        await tx.execute(insert(link_clicks), counting(0))
+
+
+def counting(number: int) -> list[dict[str, Any]]:
+    return [{"link_id": link, "account_id": account, "clicks": number} for link, account in LINKS.items()]
 
 
 async def empty(db: Database) -> None:
     async with db.write() as tx:
         for table in (clicks, *FIGURES, link_clicks, qr_scans, click_retention, jobs):
             await tx.execute(delete(table))
+        await tx.execute(insert(link_clicks), counting(0))
 
 
 async def test_it_works(db: Database) -> None:
@@ -120,9 +126,7 @@ async def test_it_works(db: Database) -> None:
     async with db.write() as tx:
         for table in (*FIGURES, link_clicks):
             await tx.execute(delete(table))
-        await tx.execute(
-            insert(link_clicks), [{"link_id": link, "account_id": its, "clicks": 99} for link, its in LINKS.items()]
-        )
+        await tx.execute(insert(link_clicks), counting(99))
     told: list[tuple[int, int]] = []
     done = await rebuild(db, told=lambda *step: told.append(step))
     assert await contents(db) == right
