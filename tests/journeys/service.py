@@ -70,11 +70,15 @@ class Service:
 
     def _prepare(self) -> str:
         self.command("migrate")
-        self.command("account", "create", OWNER, "--plan", "lifetime")
-        return self.new_key()
+        return self.new_key(self.new_account(OWNER))
 
-    def new_key(self, *options: str) -> str:
-        return self.json("key", "create", "--account", OWNER, "--name", "journey", *options)["key"]
+    def new_account(self, email: str) -> str:
+        """For a test that wants to begin with nothing. Returns the address."""
+        self.command("account", "create", email, "--plan", "lifetime")
+        return email
+
+    def new_key(self, account: str = OWNER) -> str:
+        return self.json("key", "create", "--account", account, "--name", "journey")["key"]
 
     def command(self, *arguments: str) -> str:
         """What `waypost …` prints to stdout."""
