@@ -1,6 +1,6 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
 # make test        checks the code and runs every test, on SQLite and PostgreSQL
-# make test-slow   the kill loops, journeys and property tests in full, a day of a million visits, and whether every code scans
+# make test-slow   kill loops, journeys, property tests and looks at pages in full, a day of a million visits, whether every code scans
 # make lint        the checks alone
 # make bench       measures, prints one table and writes docs/benchmarks.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
@@ -15,12 +15,14 @@ SOURCES := src tests bench
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
 
-# what pixels do in whole is seen in tests/browser/test_pixels.py; its journeys wait for events to go out in lots
+# what pixels do in whole is seen in tests/browser/test_pixels.py; its journeys wait for events to go out in lots.
+# loadfile: a service that the tests of a file share is started once, and not once for each of the two
 test: lint .venv/.tools-test
-	.venv/bin/pytest -q -n 2 --ignore tests/journeys/test_pixels.py $(ARGS)
+	.venv/bin/pytest -q -n 2 --dist loadfile --ignore tests/journeys/test_pixels.py $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
-	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 tests/journeys $(ARGS)
+	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
+	BOTH_LOOKS=1 .venv/bin/pytest -q tests/browser/test_access.py
 	.venv/bin/python -m bench.scanning
 	.venv/bin/pytest -q -n 2 -m hypothesis --hypothesis-profile default
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite

@@ -154,19 +154,22 @@ async def _migrate(url: str) -> None:
     await db.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A migrated database of the test's own."""
-    if request.param == "sqlite":
-        path = tmp_path / "waypost.db"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
-        yield f"sqlite:///{path}"
-        return
-    server: PostgresServer = request.getfixturevalue("postgres")
+@pytest.fixture
+def postgres_url(postgres: PostgresServer, postgres_template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex}"
-    server.sql(f"CREATE DATABASE {name} TEMPLATE {request.getfixturevalue('postgres_template')} STRATEGY file_copy")
-    yield server.url(name)
-    server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+    postgres.sql(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY file_copy")
+    yield postgres.url(name)
+    postgres.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A migrated database of the test's own."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres_url")
+    path = tmp_path / "waypost.db"
+    shutil.copy(request.getfixturevalue("sqlite_template"), path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from forked import alone
 from people import new_person
 from test_cli import Waypost
 
@@ -51,11 +52,11 @@ async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
 
 
 def test_it_works(waypost: Waypost) -> None:
-    listed = waypost.json("domain", "list")
+    listed = waypost.json("domain", "list", by=alone)
     assert [(each["hostname"], each["is_live"]) for each in listed] == [("go.brand.test", False), ("live.test", True)]
     assert {each["account"] for each in listed} == {"alice@example.com"}
     assert "go.brand.test" in waypost("domain", "list").stdout
-    done = waypost("domain", "release", "GO.brand.test")
+    done = waypost("domain", "release", "GO.brand.test", by=alone)
     assert (done.stdout, done.stderr[:22]) == ("", "go.brand.test is free.")
     assert "--force" in waypost("domain", "release", "live.test", code=1).stderr
     assert "also who held it for too long" in waypost("domain", "release", "go.brand.test").stderr

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 from browsing import SAME_ORIGIN
+from forked import alone
 from test_cli import Waypost
 
 from waypost.app import open_web
@@ -18,7 +19,7 @@ async def test_it_works(tmp_path: Path, sqlite_template: Path) -> None:
     (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
     waypost = Waypost(tmp_path)
     assert "There is no account ada@example.com" in waypost("account", "sign-in-link", "ada@example.com", code=1).stderr
-    invited = waypost.json("account", "invite", "Ada@Example.com")
+    invited = waypost.json("account", "invite", "Ada@Example.com", by=alone)
     assert invited["email"] == "ada@example.com"
 
     settings = Settings(data_dir=tmp_path / "data", secret_key="a key")
@@ -29,7 +30,7 @@ async def test_it_works(tmp_path: Path, sqlite_template: Path) -> None:
             assert (answer.status_code, answer.headers["location"]) == (303, "/")
             await client.post("/logout")
             assert "already" in waypost("account", "invite", "ada@example.com", code=1).stderr
-            told = waypost("account", "sign-in-link", "ada@example.com").stdout
+            told = waypost("account", "sign-in-link", "ada@example.com", by=alone).stdout
             (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", told, re.MULTILINE)
             assert (await client.post(url)).headers["location"] == "/"
             assert "ada@example.com" in (await client.get("/account")).text

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import zxingcpp
 from cyclopts import CycloptsError
+from forked import WAYPOST
 from PIL import Image, ImageOps
-from test_cli import WAYPOST
 
 from waypost.cli import app
 from waypost.commands.drawing import DrawFailed

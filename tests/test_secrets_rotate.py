@@ -10,8 +10,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from forked import WAYPOST
 from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, update
-from test_cli import WAYPOST, Waypost
+from test_cli import Waypost
 
 from waypost.commands.rotating import Rotated, encrypted_columns, rotate
 from waypost.database import Database, Id, KeyRing, Sealed, metadata

@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from test_cli import WAYPOST, Waypost
+from forked import WAYPOST
+from test_cli import Waypost
 
 from waypost.commands.listening import description
 from waypost.kit.signing import signature

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import importlib
 import signal
 import socket
@@ -59,7 +60,7 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         module: Any = importlib.import_module("waypost.commands.welcome")
         await module.welcome(config, given.host, given.port, stop=stop)
         return
-    app: App = importlib.import_module(given.app)
+    app = _loaded(given.app)
     if given.kind == "web":
         sockets = {"sockets": [socket.socket(fileno=given.socket)]}
         if given.tls_socket is not None:
@@ -67,6 +68,16 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         await app.run_web(config, role=given.role, **sockets, stop=stop)
     else:
         await app.run_worker(config, stop=stop)
+
+
+def _loaded(name: str) -> App:
+    """All that is imported stays, so looking through it for garbage meanwhile was a tenth of the time for nothing."""
+    gc.disable()
+    try:
+        app: App = importlib.import_module(name)
+    finally:
+        gc.enable()
+    return app
 
 
 def _end_on(stop: asyncio.Event, lifeline: int) -> None:

@@ -1,7 +1,11 @@
 """axe finds nothing on any page: for who has much, nothing, or no session; light, dark, on a phone; forms refused and
-dialogs open. And no page is wider than a phone."""
+dialogs open. And no page is wider than a phone.
+
+Each state is looked at once, by day or by night; with BOTH_LOOKS in the environment by both.
+"""
 
 import asyncio
+import os
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -9,9 +13,11 @@ from pathlib import Path
 import pytest
 from browser.furnished import House, Person, furnish
 from browser.visits import Visit, of_everybody, of_nobody, of_owner
-from browser.watching import watched
+from browser.watching import LOOP, watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
+
+pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
@@ -21,6 +27,7 @@ LOOK = """async (rules) => {
 }"""
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 800}
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+BOTH_LOOKS = "BOTH_LOOKS" in os.environ  # `make test-slow`; half of the time of a page is its contrasts
 BY_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]  # the rest is in the markup
 
 
@@ -46,17 +53,17 @@ async def new_page(chromium: Browser, service: Service, person: Person | None) -
 
 
 async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
-    """Each page is opened once, and looked at as it is on a wide screen by day and on a narrow one by night."""
+    """Each page is opened once. In turn they are looked at on a wide screen by day and on a narrow one by night."""
     found = []
-    for visit in visits:
+    for number, visit in enumerate(visits):
         await page.set_viewport_size(WIDE)
         await page.emulate_media(color_scheme="light")
         await visit.make(page)
         await page.evaluate(AXE)  # the page's policy lets no script of ours in, but devtools may
-        seen = {"wide": await page.evaluate(LOOK)}
+        seen = {"wide": await page.evaluate(LOOK)} if BOTH_LOOKS or number % 2 == 0 else {}
         await page.emulate_media(color_scheme="dark")
         await page.set_viewport_size(NARROW)
-        seen["narrow"] = await page.evaluate(LOOK, BY_LOOK)
+        seen["narrow"] = await page.evaluate(LOOK, BY_LOOK if seen else None) if BOTH_LOOKS or not seen else []
         if await page.evaluate(IS_TOO_WIDE):
             seen["narrow"].append("wider than the screen")
         found += [f"{visit.name}, {look}: {each}" for look, told in seen.items() for each in told]

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from browser.watching import Watched, watched
+from browser.watching import LOOP, Watched, watched
 from journeys.service import Service
 from playwright.async_api import Browser, CDPSession, expect
+
+pytestmark = LOOP
 
 PATIENCE = 30_000  # milliseconds; only a broken service makes anybody wait that long
 PASSWORD = "four plain words suffice"

@@ -1,24 +1,26 @@
 """Figures in a real browser: in its time zone, as clicks arrive, by keyboard, and without scripts."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
-from browser.watching import Watched, watched
+from browser.watching import LOOP, Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
 from waypost.accounts import find_account, sessions
 from waypost.database import Database
 
+pytestmark = LOOP
+
 VISITOR = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Service]:
+def service(tmp_path: Path) -> Iterator[Service]:
     with Service(tmp_path) as running:
         yield running
 

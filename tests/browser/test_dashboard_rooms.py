@@ -6,8 +6,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+import pytest_asyncio
 import zxingcpp
-from browser.watching import Watched, watched
+from browser.watching import LOOP, Watched, watched
 from journeys.service import Service, Website
 from PIL import Image
 from playwright.async_api import Browser, Page, expect
@@ -18,6 +19,8 @@ from waypost.accounts import list_accounts, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains import domains
+
+pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 UPDATED = "[data-picture*='style=dots'][data-picture*='1d3557']"
@@ -35,7 +38,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Ite
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def db(service: Service) -> AsyncIterator[Database]:
     """The service's own."""
     opened = Database(f"sqlite:///{service.directory}/data/waypost.db")

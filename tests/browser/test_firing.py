@@ -1,5 +1,6 @@
 """The page with tags in a real Chromium, against scripted platforms: what it fires, and that it always leaves."""
 
+import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -77,12 +78,13 @@ async def test_it_works(chromium, links, platforms, visits) -> None:
     assert visit.pixels.count(b",") == len(PIXELS) - 1
 
 
-@pytest.mark.parametrize("name", SCRIPT_HOSTS)
-async def test_each_platform_alone(name: str, chromium, links, platforms) -> None:
-    visitor = await watched(chromium)
-    await follow(visitor, links.add([(name, "ID-1")]))
-    assert [found[:3] for found in platforms.fired()] == [(name, "ID-1", EVENTS[name])]
-    assert visitor.trouble == []
+async def test_each_platform_alone(chromium, links, platforms) -> None:
+    for name in SCRIPT_HOSTS:
+        platforms.forget()
+        visitor = await watched(chromium)
+        await follow(visitor, links.add([(name, "ID-1")]))
+        assert [found[:3] for found in platforms.fired()] == [(name, "ID-1", EVENTS[name])]
+        assert visitor.trouble == [], name
 
 
 async def test_what_is_blocked_is_not_waited_for(chromium, links, platforms) -> None:
@@ -122,13 +124,13 @@ async def test_without_scripts(chromium, links, platforms) -> None:
     assert [url for _, url in platforms.asked] == ["destination.test/?a=1&copy=2;url=x"]
 
 
-@pytest.mark.parametrize("has_scripts", [True, False])
-async def test_going_back_leads_to_where_the_visitor_came_from(has_scripts, chromium, links) -> None:
-    visitor = await watched(chromium, java_script_enabled=has_scripts)
-    await visitor.page.goto(f"{DESTINATION}before")
-    await follow(visitor, links.add(PIXELS))
-    await visitor.page.go_back()
-    assert visitor.page.url == f"{DESTINATION}before"
+async def test_going_back_leads_to_where_the_visitor_came_from(chromium, links) -> None:
+    for has_scripts in (True, False):
+        visitor = await watched(chromium, java_script_enabled=has_scripts)
+        await visitor.page.goto(f"{DESTINATION}before")
+        await follow(visitor, links.add(PIXELS))
+        await visitor.page.go_back()
+        assert visitor.page.url == f"{DESTINATION}before", has_scripts
 
 
 async def test_hostile_pixels_and_destinations_do_nothing(chromium, links, platforms) -> None:
@@ -163,19 +165,18 @@ async def test_what_an_injected_script_does_would_be_refused(chromium, links, pl
     assert refused == "img-src"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
-async def test_nothing_is_shown(scheme, size, chromium, links, platforms, tmp_path) -> None:
+async def test_nothing_is_shown(chromium, links, platforms, tmp_path) -> None:
     platforms.hanging = {SCRIPT_HOSTS["facebook"]}
-    width, height = size
-    visitor = await watched(chromium, color_scheme=scheme, viewport={"width": width, "height": height})
-    await visitor.page.add_init_script("window.setTimeout = () => 0")  # the page stays
-    await visitor.page.goto(links.add([("facebook", "1")]), wait_until="commit")
-    await visitor.page.wait_for_selector("#visit", state="attached")
-    assert await visitor.page.evaluate("document.body?.innerText ?? ''") == ""
-    await visitor.page.screenshot(path=tmp_path / "page.png")
-    with Image.open(tmp_path / "page.png") as seen:
-        ((count, color),) = seen.convert("RGB").getcolors()
-    assert count == width * height
-    assert color == (255, 255, 255) if scheme == "light" else max(color) < 40
-    assert platforms.fired() == []
+    for scheme, (width, height) in itertools.product(("light", "dark"), ((1280, 800), (390, 844))):
+        visitor = await watched(chromium, color_scheme=scheme, viewport={"width": width, "height": height})
+        await visitor.page.add_init_script("window.setTimeout = () => 0")  # the page stays
+        await visitor.page.goto(links.add([("facebook", "1")]), wait_until="commit")
+        await visitor.page.wait_for_selector("#visit", state="attached")
+        assert await visitor.page.evaluate("document.body?.innerText ?? ''") == ""
+        await visitor.page.screenshot(path=tmp_path / "page.png")
+        with Image.open(tmp_path / "page.png") as seen:
+            ((count, color),) = seen.convert("RGB").getcolors()
+        assert count == width * height, scheme
+        assert color == (255, 255, 255) if scheme == "light" else max(color) < 40
+        assert platforms.fired() == []
+        await visitor.page.context.close()

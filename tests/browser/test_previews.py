@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 from browser.hostile import HARM, TEXTS
-from browser.watching import GOOGLEBOT, watched
+from browser.watching import GOOGLEBOT, LOOP, watched
 from journeys.service import Service, Website
 from playwright.async_api import Browser
+
+pytestmark = LOOP
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from browser.watching import watched
+from browser.watching import LOOP, watched
 from journeys.service import Service
 from playwright.async_api import Browser
+
+pytestmark = LOOP
 
 
 async def test_it_works(chromium: Browser, tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from browser.test_dashboard_links import owner
+from browser.watching import LOOP
 from journeys.service import Service
 from playwright.async_api import Browser, Route, expect
+
+pytestmark = LOOP
 
 SLUGS = "**/links/check-slug*"
 

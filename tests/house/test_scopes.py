@@ -14,6 +14,11 @@ SCOPE_SETS: tuple[Sequence[str], ...] = ((), *((scope,) for scope in SCOPES), SC
 WITH_ID = [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint.path]
 
 
+@pytest.fixture
+def house(shared_house: House) -> House:
+    return shared_house
+
+
 def named(value: Any) -> str:
     return f"{value.method} {value.path}" if isinstance(value, Endpoint) else "+".join(value) or "none"
 
@@ -51,6 +56,7 @@ def test_it_works() -> None:
     assert SCOPES_OF_THE_APPLICATION == SCOPES
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
 async def test_keys_with_all_sets_of_scopes(house: House, endpoint: Endpoint) -> None:
     account = await house.account()
@@ -64,6 +70,7 @@ async def test_keys_with_all_sets_of_scopes(house: House, endpoint: Endpoint) ->
             assert answer.json()["error"]["code"] == CODES[403]
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", WITH_ID, ids=named)
 async def test_foreign_ids_with_all_sets_of_scopes(house: House, endpoint: Endpoint) -> None:
     for scopes in SCOPE_SETS:
@@ -87,6 +94,7 @@ async def refuse_foreign_ids(house: House, endpoint: Endpoint, scopes: Sequence[
     assert (before.status_code, before.content) == (200, after.content), "and it is untouched"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
 async def test_the_order_of_checks(house: House, endpoint: Endpoint) -> None:
     """The key before the plan, the plan before the scope, the scope before the id and the body."""

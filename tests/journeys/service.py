@@ -11,7 +11,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,18 +21,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
+from forked import WAYPOST, run
 
-WAYPOST = Path(sys.executable).parent / "waypost"
 PATIENCE = 60.0  # seconds; only a broken service makes anybody wait that long
 OWNER = "owner@example.com"
-# several commands in one process: each process of its own would load everything anew, for seconds
-IN_TURN = """
-import json, sys
-from waypost.cli import app
-for arguments in json.loads(sys.argv[1]):
-    assert app(arguments, exit_on_error=False, result_action="return_value") == 0
-"""
-
 
 _PREPARED_BY = {"WAYPOST_DATABASE_URL", "WAYPOST_SECRET_KEY"}
 """Settings with which what is prepared is like no other's."""
@@ -78,24 +69,20 @@ class Service:
         self.client.headers["Authorization"] = f"Bearer {self.key}"
 
     def _prepare(self) -> str:
-        account = ["account", "create", OWNER, "--plan", "lifetime"]
-        printed = self._run(sys.executable, "-c", IN_TURN, json.dumps([["migrate"], account, self._new_key()]))
-        return json.loads(printed[printed.rindex("{") :])["key"]
+        self.command("migrate")
+        return self.new_key(self.new_account(OWNER))
 
-    def new_key(self, *options: str) -> str:
-        return json.loads(self.command(*self._new_key(*options)))["key"]
+    def new_account(self, email: str) -> str:
+        """For a test that wants to begin with nothing. Returns the address."""
+        self.command("account", "create", email, "--plan", "lifetime")
+        return email
 
-    def _new_key(self, *options: str) -> list[str]:
-        return ["key", "create", "--account", OWNER, "--name", "journey", "--json", *options]
+    def new_key(self, account: str = OWNER) -> str:
+        return self.json("key", "create", "--account", account, "--name", "journey")["key"]
 
     def command(self, *arguments: str) -> str:
         """What `waypost …` prints to stdout."""
-        return self._run(str(WAYPOST), *arguments)
-
-    def _run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            arguments, env=self.environment, cwd=self.directory, capture_output=True, text=True, check=False
-        )
+        done = run(arguments, env=self.environment, cwd=self.directory)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -75,42 +75,57 @@ def error(answer: httpx.Response) -> dict[str, Any]:
 # ── a link's life ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_works(tmp_path: Path, database_url: str, website: Website) -> None:
-    """Made, followed, counted, changed, switched off and on, listed, deleted; each is seen by the very next visitor."""
-    with Service(tmp_path, options=("--workers", "2"), WAYPOST_DATABASE_URL=database_url) as service:
-        headers = {"Authorization": f"Bearer {service.new_key()}"}
-        with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as api:
-            link = made(api, website, title="First", tags=["spring"])
-            other = made(api, website)
-            path = f"/links/{link['id']}"
-            assert destinations(service, link) == {website.url}
-            clicked(service, api, link)
-            for change, leads_to in (
-                ({"destination_url": f"{website.url}/new"}, f"{website.url}/new"),
-                ({"status": "inactive"}, None),
-                ({"status": "active"}, f"{website.url}/new"),
-            ):
-                assert api.patch(path, json=change).status_code == 200
-                assert destinations(service, link) == {leads_to}
-            listed(api, link, other)
-            moved = api.patch(path, json={"slug": "moved"}).json()["data"]
-            assert (destinations(service, link), destinations(service, moved)) == ({None}, {f"{website.url}/new"})
-            assert (api.delete(path).status_code, api.get(path).status_code) == (204, 404)
-            assert destinations(service, moved) == {None}
-            assert "leads nowhere" in follow(service, "/moved").text
+@pytest.fixture(params=["sqlite", "postgresql"])
+def on_each_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]:
+    if request.param == "sqlite":
+        yield request.getfixturevalue("service")
+        return
+    url = request.getfixturevalue("postgres_url")
+    with Service(tmp_path, options=("--workers", "2"), WAYPOST_DATABASE_URL=url) as service:
+        yield service
         assert service.stop() == 0
 
 
-def clicked(service: Service, api: httpx.Client, link: dict[str, Any]) -> None:
+def test_it_works(on_each_database: Service, website: Website) -> None:
+    """Made, followed, counted, changed, switched off and on, listed, deleted; each is seen by the very next visitor."""
+    service = on_each_database
+    somebody = service.new_account("journey@example.com")
+    headers, counting = ({"Authorization": f"Bearer {service.new_key(somebody)}"} for _ in range(2))
+    with httpx.Client(base_url=f"{service.base_url}/api/v1", headers=headers, trust_env=False) as api:
+        link = made(api, website, title="First", tags=["spring"])
+        other = made(api, website)
+        path = f"/links/{link['id']}"
+        assert destinations(service, link) == {website.url}
+        clicked(service, counting, link)
+        for change, leads_to in (
+            ({"destination_url": f"{website.url}/new"}, f"{website.url}/new"),
+            ({"status": "inactive"}, None),
+            ({"status": "active"}, f"{website.url}/new"),
+        ):
+            assert api.patch(path, json=change).status_code == 200
+            assert destinations(service, link) == {leads_to}
+        listed(api, link, other)
+        moved = api.patch(path, json={"slug": "moved"}).json()["data"]
+        assert (destinations(service, link), destinations(service, moved)) == ({None}, {f"{website.url}/new"})
+        assert (api.delete(path).status_code, api.get(path).status_code) == (204, 404)
+        assert destinations(service, moved) == {None}
+        assert "leads nowhere" in follow(service, "/moved").text
+
+
+def clicked(service: Service, headers: dict[str, str], link: dict[str, Any]) -> None:
     """A visit counts; one without a visitor's wish behind it, and one that asks for the head alone, do not."""
     path = f"/{link['slug']}"
-    for headers in ({"Sec-Purpose": "prefetch;prerender"}, {"Purpose": "prefetch"}):
-        assert follow(service, path, **headers).status_code == 302
+    for purpose in ({"Sec-Purpose": "prefetch;prerender"}, {"Purpose": "prefetch"}):
+        assert follow(service, path, **purpose).status_code == 302
     for _ in range(MANY):
         assert follow(service, f"{path}?secret=1").headers["location"] == link["destination_url"]
-    counter = f"/api/v1/links/{link['id']}"
-    eventually(lambda: service.client.get(counter).json()["data"]["clicks"] >= MANY, every=1)  # of 60 a minute
-    assert service.client.get(counter).json()["data"]["clicks"] == MANY
+
+    def count() -> int:
+        answer = httpx.get(f"{service.base_url}/api/v1/links/{link['id']}", headers=headers, trust_env=False)
+        return answer.json()["data"]["clicks"]
+
+    eventually(lambda: count() >= MANY, every=1)  # of 60 a minute
+    assert count() == MANY
 
 
 def listed(api: httpx.Client, link: dict[str, Any], other: dict[str, Any]) -> None:

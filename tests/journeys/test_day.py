@@ -70,7 +70,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         tmp_path,
         WAYPOST_DATABASE_URL=database_url,
         WAYPOST_TRUSTED_PROXIES="127.0.0.0/8",
-        PYTHONPATH=str(Path(__file__).parents[1]),
+        PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]),
         **{clockwork.FILE: str(tmp_path / "clock")},
     )
     service.serving = parent_command(

@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,20 +14,29 @@ PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0
 ROBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
-@pytest.fixture
-def receiver(tmp_path: Path) -> Iterator[Receiver]:
-    with Receiver(tmp_path) as running:
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+    """Each test has a path of its own."""
+    with Receiver(tmp_path_factory.mktemp("receiver")) as running:
         yield running
 
 
-@pytest.fixture
-def service(tmp_path: Path, receiver: Receiver) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory, receiver: Receiver) -> Iterator[Service]:
     settings = {
         "WAYPOST_OUTBOUND_CA_FILE": str(receiver.ca_file),
         "WAYPOST_WEBHOOK_BACKOFF": ",".join(map(str, WAITS)),
     }
-    with Service(tmp_path, **settings) as running:
-        yield running
+    with Service(tmp_path_factory.mktemp("service"), **settings) as service:
+        yield service
+
+
+@pytest.fixture
+def service(running: Service, request: pytest.FixtureRequest) -> Service:
+    """As somebody sees it who has nothing yet."""
+    key = running.new_key(running.new_account(f"{request.node.name}@example.com"))
+    running.client.headers["Authorization"] = f"Bearer {key}"
+    return running
 
 
 def subscribe(service: Service, receiver: Receiver, path: str, *events: str) -> dict[str, Any]:
@@ -79,7 +87,7 @@ def test_it_works(service: Service, receiver: Receiver) -> None:
     (shown,) = read(service, "/clicks")
     assert click == {field: shown[field] for field in click}
     eventually(lambda: all(each["status"] == "delivered" for each in deliveries(service, webhook)), every=1)
-    assert len(receiver.received()) == 2  # nothing was told of the robot
+    assert len(receiver.received("/hook")) == 2  # nothing was told of the robot
 
 
 def test_a_receiver_that_fails_is_tried_again_at_the_waits_set(service: Service, receiver: Receiver) -> None:
@@ -104,22 +112,22 @@ def test_a_deleted_subscription_hears_no_more(service: Service, receiver: Receiv
     receiver.will("/gone", 500)
     gone = subscribe(service, receiver, "/gone", "link.created")
     stays = subscribe(service, receiver, "/stays", "link.created")
-    make(service, "one")
+    make(service, "three")
     receiver.wait_for("/gone", 1)
     assert service.client.delete(f"/api/v1/webhooks/{gone['id']}").status_code == 204
     before = len(receiver.received("/gone"))
-    make(service, "two")
+    make(service, "four")
     receiver.wait_for("/stays", 2)
     eventually(lambda: all(each["status"] == "delivered" for each in deliveries(service, stays)), every=1)
     assert len(receiver.received("/gone")) <= before + 1  # the attempt under way, at most
-    assert b'"slug":"two"' not in receiver.received("/gone")[-1].body
+    assert b'"slug":"four"' not in receiver.received("/gone")[-1].body
     assert service.client.get(f"/api/v1/webhooks/{gone['id']}/deliveries").status_code == 404
 
 
 def test_what_happened_while_the_worker_was_dead_is_told(service: Service, receiver: Receiver) -> None:
-    subscribe(service, receiver, "/hook", "link.created")
+    subscribe(service, receiver, "/while-dead", "link.created")
     service.kill("worker")
     links = [make(service, f"link-{number}") for number in range(3)]
-    told = receiver.wait_for("/hook", 3)
+    told = receiver.wait_for("/while-dead", 3)
     assert {each.envelope["data"]["id"] for each in told} == {link["id"] for link in links}
     assert len({each.headers["X-Delivery-Id"] for each in told}) == 3

@@ -48,13 +48,16 @@ async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Eve
 
 
 async def _text(db: "Database", settings: Settings) -> str:
-    from waypost import accounts, wiring  # noqa: PLC0415
-    from waypost.accounts import signing_in  # noqa: PLC0415
-    from waypost.kit import clock  # noqa: PLC0415
+    from waypost import accounts  # noqa: PLC0415
 
     present = await accounts.list_accounts(db)
     if present:
         return _LATER.format(base_url=settings.base_url, owner=present[-1].email)
+    # Imported only on the very first start: it loads all of the application.
+    from waypost import wiring  # noqa: PLC0415
+    from waypost.accounts import signing_in  # noqa: PLC0415
+    from waypost.kit import clock  # noqa: PLC0415
+
     now, days = clock.now(), settings.trial_days
     owner = await accounts.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
     _, key = await accounts.create_key(db, account_id=owner.id, name="First key", scopes=accounts.SCOPES, now=now)
