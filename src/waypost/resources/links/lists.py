@@ -1,7 +1,7 @@
 """Lists of an account's links: which, in what order, how many. Of 100,000 it matters which index leads."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -65,20 +65,28 @@ async def page(
     """
     tag_leads = wanted.tag is not None and (most is None or not await _is_common(tx, account_id, wanted.tag, most))
     ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads)
-    # ids first: to sort all of an account's rows would take their memory, too
-    here: Select[Any] | Sequence[UUID] = ids.ordered(order).offset(request.offset).limit(request.per_page)
+    total, limit = None, request.per_page
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
     elif most is None:
-        total = await tx.scalar(select(func.count()).select_from(ids.ordered("newest").order_by(None).subquery())) or 0
+        total = await _count(tx, ids.ordered("newest"))
+    elif ids.is_led_by_clicks(order):  # other indexes have what links are picked out by
+        total = request.offset + await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
     else:
-        is_slow = ids.is_led_by_clicks(order)  # to count: other indexes have what links are picked out by
-        counted = ids.ordered("newest" if is_slow else order).offset(request.offset).limit(most + 1)
-        found = (await tx.scalars(counted)).all()
-        total = request.offset + len(found)
-        here = here if is_slow else found[: request.per_page]
-    of_page = select(*COLUMNS).select_from(_FROM[order]).where(links.c.id.in_(here)).order_by(*_ORDERED[order])
-    return [Link(*row) for row in await tx.execute(of_page)], total
+        limit = max(most + 1, request.per_page)
+    # ids first: to sort all of an account's rows would take their memory, too
+    here = ids.ordered(order).offset(request.offset).limit(limit).subquery()
+    found = select(here.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order
+    number = select(func.count()).select_from(found).scalar_subquery()
+    of_page = select(*COLUMNS, number).join(found, found.c.id == links.c.id).order_by(found.c.place)
+    rows = (await tx.execute(of_page.where(found.c.place <= request.per_page))).all()
+    if total is None:
+        total = request.offset + (rows[0][-1] if rows else 0)
+    return [Link(*row[:-1]) for row in rows], total
+
+
+async def _count(tx: Tx, ids: Select[UUID]) -> int:
+    return await tx.scalar(select(func.count()).select_from(ids.subquery())) or 0
 
 
 @dataclass(frozen=True, slots=True)
