@@ -16,9 +16,10 @@ run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
 
 # what pixels do in whole is seen in tests/browser/test_pixels.py; its journeys wait for events to go out in lots.
-# loadfile: a service that the tests of a file share is started once, and not once for each of the two
+# loadfile: a service that the tests of a file share is started once, and not once for each of the two. Not reordered: files of
+# few tests are the slow ones, and would come last
 test: lint .venv/.tools-test
-	.venv/bin/pytest -q -n 2 --dist loadfile --ignore tests/journeys/test_pixels.py $(ARGS)
+	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/journeys/test_pixels.py $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
