@@ -4,23 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import bindparam, text
 
 from waypost.database import Id, Tx
-from waypost.resources.domains import domains
-from waypost.resources.pixels import pixels
 
 _DOMAINS = 1_000
 _PIXELS = 200
 _TAGS = 100
 
-_MET = text(
-    "WITH RECURSIVE met (tag, place) AS (SELECT min(tag), 1 FROM link_tags WHERE account_id = :account_id UNION ALL"
-    " SELECT (SELECT min(tag) FROM link_tags WHERE account_id = :account_id AND tag > met.tag), place + 1"
-    " FROM met WHERE met.tag IS NOT NULL AND place < :most) SELECT tag FROM met WHERE tag IS NOT NULL ORDER BY tag"
-).bindparams(bindparam("account_id", type_=Id))
-"""From one tag to the next: however many links have one, it is a seek. How many have it is not counted: that took
-longer than the list of links itself."""
+_OFFERED = (
+    text(
+        "WITH RECURSIVE met (tag, place) AS (SELECT min(tag), 1 FROM link_tags WHERE account_id = :account_id UNION ALL"
+        " SELECT (SELECT min(tag) FROM link_tags WHERE account_id = :account_id AND tag > met.tag), place + 1"
+        " FROM met WHERE met.tag IS NOT NULL AND place < :tags)"
+        " SELECT 'pixel' AS kind, name, id, platform FROM (SELECT id, name, platform FROM pixels"
+        " WHERE account_id = :account_id ORDER BY id LIMIT :pixels) AS own UNION ALL"
+        " SELECT 'domain', hostname, NULL, NULL FROM (SELECT hostname FROM domains"
+        " WHERE account_id = :account_id ORDER BY hostname LIMIT :domains) AS own UNION ALL"
+        " SELECT 'tag', tag, NULL, NULL FROM met WHERE tag IS NOT NULL"
+    )
+    .bindparams(bindparam("account_id", type_=Id), domains=_DOMAINS, pixels=_PIXELS, tags=_TAGS)
+    .columns(id=Id)
+)
+"""In one trip. From one tag to the next, however many links have one, it is a seek; how many have it is not counted:
+that took longer than the list of links itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +41,9 @@ class Choices:
 
 
 async def choices(tx: Tx, account_id: UUID) -> Choices:
-    named = select(domains.c.hostname).where(domains.c.account_id == account_id)
-    fired = select(pixels.c.id, pixels.c.name, pixels.c.platform).where(pixels.c.account_id == account_id)
+    found = (await tx.execute(_OFFERED, {"account_id": account_id})).all()
     return Choices(
-        hostnames=list((await tx.execute(named.order_by(domains.c.hostname).limit(_DOMAINS))).scalars()),
-        pixels=[
-            (row.id, row.name, row.platform) for row in await tx.execute(fired.order_by(pixels.c.id).limit(_PIXELS))
-        ],
-        tags=list((await tx.execute(_MET, {"account_id": account_id, "most": _TAGS})).scalars()),
+        hostnames=[row.name for row in found if row.kind == "domain"],
+        pixels=[(row.id, row.name, row.platform) for row in found if row.kind == "pixel"],
+        tags=[row.name for row in found if row.kind == "tag"],
     )

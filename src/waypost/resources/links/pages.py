@@ -106,7 +106,7 @@ class _Pages:
         async with self._doors.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         told: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.part(request, "links/list.html", "row", **told)
+        return self._views.part(request, "links/switched.html", "row", **told)
 
     async def ask(self, request: Request) -> Response:
         """Whether to delete it: a page, and for a script what stands in a dialog."""

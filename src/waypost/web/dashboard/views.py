@@ -47,8 +47,9 @@ class Views:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters.update(shapes.FILTERS)
-        self._environment.globals.update(asset=assets.url, base_url=base_url, icon=icon)
+        # icons and assets as filters: of a text that stands in a template they are worked out when that is compiled
+        self._environment.filters.update(shapes.FILTERS, asset=assets.url, icon=icon)
+        self._environment.globals.update(base_url=base_url)
         self._clock = clock
         self._headers = HEADERS | (_HTTPS_ALONE if base_url.startswith("https:") else {})
 
