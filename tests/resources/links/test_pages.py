@@ -210,6 +210,8 @@ async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Websit
         await make(ada, site, slug=f"s{n}", title="t")
     turned = await ada.get("/links?page=2&search=s")
     assert (_order(turned.text), "27 links" in turned.text) == (["s1", "s0"], True)
+    assert 'rel="prev">Newer</a>' in turned.text
+    assert 'rel="next">Next</a>' in (await ada.get("/links?sort=clicks")).text
 
 
 async def test_a_link_is_switched_copied_and_deleted(place: Place, site: Website) -> None:
