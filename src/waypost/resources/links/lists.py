@@ -75,11 +75,12 @@ async def page(
     else:
         limit = max(most + 1, request.per_page)
     # ids first: to sort all of an account's rows would take their memory, too
-    here = ids.ordered(order).offset(request.offset).limit(limit).subquery()
-    found = select(here.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order
+    some = ids.ordered(order).offset(request.offset).limit(limit).subquery()
+    found = select(some.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order
     number = select(func.count()).select_from(found).scalar_subquery()
-    of_page = select(*COLUMNS, number).join(found, found.c.id == links.c.id).order_by(found.c.place)
-    rows = (await tx.execute(of_page.where(found.c.place <= request.per_page))).all()
+    here = select(found).order_by(found.c.place).limit(request.per_page).subquery()
+    of_page = select(*COLUMNS, number).join(here, here.c.id == links.c.id).order_by(here.c.place)
+    rows = (await tx.execute(of_page)).all()
     if total is None:
         total = request.offset + (rows[0][-1] if rows else 0)
     return [Link(*row[:-1]) for row in rows], total
