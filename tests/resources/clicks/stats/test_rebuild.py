@@ -308,3 +308,13 @@ async def test_counters_of_many_links_in_more_than_one_job(db: Database, monkeyp
     assert len(await counters(db)) == 3
     assert await run(db, {"counters": True}, shift=0) is None
     assert await counters(db) == counted
+
+
+async def test_counters_that_are_missing_are_made(db: Database) -> None:
+    """Also those of links that nobody clicked: a list by clicks would not have them."""
+    await add(db, [click()])
+    counted = await counters(db)
+    async with db.write() as tx:
+        await tx.execute(delete(link_clicks))
+    assert (await rebuild(db)).links == len(LINKS)
+    assert await counters(db) == counted
