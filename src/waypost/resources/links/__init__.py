@@ -10,7 +10,7 @@ from waypost.resources.links.lookups import names, require
 from waypost.resources.links.model import HOSTNAME, Link, links
 from waypost.resources.links.rerouting import host_changed, reroute
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
-from waypost.resources.links.service import browse, change, create, delete, find
+from waypost.resources.links.service import change, create, delete, find
 
 __all__ = [
     "HOSTNAME",
@@ -20,7 +20,6 @@ __all__ = [
     "SqliteRoutes",
     "accounts_of",
     "add_clicks",
-    "browse",
     "change",
     "create",
     "delete",

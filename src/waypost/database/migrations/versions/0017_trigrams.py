@@ -19,7 +19,7 @@ def upgrade() -> None:
             op.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
             _create_index()
     except DBAPIError as error:  # not there, not allowed, or in a schema where nobody looks for it
-        log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operations.md, PostgreSQL")
+        log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operations.md, Growing")
 
 
 def _create_index() -> None:
