@@ -35,6 +35,7 @@ from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
+from waypost.resources.clicks.stats.runs import RunKeeper
 from waypost.resources.clicks.stats.sparklines import sparklines
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import ask
@@ -275,6 +276,7 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             drainer,
             deliverer,
             retention,
+            RunKeeper(db, clock=now),
             webhooks.LogRetention(db, clicks_kept=settings.click_retention_days, clock=now),
             webhooks.Leftovers(db),
             event_sender,

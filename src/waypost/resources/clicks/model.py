@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, SmallInteger, Table, Text
 
 from waypost.database import Id, Instant, metadata
 
@@ -92,6 +92,19 @@ click_dimensions = Table(
     Column("dimension", SmallInteger, primary_key=True),
     Column("value", Text, primary_key=True),
     _count("clicks"),
+    sqlite_with_rowid=False,
+)
+
+click_leaders = Table(
+    "click_leaders",
+    metadata,
+    Column("subject_id", Id, primary_key=True),
+    Column("period", Text, primary_key=True),  # of the dashboard, that these days are most of
+    Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("first_day", Integer, nullable=False),
+    Column("last_day", Integer, nullable=False),
+    Column("clicks", BigInteger, nullable=False),  # of humans on these days; 0 until their leaders are known
+    Column("leaders", Text, nullable=False),  # JSON: [value, clicks] by dimension
     sqlite_with_rowid=False,
 )
 

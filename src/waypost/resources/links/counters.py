@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from waypost.database import Tx, bulk
-from waypost.resources.links.model import link_clicks, links
+from waypost.resources.links.model import ALIVE, link_clicks, links
 
 _ADDED = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
 _AT_ONCE = 500  # parameters of one statement
@@ -21,6 +21,13 @@ async def accounts_of(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
         rows = await tx.execute(select(links.c.id, links.c.account_id).where(links.c.id.in_(some)))
         found |= {row.id: row.account_id for row in rows}
     return found
+
+
+async def busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
+    """Those that are there and have more clicks than that."""
+    c = link_clicks.c
+    found = select(links.c.id).join(link_clicks, c.link_id == links.c.id).where(c.account_id == account_id)
+    return list(await tx.scalars(found.where(c.clicks > clicks, ALIVE)))
 
 
 async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None:

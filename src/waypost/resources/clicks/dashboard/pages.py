@@ -18,6 +18,7 @@ from waypost.resources.clicks.dashboard.live import Live
 from waypost.resources.clicks.dashboard.newest import counts, newest
 from waypost.resources.clicks.dashboard.period import Chosen
 from waypost.resources.clicks.stats import service
+from waypost.resources.clicks.stats.leaders import BUSY
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import rules
 from waypost.web.dashboard import Reception, Views
@@ -26,9 +27,6 @@ from waypost.web.dashboard.views import SESSION
 _ZONE = "timezone"
 """The cookie in which a browser tells where it is."""
 
-
-_AT_ONCE = 20_000
-"""Clicks whose values are told with the page. Of more, it asks for them when it stands: they take far longer."""
 _NOBODYS = Request({"type": "http", "headers": []})
 """A live message is made for all who watch."""
 
@@ -82,7 +80,7 @@ class Figures:
             shared_domain=self._doors.shared_domain,
             now=now,
             before=chosen.before,
-            most=None if "lists" in request.query_params else _AT_ONCE,
+            most=None if "lists" in request.query_params else BUSY,
         )
         return {
             "total": stats.total,

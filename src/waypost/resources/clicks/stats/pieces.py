@@ -13,7 +13,7 @@ from sqlalchemy import Row, TextClause, bindparam, func, select
 from waypost.database import Database, Tx
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.stats import rollups
+from waypost.resources.clicks.stats import leaders, rollups
 from waypost.resources.clicks.stats.recount import Recount, recounts
 
 FIRST_ACCOUNT = UUID(int=0)
@@ -68,7 +68,7 @@ async def recount_at_once(db: Database, piece: Piece) -> None:
     async with db.write() as tx:
         if await _may_write(tx, piece.day):
             for correction in await _wrong(tx, piece):
-                await _correct(tx, correction)
+                await _correct(tx, piece, correction)
 
 
 async def clear_strays(db: Database, day: int) -> bool:
@@ -82,6 +82,7 @@ async def clear_strays(db: Database, day: int) -> bool:
         if await _may_write(tx, day):
             for each in wrong:
                 await tx.execute(each.clear_strays, given)
+            await leaders.forget(tx)
     return True
 
 
@@ -93,7 +94,7 @@ async def correct_in_groups(db: Database, piece: Piece, count: int, wrong: Seque
                 return True
             if await _count(tx, piece) != count:
                 return False
-            await _correct(tx, group)
+            await _correct(tx, piece, group)
     return True
 
 
@@ -115,8 +116,9 @@ async def _wrong(tx: Tx, piece: Piece) -> list[Correction]:
     return [(each, rows) for each, rows in found if rows]
 
 
-async def _correct(tx: Tx, correction: Correction) -> None:
+async def _correct(tx: Tx, piece: Piece, correction: Correction) -> None:
     how, rows = correction
+    await leaders.forget(tx, piece.account_id)
     await tx.exec_driver_sql(how.remove, [tuple(row[: how.key_length]) for row in rows])
     right: list[tuple[Any, ...]] = [tuple(row[:-1]) for row in rows if row[-1]]
     if right:

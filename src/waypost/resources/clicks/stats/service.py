@@ -10,10 +10,11 @@ from waypost.database import Tx
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.resources import links
 from waypost.resources.clicks.days import Known, known
-from waypost.resources.clicks.stats import store
+from waypost.resources.clicks.stats import leaders, store
 from waypost.resources.clicks.stats.asked import Asked
 from waypost.resources.clicks.stats.parts import Part, Plan, day_of, parts, plan
-from waypost.resources.clicks.stats.store import Counted, Figures
+from waypost.resources.clicks.stats.store import Figures
+from waypost.resources.clicks.stats.values import Ranked
 from waypost.resources.clicks.subject import Subject
 
 Span = tuple[datetime, datetime]
@@ -27,7 +28,7 @@ class Stats:
     total: Figures
     series: list[Figures]
     """One for each of the entries that were asked for."""
-    values: Counted
+    values: Ranked
     """Empty where there are more clicks than `most`: values of all these would take longest to add up."""
     names: dict[UUID, tuple[str, str]]
     """Short URL and title of the top links that are there."""
@@ -64,7 +65,7 @@ async def _total(tx: Tx, subject: Subject, span: Span | None, days: Known) -> Fi
 
 async def _read(
     tx: Tx, subject: Subject, asked: Asked, now: datetime, days: Known, most: int | None
-) -> tuple[Figures, list[Figures], Counted]:
+) -> tuple[Figures, list[Figures], Ranked]:
     end = _end(asked.end, now, days.days)
     first, last = day_of(asked.start), (end - 1) // DAY
     of_days = await store.of_days(tx, subject.id, days.between(first, last))
@@ -76,8 +77,9 @@ async def _read(
     if most is not None and total.clicks > most:
         return total, series, {}
     edges = [part for part in whole if not part.is_day and part.day >= days.kept_since]
-    values = await store.top(tx, subject, sorted({part.day for part in whole} - {part.day for part in edges}), edges)
-    return total, series, values
+    are_whole = {part.day for part in whole} - {part.day for part in edges}
+    clicks = {day: figures.clicks for day, figures in of_days.items() if day in are_whole}
+    return total, series, await leaders.top(tx, subject, clicks, edges)
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:

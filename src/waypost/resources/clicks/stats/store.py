@@ -4,45 +4,18 @@ Days lead every key, so every statement names each day it wants and the database
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    CTE,
-    ColumnElement,
-    Select,
-    String,
-    bindparam,
-    cast,
-    column,
-    func,
-    literal,
-    select,
-    text,
-    union_all,
-)
+from sqlalchemy import ColumnElement, String, bindparam, column, func, select, text
 
 from waypost.database import Id, Instant, Tx
 from waypost.resources.clicks.days import any_of
-from waypost.resources.clicks.model import (
-    CRAWLER,
-    DIMENSIONS,
-    HUMAN,
-    PREVIEW,
-    WHOLE_DAY,
-    Dimension,
-    click_dimensions,
-    click_totals,
-    clicks,
-)
+from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, click_totals, clicks
 from waypost.resources.clicks.stats.parts import Part
 from waypost.resources.clicks.subject import Subject
-
-TOP = 50
 
 
 @dataclass(slots=True)
@@ -64,12 +37,6 @@ class Figures:
         self.first_at = min(filter(None, (self.first_at, other.first_at)), default=None)
         self.last_at = max(filter(None, (self.last_at, other.last_at)), default=None)
 
-
-AGENT = ("device", "browser", "platform")
-"""What stands in a value of the dimension `agent`, in this order."""
-
-Counted = dict[str, list[tuple[str, int]]]
-"""Values with their clicks, the most clicked first, by dimension; for `agent`, by each of AGENT."""
 
 _T = click_totals.c
 _OF_DAY = (_T.clicks, _T.visitors, _T.scans, _T.crawlers, _T.previews, _T.first_at, _T.last_at)
@@ -134,67 +101,9 @@ async def of_clicks(tx: Tx, subject: Subject, part: Part) -> Figures:
         func.min(clicks.c.created_at).filter(is_human),
         func.max(clicks.c.created_at).filter(is_human),
     )
-    return Figures(*(await tx.execute(counted.where(*_within(subject, part)))).one())
+    return Figures(*(await tx.execute(counted.where(*within(subject, part)))).one())
 
 
-async def top(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[Part]) -> Counted:
-    """The TOP values of each list, ties in the order of the values: `days` whole, `edges` from their clicks."""
-    of_edges = _at_edges(tx, subject, edges)
-    ranked = [_ranked(tx, subject, name, days, of_edges) for name in subject.dimensions]
-    found: dict[str, list[tuple[str, int]]] = {name: [] for name in DIMENSIONS}
-    for row in await tx.execute(union_all(*ranked)):
-        found[row.dimension].append((row.value, int(row.total)))
-    lists = {name: sorted(values, key=_most_first) for name, values in found.items()}
-    return lists | _of_agents(lists.pop("agent"))
-
-
-def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
-    return -counted[1], counted[0]
-
-
-def _of_agents(agents: Iterable[tuple[str, int]]) -> Counted:
-    counts: dict[str, Counter[str]] = {name: Counter() for name in AGENT}
-    for agent, count in agents:
-        for name, value in zip(AGENT, agent.split("\t"), strict=True):
-            counts[name][value] += count
-    return {name: sorted(counted.items(), key=_most_first)[:TOP] for name, counted in counts.items()}
-
-
-def _ranked(tx: Tx, subject: Subject, name: Dimension, days: Sequence[int], of_edges: CTE | None) -> Select[Any]:
-    """One list on its own, so that a database keeps no more than the TOP of it: an account can have 100,000 links.
-
-    All of the dimension `agent`, whose values are parted and added up anew.
-    """
-    d = click_dimensions.c
-    its = any_of(tx, d.day, days), d.subject_id == subject.id, d.dimension == DIMENSIONS[name]
-    counted: Any = select(d.value, d.clicks).where(*its)
-    if of_edges is not None:
-        value = of_edges.c[name]
-        counted = union_all(counted, select(value, func.count()).group_by(value))
-    values = counted.subquery()
-    value, total = values.c[0], func.sum(values.c[1]).label("total")
-    ranked = select(literal(name).label("dimension"), value.label("value"), total).group_by(value)
-    if name != "agent":
-        by_value = value.collate("C" if tx.dialect.name == "postgresql" else "BINARY")
-        ranked = ranked.order_by(total.desc(), by_value).limit(TOP)
-    return select(ranked.subquery())
-
-
-def _at_edges(tx: Tx, subject: Subject, edges: Sequence[Part]) -> CTE | None:
-    if not edges:
-        return None
-    c = clicks.c
-    agent = c.device + "\t" + c.browser + "\t" + c.platform
-    values = (c.country, c.referrer, agent.label("agent"), _hex(tx, c.link_id).label("link"))
-    return union_all(*(select(*values).where(*_within(subject, part), c.kind == HUMAN) for part in edges)).cte("edges")
-
-
-def _within(subject: Subject, part: Part) -> tuple[ColumnElement[bool], ...]:
+def within(subject: Subject, part: Part) -> tuple[ColumnElement[bool], ...]:
     begin, end = part.span
     return clicks.c.day == part.day, subject.clicks, clicks.c.created_at >= begin, clicks.c.created_at < end
-
-
-def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
-    if tx.dialect.name == "postgresql":
-        return func.replace(cast(id_, String), "-", "")
-    return func.lower(func.hex(id_))
