@@ -22,6 +22,12 @@ def short(count: int) -> str:
     return str(count)
 
 
+def share(count: int, total: int) -> str:
+    """12%"""
+    percent = 100 * count / max(1, total)
+    return "<1%" if 0 < percent < 1 else f"{percent:.0f}%"
+
+
 def ago(at: datetime, now: datetime) -> str:
     seconds = (now - at).total_seconds()
     for unit, name in _UNITS:
@@ -39,6 +45,7 @@ def day(at: datetime) -> str:
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "number": number,
     "short": short,
+    "share": share,
     "ago": ago,
     "day": day,
     "timestamp": timestamp,

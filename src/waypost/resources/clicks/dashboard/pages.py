@@ -1,6 +1,7 @@
 """The page of a link and the overview of an account, and what arrives on them live."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -73,27 +74,33 @@ class Figures:
         self, tx: Tx, request: Request, chosen: Chosen, subject: Subject, now: datetime
     ) -> dict[str, Any]:
         """`now`: the moment that was chosen by. Behind it, a period that lasts until now would be of the past."""
+        are_alone = _are_lists_alone(request)
         stats = await service.read(
             tx,
             subject,
-            chosen.asked,
+            replace(chosen.asked, entries=[]) if are_alone else chosen.asked,
             shared_domain=self._doors.shared_domain,
             now=now,
-            before=chosen.before,
+            before=None if are_alone else chosen.before,
             most=None if "lists" in request.query_params else BUSY,
         )
+        lists = [*(shown.top_links(stats) if subject.is_account else ()), *shown.lists_of(stats)]
+        if are_alone:
+            return {"total": stats.total, "lists": lists}
         return {
             "total": stats.total,
             "stats": shown.stats_of(stats),
             "chart": shown.chart_of(chosen, stats),
             "series": shown.series_of(chosen, stats),
-            "lists": [*(shown.top_links(stats) if subject.is_account else ()), *shown.lists_of(stats)],
+            "lists": lists,
             "rows": () if _is_part(request) else await newest(tx, subject, shared_domain=self._doors.shared_domain),
         }
 
     def _answer(self, request: Request, template: str, chosen: Chosen, told: dict[str, Any]) -> Response:
         told |= {"chosen": chosen, "periods": period.PERIODS.items(), "intervals": period.INTERVALS.items()}
         status = 422 if chosen.form.errors else 200
+        if _are_lists_alone(request):
+            return self._views.part(request, "clicks/_lists.html", "lists", status=status, **told)
         if _is_part(request):
             return self._views.part(request, template, "figures", status=status, **told)
         return self._views.page(request, template, status=status, **told)
@@ -131,6 +138,11 @@ class Figures:
 
 def _is_part(request: Request) -> bool:
     return "hx-request" in request.headers
+
+
+def _are_lists_alone(request: Request) -> bool:
+    """The page stands and asks for what was left out of it."""
+    return request.headers.get("hx-target") == "lists" and "lists" in request.query_params
 
 
 def _chosen(request: Request, *, since: datetime, now: datetime) -> Chosen:

@@ -61,10 +61,6 @@ class Bars:
     bars: Sequence[Bar]
     total: int
 
-    def percent(self, bar: Bar) -> str:
-        share = 100 * bar.clicks / max(1, self.total)
-        return "<1%" if 0 < share < 1 else f"{share:.0f}%"
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -21,7 +21,7 @@ from waypost.resources.clicks.stats.values import Counts, Ranked
 from waypost.resources.clicks.subject import Subject
 
 TOP = 50
-LEADERS = 256
+LEADERS = 128
 BUSY = 20_000
 """Clicks. The values of no more are added up for whoever asks; of more, that takes longest of all figures."""
 _STRANGERS = 200
@@ -97,9 +97,8 @@ async def _strangers(
 
 def _least(leaders: Sequence[tuple[str, int]], parts: int) -> int:
     """Clicks on one of the other parts of the period, without which nobody who is none of the leaders is told."""
-    of_the_last_told = leaders[TOP - 1][1] if len(leaders) >= TOP else 0
-    at_most = leaders[-1][1] if len(leaders) == LEADERS else 0
-    return max(1, math.ceil((of_the_last_told - at_most) / max(1, parts)))
+    missing = leaders[TOP - 1][1] - leaders[-1][1] if len(leaders) >= TOP else 0
+    return max(1, math.ceil(missing / max(1, parts)))
 
 
 async def _longest(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[Run | None, Ranked]:

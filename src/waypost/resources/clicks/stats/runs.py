@@ -21,7 +21,7 @@ from waypost.resources import links
 from waypost.resources.clicks.days import known
 from waypost.resources.clicks.model import click_leaders
 from waypost.resources.clicks.stats import leaders, store, values
-from waypost.resources.clicks.stats.leaders import BUSY, LEADERS, Place, Run
+from waypost.resources.clicks.stats.leaders import Place, Run
 from waypost.resources.clicks.subject import Subject
 
 _EVERY = 3600.0  # seconds: a run that clicks came late for is found by then
@@ -57,7 +57,7 @@ class RunKeeper:
     async def _look_after(self, account: UUID) -> None:
         async with self._db.read() as tx:
             kept = await leaders.kept(tx, account)
-            busy = map(Subject, await links.busy(tx, account, BUSY))
+            busy = map(Subject, await links.busy(tx, account, leaders.BUSY))
         wanted: dict[Place, Run] = {}
         today = microseconds(self._clock()) // DAY
         for subject in (Subject(account, is_account=True), *busy):
@@ -80,7 +80,7 @@ class RunKeeper:
         async with self._db.read() as tx:
             of_days = await _clicks(tx, subject)
             days = [day for day in of_days if run.has(day)]
-            found = await values.ranked(tx, subject, days, (), LEADERS)
+            found = await values.ranked(tx, subject, days, (), leaders.LEADERS)
         now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(of_days[day] for day in days)}
         as_before = _L.first_day == before.first, _L.last_day == before.last, _L.clicks == before.clicks
         async with self._db.write() as tx:
@@ -94,7 +94,7 @@ class RunKeeper:
 def runs(clicks: Mapping[int, int], today: int) -> dict[str, Run]:
     """By period, those with many clicks, and each with more than the one before. `clicks`: by day, in order."""
     found: dict[str, Run] = {}
-    most = BUSY
+    most = leaders.BUSY
     for period, start in _starts(today).items():
         days = [day for day in list(clicks)[1:] if start <= day < today]
         count = sum(clicks[day] for day in days)

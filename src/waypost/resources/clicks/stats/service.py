@@ -94,7 +94,8 @@ def _of_entries(asked: Asked, end: int, of: Sequence[int]) -> Iterator[Part]:
     """Of those from the first day with a visit on: from 1970 there can be thousands before."""
     last = len(asked.entries) - 1
     since = from_microseconds(of[0] * DAY) if of else asked.end
-    for label in range(min(last, bisect_right(asked.entries, since, key=lambda entry: entry.end)), last + 1):
+    first = min(last, bisect_right(asked.entries, since, key=lambda entry: entry.end))
+    for label in range(max(0, first), last + 1):
         entry = asked.entries[label]
         until = end if label == last else microseconds(entry.end)
         yield from parts(label, microseconds(entry.start), until, of)

@@ -74,9 +74,11 @@ async def sums(
     tx: Tx, subject: Subject, days: Iterable[int], wanted: Mapping[Dimension, Collection[str] | None]
 ) -> Counts:
     """Over whole days, of the wanted values; of all where None are told."""
-    told: dict[str, str] = {name: json.dumps([*values]) for name, values in wanted.items() if values is not None}
-    statement = _sums(tx.dialect.name, tuple(wanted), frozenset(told))
-    return await _counted(tx, statement, {"subject": subject.id, "days": json.dumps([*days])} | told)
+    given: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days])}
+    for name, values in wanted.items():
+        if values is not None:
+            given[name] = json.dumps([*values])
+    return await _counted(tx, _sums(tx.dialect.name, tuple(wanted), frozenset(given)), given)
 
 
 async def striking(
@@ -111,10 +113,10 @@ async def _counted(tx: Tx, statement: Executable, given: Mapping[str, Any] | Non
 
 
 @lru_cache
-def _sums(dialect: str, names: Sequence[Dimension], are_told: Collection[str]) -> TextClause:
+def _sums(dialect: str, names: Sequence[Dimension], told: Collection[str]) -> TextClause:
     parts = []
     for name in names:
-        wanted = f" AND value {_WANTED[dialect].format(name=name)}" if name in are_told else ""
+        wanted = f" AND value {_WANTED[dialect].format(name=name)}" if name in told else ""
         parts.append(f"SELECT '{name}', value, SUM(clicks) {_its(dialect, name)}{wanted} GROUP BY value")
     return _text(" UNION ALL ".join(parts))
 

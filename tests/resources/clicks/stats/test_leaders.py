@@ -1,0 +1,313 @@
+"""Lists of values told by what is kept of a period: always those that a count of all its days gives."""
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from people import START
+from resources.clicks.visited import Room, fill, new_click, open_room
+from sqlalchemy import delete, select, update
+
+from waypost.accounts import accounts
+from waypost.database import Database
+from waypost.kit.clock import EPOCH, timestamp
+from waypost.resources import links
+from waypost.resources.clicks.model import DIMENSIONS, Click, click_dimensions, click_leaders
+from waypost.resources.clicks.stats import leaders, rollups, values
+from waypost.resources.clicks.stats.leaders import Run
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.runs import RunKeeper, runs
+from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.links import store as link_store
+
+DAY = timedelta(days=1)
+TODAY = (START - EPOCH).days
+LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "links")
+
+
+@pytest.fixture
+async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
+    async with open_room(db, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred clicks are as many as a hundred thousand."""
+    for name, count in (("BUSY", 60), ("TOP", 4), ("LEADERS", 8), ("_STRANGERS", 3)):
+        monkeypatch.setattr(leaders, name, count)
+
+
+@pytest.fixture
+def sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many days were added up each time, where leaders did not do."""
+    asked: list[int] = []
+    ranked = values.ranked
+
+    async def noted(tx: Any, subject: Any, days: Sequence[int], *rest: Any) -> Any:
+        asked.append(len(days))
+        return await ranked(tx, subject, days, *rest)
+
+    monkeypatch.setattr(values, "ranked", noted)
+    return asked
+
+
+class Ticks:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def keep(room: Room) -> None:
+    keeper = RunKeeper(room.db, clock=room.clock, monotonic=Ticks())
+    while await keeper.step():
+        pass
+
+
+async def kept(db: Database) -> dict[tuple[UUID, str], Run]:
+    async with db.read() as tx:
+        found: dict[tuple[UUID, str], Run] = {}
+        for account in await tx.scalars(select(accounts.c.id)):
+            found |= await leaders.kept(tx, account)
+        return found
+
+
+async def lists(room: Room, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
+    path = f"/links/{link.id}/stats" if link else "/stats"
+    told = (await room.shown(path, **query))["data"]
+    return {name: told[name] for name in LISTS if name in told}
+
+
+async def counted(room: Room, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
+    """As `lists`, without leaders."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leaders, "BUSY", 10**9)
+        return await lists(room, link, **query)
+
+
+async def come(db: Database, made: Sequence[Click]) -> None:
+    """As the drain counts them, on top of what is there."""
+    async with db.write() as tx:
+        await rollups.add(tx, tally(made))
+        await links.add_clicks(tx, tally(made).clicks_of_links())
+
+
+def at(days_ago: int, hour: int = 12) -> Any:
+    return START.replace(hour=0) - days_ago * DAY + timedelta(hours=hour)
+
+
+def some(link: links.Link, days_ago: int, count: int, **fields: Any) -> list[Click]:
+    return [new_click(link, at(days_ago), visitor_id=number, **fields) for number in range(count)]
+
+
+async def a_year(room: Room, chance: random.Random) -> list[links.Link]:
+    """A dozen links; few get most clicks, and others on other days."""
+    made = [await room.link() for _ in range(12)]
+    clicks = []
+    for _ in range(900):
+        link = made[int(12 * chance.random() ** 2)]
+        moment = START - timedelta(days=int(400 * chance.random() ** 2), minutes=chance.randrange(720))
+        click = new_click(link, moment, visitor_id=chance.getrandbits(40))
+        click.country = chr(65 + int(20 * chance.random() ** 2)) * 2
+        click.referrer = f"https://{int(30 * chance.random() ** 3)}.example/"
+        click.browser = chance.choice(["Firefox", "Chrome", "Safari"])
+        clicks.append(click)
+    await fill(room.db, clicks)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_lists_are_those_of_a_count(room: Room, seed: int) -> None:
+    chance = random.Random(seed)
+    made = await a_year(room, chance)
+    await keep(room)
+    assert {period for _, period in await kept(room.db)} >= {"30d", "90d", "12m", "all"}
+    queries: list[dict[str, Any]] = [{}, {"timezone": "America/Los_Angeles"}, {"timezone": "Asia/Tokyo"}]
+    for _ in range(12):
+        start = START - timedelta(minutes=chance.randrange(420 * 1440))
+        end = start + timedelta(minutes=chance.randrange(1, 420 * 1440))
+        queries.append({"from_": timestamp(start), "to": timestamp(min(end, START)), "interval": "month"})
+    for query in queries:
+        for link in (None, made[0]):
+            assert await lists(room, link, **query) == await counted(room, link, **query), query
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
+async def test_a_usual_period_is_told_by_leaders(room: Room, sums: list[int], zone: str) -> None:
+    made = [await room.link() for _ in range(12)]
+    clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
+    await fill(room.db, clicks)
+    await keep(room)
+    sums.clear()
+    told = await lists(room, timezone=zone)
+    assert len(told["links"]) == 4
+    assert sums == []
+    assert told == await counted(room, timezone=zone)
+
+
+async def test_who_comes_up_today_is_told(room: Room, sums: list[int]) -> None:
+    made = [await room.link() for _ in range(12)]
+    before = [click for day in range(1, 30) for n, link in enumerate(made) for click in some(link, day, 12 - n)]
+    new = await room.link()
+    await fill(room.db, [*before, *some(new, 0, 300), *some(made[10], 0, 400, referrer="https://new.example/")])
+    await keep(room)
+    sums.clear()
+    told = await lists(room)
+    assert [each["clicks"] for each in told["links"]] == [28 * 2 + 2 + 400, 29 * 12, 29 * 11, 300 + 0]
+    assert [each["value"] for each in told["referrers"]] == ["", "https://new.example/"]
+    assert sums == []
+    assert told == await counted(room)
+
+
+async def test_where_too_many_come_up_all_is_counted(room: Room, sums: list[int]) -> None:
+    made = [await room.link() for _ in range(12)]
+    new = [await room.link() for _ in range(5)]
+    before = [click for day in range(1, 30) for link in made for click in some(link, day, 2)]
+    await fill(room.db, [*before, *(click for link in new for click in some(link, 0, 60))])
+    await keep(room)
+    sums.clear()
+    told = await lists(room)
+    assert {each["clicks"] for each in told["links"]} == {60}
+    assert len(sums) == 1
+    assert told == await counted(room)
+
+
+async def test_few_clicks_are_counted(room: Room, sums: list[int]) -> None:
+    link = await room.link()
+    await fill(room.db, [click for day in range(10) for click in some(link, day, 5)])
+    await keep(room)
+    assert await kept(room.db) == {}
+    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 50}]
+    assert len(sums) == 1
+
+
+async def test_clicks_that_come_late_are_told_at_once(room: Room, sums: list[int]) -> None:
+    link, other = await room.link(), await room.link()
+    await fill(room.db, [click for day in range(1, 29) for click in some(link, day, 5)])
+    await keep(room)
+    before = await kept(room.db)
+    await come(room.db, some(other, 3, 70))
+    sums.clear()
+    assert [each["clicks"] for each in (await lists(room))["links"]] == [140, 70]
+    assert len(sums) == 1  # until the next look
+    await keep(room)
+    assert (await kept(room.db)).keys() == before.keys() | {(other.id, "7d")} | {(room.alice.account_id, "7d")}
+    sums.clear()
+    assert [each["clicks"] for each in (await lists(room))["links"]] == [140, 70]
+    assert sums == []
+
+
+async def test_days_go_by(room: Room, sums: list[int]) -> None:
+    link = await room.link()
+    await fill(room.db, [click for day in range(90) for click in some(link, day, 5)])
+    await keep(room)
+    before = await kept(room.db)
+    room.clock.now += DAY
+    assert (await lists(room))["links"][0]["clicks"] == 29 * 5
+    await keep(room)
+    after = await kept(room.db)
+    its = room.alice.account_id, "30d"
+    assert (before[its].last, after[its].last) == (TODAY - 1, TODAY)
+    room.clock.now += 60 * DAY
+    await keep(room)
+    assert {period for _, period in await kept(room.db)} == {"12m"}
+    sums.clear()
+    assert (await lists(room, from_=timestamp(at(60)), to=timestamp(room.clock.now)))["countries"][0]["clicks"] == 300
+    assert len(sums) == 1
+
+
+async def test_nothing_is_made_anew_without_need(room: Room, sums: list[int]) -> None:
+    link = await room.link()
+    await fill(room.db, [click for day in range(30) for click in some(link, day, 5)])
+    await keep(room)
+    assert len(sums) == 2  # of the account and of the link
+    await keep(room)
+    assert len(sums) == 2
+
+
+async def test_a_look_each_hour(room: Room) -> None:
+    ticks = Ticks()
+    keeper = RunKeeper(room.db, clock=room.clock, monotonic=ticks)
+    assert [await keeper.step() for _ in range(4)] == [True, True, False, False]  # Alice, Bob
+    ticks.now = 3599.0
+    assert not await keeper.step()
+    ticks.now = 3600.0
+    assert await keeper.step()
+
+
+async def test_a_rebuild_makes_them_forgotten(room: Room) -> None:
+    """It corrects values where the sum of their clicks was right."""
+    link, other = await room.link(), await room.link()
+    made = [*(click for day in range(1, 30) for click in some(link, day, 5)), *some(other, 2, 1)]
+    await fill(room.db, made)
+    its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
+    async with room.db.write() as tx:
+        await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
+    await keep(room)
+    assert (await lists(room))["countries"][1]["value"] == "XX"
+    await rebuild(room.db)
+    assert await kept(room.db) == {}
+    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 146}]
+    await keep(room)
+    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 146}]
+
+
+@pytest.mark.parametrize("days", [1, 2])
+async def test_what_is_corrected_meanwhile_is_not_kept(room: Room, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+    """`days`: on which leaders are looked for; on the second, there are some of the day before."""
+    link = await room.link()
+    await fill(room.db, [click for day in range(30) for click in some(link, day, 5)])
+    ranked = values.ranked
+    for _ in range(days - 1):
+        await keep(room)
+        room.clock.now += DAY
+
+    async def overtaken(*given: Any) -> Any:
+        found = await ranked(*given)
+        async with room.db.write() as tx:
+            await leaders.forget(tx, room.alice.account_id)
+        return found
+
+    monkeypatch.setattr(values, "ranked", overtaken)
+    await keep(room)
+    assert await kept(room.db) == {}
+
+
+async def test_what_is_gone_is_not_kept(room: Room) -> None:
+    link, other = await room.link(), await room.link()
+    await fill(room.db, [click for day in range(1, 30) for each in (link, other) for click in some(each, day, 5)])
+    await keep(room)
+    assert {subject for subject, _ in await kept(room.db)} == {room.alice.account_id, link.id, other.id}
+    async with room.db.write() as tx:
+        await link_store.bury(tx, other, START)
+    await keep(room)
+    assert {subject for subject, _ in await kept(room.db)} == {room.alice.account_id, link.id}
+    async with room.db.write() as tx:
+        await tx.execute(delete(links.links))
+        await tx.execute(delete(accounts).where(accounts.c.id == room.alice.account_id))
+        assert (await tx.execute(select(click_leaders))).all() == []
+
+
+def test_runs() -> None:
+    clicks = dict.fromkeys(range(TODAY - 500, TODAY + 2), 20)
+    found = runs(clicks, TODAY)
+    assert {period: TODAY - run.first for period, run in found.items()} == {
+        "7d": 5,
+        "30d": 28,
+        "90d": 88,
+        "12m": 333,  # from the second day of February 2029
+        "all": 499,
+    }
+    assert {TODAY - run.last for run in found.values()} == {1}
+    assert found["7d"].clicks == 100
+
+
+def test_runs_of_few_days() -> None:
+    clicks = {TODAY - 20: 1000, TODAY - 10: 50, TODAY - 4: 5, TODAY - 3: 6, TODAY: 1000}
+    assert runs(clicks, TODAY) == {"30d": Run(TODAY - 10, TODAY - 3, 61)}  # the first day may have begun elsewhere
+    assert runs({}, TODAY) == {}
