@@ -102,7 +102,7 @@ def _least(leaders: Sequence[tuple[str, int]], parts: int) -> int:
 
 
 async def _longest(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[Run | None, Ranked]:
-    its = _L.subject_id == subject_id, _L.first_day >= min(days), _L.last_day <= max(days)
+    its = _L.subject_id == subject_id, _L.first_day >= min(days), _L.last_day <= max(days), _L.clicks > 0
     for row in await tx.execute(select(_L.leaders, *_RUN).where(*its).order_by(_L.clicks.desc())):
         run = Run(*row[1:])
         if sum(clicks for day, clicks in days.items() if run.has(day)) == run.clicks:

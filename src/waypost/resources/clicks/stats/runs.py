@@ -1,7 +1,7 @@
 """Keeps the leaders of the runs that periods of the dashboard mostly consist of, for whoever has many clicks in them.
 
-Refuses to keep what a correction of figures comes across: a run's row is there before its clicks are added up, whoever
-corrects takes it away, and leaders are written to that row only.
+Refuses to keep what a correction of figures comes across: before clicks are added up, a run's row says who does it;
+whoever corrects takes the row away; and leaders are written to no other.
 """
 
 import json
@@ -17,6 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from waypost.accounts import accounts
 from waypost.database import Database, Tx
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
+from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import known
 from waypost.resources.clicks.model import click_leaders
@@ -69,26 +70,20 @@ class RunKeeper:
                 await tx.execute(delete(click_leaders).where(*_is(place)))
         for place, run in wanted.items():
             if kept.get(place) != run:
-                await self._keep(account, place, run, kept.get(place))
+                await self._keep(account, place, run)
 
-    async def _keep(self, account: UUID, place: Place, run: Run, before: Run | None) -> None:
-        subject = Subject(place[0], is_account=place[0] == account)
-        if before is None:
-            before = Run(run.first, run.last, 0)
-            async with self._db.write() as tx:
-                await _begin(tx, account, place, before)
+    async def _keep(self, account: UUID, place: Place, run: Run) -> None:
+        subject, making = Subject(place[0], is_account=place[0] == account), new_id()
+        async with self._db.write() as tx:
+            await _begin(tx, account, place, run, making)
         async with self._db.read() as tx:
             of_days = await _clicks(tx, subject)
             days = [day for day in of_days if run.has(day)]
             found = await values.ranked(tx, subject, days, (), leaders.LEADERS)
         now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(of_days[day] for day in days)}
-        as_before = _L.first_day == before.first, _L.last_day == before.last, _L.clicks == before.clicks
+        kept = update(click_leaders).where(*_is(place), _L.making == making)
         async with self._db.write() as tx:
-            await tx.execute(
-                update(click_leaders)
-                .where(*_is(place), *as_before)
-                .values(leaders=json.dumps(found, ensure_ascii=False), **now_there)
-            )
+            await tx.execute(kept.values(leaders=json.dumps(found, ensure_ascii=False), **now_there))
 
 
 def runs(clicks: Mapping[int, int], today: int) -> dict[str, Run]:
@@ -120,11 +115,15 @@ async def _clicks(tx: Tx, subject: Subject) -> dict[int, int]:
     return {day: figures.clicks for day, figures in of_days.items()}
 
 
-async def _begin(tx: Tx, account: UUID, place: Place, run: Run) -> None:
+async def _begin(tx: Tx, account: UUID, place: Place, run: Run, making: UUID) -> None:
+    """What is there already is told until there is something new."""
     put = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    row = {"account_id": account, "subject_id": place[0], "period": place[1], "leaders": "{}"}
-    days = {"first_day": run.first, "last_day": run.last, "clicks": run.clicks}
-    await tx.execute(put(click_leaders).values(row | days).on_conflict_do_nothing())
+    row = {"account_id": account, "subject_id": place[0], "period": place[1], "making": making}
+    nothing = {"first_day": run.first, "last_day": run.last, "clicks": 0, "leaders": "{}"}
+    key = [_L.subject_id, _L.period]
+    await tx.execute(
+        put(click_leaders).values(row | nothing).on_conflict_do_update(index_elements=key, set_={"making": making})
+    )
 
 
 def _is(place: Place) -> tuple[ColumnElement[bool], ...]:

@@ -86,9 +86,9 @@ async def striking(
 ) -> dict[Dimension, set[str]]:
     """Values with so many clicks on a single day, a `limit` of rows from each list."""
     statement = _striking(tx.dialect.name, tuple(least))
-    given = {"subject": subject.id, "days": json.dumps([*days]), "limit": limit, **least}
+    given: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days]), "limit": limit}
     found: dict[Dimension, set[str]] = {name: set() for name in least}
-    for name, value in await tx.execute(statement, given):
+    for name, value in await tx.execute(statement, given | dict(least)):
         found[name].add(value)
     return found
 
