@@ -45,6 +45,8 @@ async def fill(room: Room, db: Database) -> None:
                 await tx.execute(its.values(clicks=number % 5))
         room.clock.move(timedelta(minutes=number % 2))
     await room.make(room.bob, title="Number 3", tags=["all", "few"])
+    gone = await room.make(title="Number 9", tags=["all", "few"])
+    assert (await room.delete(gone)).status_code == 204
     room.clock.move(timedelta(hours=2))
 
 

@@ -34,6 +34,10 @@ class Wanted:
     def is_everything(self) -> bool:
         return self == Wanted()
 
+    @property
+    def is_of_tag(self) -> bool:
+        return self.tag is not None and self == Wanted(tag=self.tag)
+
 
 _COUNTERS = link_clicks.alias("counters")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
@@ -70,6 +74,9 @@ async def page(
         total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
     elif most is None:
         total = await _count(tx, ids.ordered("newest"))
+    elif wanted.is_of_tag:  # tags are of links that are there
+        tagged = _tagged(account_id, wanted.tag or "")
+        total = request.offset + await _count(tx, tagged.offset(request.offset).limit(most + 1))
     elif ids.is_led_by_clicks(order):  # other indexes have what links are picked out by
         total = request.offset + await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
     else:
