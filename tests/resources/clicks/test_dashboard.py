@@ -121,7 +121,7 @@ async def test_time_passes_while_a_page_is_made(place: Place, monkeypatch: pytes
 
 
 async def test_values_of_many_clicks_come_after_the_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_AT_ONCE", 1)
+    monkeypatch.setattr(pages, "BUSY", 1)
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])

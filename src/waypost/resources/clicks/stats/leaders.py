@@ -16,7 +16,7 @@ from sqlalchemy import delete, select
 from waypost.database import Tx
 from waypost.resources.clicks.model import Dimension, click_leaders
 from waypost.resources.clicks.stats import values
-from waypost.resources.clicks.stats.parts import Part
+from waypost.resources.clicks.stats.parts import Edge
 from waypost.resources.clicks.stats.values import Counts, Ranked
 from waypost.resources.clicks.subject import Subject
 
@@ -45,7 +45,7 @@ class Run:
         return self.first <= day <= self.last
 
 
-async def top(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Part]) -> Ranked:
+async def top(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked:
     """The TOP values of each list. `days`: the clicks of each that is whole; `edges` are counted from their clicks."""
     found = await _from_run(tx, subject, days, edges) if sum(days.values()) > BUSY else None
     if found is None:
@@ -64,7 +64,7 @@ async def forget(tx: Tx, account_id: UUID | None = None) -> None:
     await tx.execute(forgotten if account_id is None else forgotten.where(_L.account_id == account_id))
 
 
-async def _from_run(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Part]) -> Ranked | None:
+async def _from_run(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked | None:
     run, leaders = await _longest(tx, subject.id, days)
     if run is None:
         return None
@@ -87,7 +87,8 @@ async def _strangers(
 ) -> dict[Dimension, set[str]]:
     """Of each list, who is none of the leaders and could yet be among the first, by its clicks on the other days."""
     parts = len(others) + bool(at_edges)
-    least: dict[Dimension, int] = {name: _least(leaders[name], parts) for name in subject.dimensions if name != "agent"}
+    names: list[Dimension] = [name for name in subject.dimensions if name != "agent"]
+    least = {name: _least(leaders[name], at_edges.get(name, {}), parts) for name in names}
     found = await values.striking(tx, subject, others, least, limit=len(others) * (LEADERS + _STRANGERS) + 1)
     for name in found:
         found[name] |= {value for value, count in at_edges.get(name, {}).items() if count >= least[name]}
@@ -95,9 +96,12 @@ async def _strangers(
     return found
 
 
-def _least(leaders: Sequence[tuple[str, int]], parts: int) -> int:
+def _least(leaders: Sequence[tuple[str, int]], at_edges: Mapping[str, int], parts: int) -> int:
     """Clicks on one of the other parts of the period, without which nobody who is none of the leaders is told."""
-    missing = leaders[TOP - 1][1] - leaders[-1][1] if len(leaders) >= TOP else 0
+    if len(leaders) < TOP:
+        return 1
+    at_least = sorted((count + min(0, at_edges.get(value, 0)) for value, count in leaders), reverse=True)
+    missing = at_least[TOP - 1] - leaders[-1][1]
     return max(1, math.ceil(missing / max(1, parts)))
 
 

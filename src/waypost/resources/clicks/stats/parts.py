@@ -48,6 +48,10 @@ class Part:
         return from_microseconds(self.begin), from_microseconds(self.end)
 
 
+Edge = tuple[int, Part]
+"""(1, what is to be counted) or (-1, what is to be taken off its whole day again)"""
+
+
 @dataclass(slots=True)
 class Plan:
     """Parts by where their figures come from."""
@@ -63,6 +67,16 @@ def day_of(at: datetime) -> int:
 
 def whole(day: int, label: int = 0) -> Part:
     return Part(label, day, day * DAY, (day + 1) * DAY)
+
+
+def edge(part: Part) -> Edge:
+    """The shorter of both ways: clicks of half a day at most are looked at."""
+    midnight, next_midnight = part.day * DAY, (part.day + 1) * DAY
+    if part.begin == midnight and part.end - midnight > DAY // 2:
+        return -1, Part(part.label, part.day, part.end, next_midnight)
+    if part.end == next_midnight and next_midnight - part.begin > DAY // 2:
+        return -1, Part(part.label, part.day, midnight, part.begin)
+    return 1, part
 
 
 def parts(label: int, begin: int, until: int, days: Sequence[int]) -> Iterator[Part]:

@@ -12,7 +12,7 @@ from waypost.resources import links
 from waypost.resources.clicks.days import Known, known
 from waypost.resources.clicks.stats import leaders, store
 from waypost.resources.clicks.stats.asked import Asked
-from waypost.resources.clicks.stats.parts import Part, Plan, day_of, parts, plan
+from waypost.resources.clicks.stats.parts import Part, Plan, day_of, edge, parts, plan
 from waypost.resources.clicks.stats.store import Figures
 from waypost.resources.clicks.stats.values import Ranked
 from waypost.resources.clicks.subject import Subject
@@ -76,8 +76,8 @@ async def _read(
     series = [found.get(label, Figures()) for label in range(len(asked.entries))]
     if most is not None and total.clicks > most:
         return total, series, {}
-    edges = [part for part in whole if not part.is_day and part.day >= days.kept_since]
-    are_whole = {part.day for part in whole} - {part.day for part in edges}
+    edges = [edge(part) for part in whole if not part.is_day and part.day >= days.kept_since]
+    are_whole = {part.day for part in whole} - {part.day for sign, part in edges if sign > 0}
     clicks = {day: figures.clicks for day, figures in of_days.items() if day in are_whole}
     return total, series, await leaders.top(tx, subject, clicks, edges)
 

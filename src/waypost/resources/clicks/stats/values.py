@@ -27,7 +27,7 @@ from sqlalchemy import (
 from waypost.database import Id, Tx
 from waypost.resources.clicks.days import any_of
 from waypost.resources.clicks.model import DIMENSIONS, HUMAN, Dimension, click_dimensions, clicks
-from waypost.resources.clicks.stats.parts import Part
+from waypost.resources.clicks.stats.parts import Edge
 from waypost.resources.clicks.stats.store import within
 from waypost.resources.clicks.subject import Subject
 
@@ -54,17 +54,17 @@ _WANTED = {
 _ITS = "FROM click_dimensions WHERE day {days} AND subject_id = :subject AND dimension = {code}"
 
 
-async def ranked(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[Part], most: int) -> Ranked:
-    """`most` values of each list and all of AGENT: `days` whole, `edges` from their clicks."""
+async def ranked(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[Edge], most: int) -> Ranked:
+    """`most` values of each list and all of AGENT: of whole `days`, and `edges` from their clicks."""
     at_edges = _at_edges(tx, subject, edges) if edges else None
     lists = [_ranked(tx, subject, name, days, at_edges, most) for name in subject.dimensions]
     return in_order(await _counted(tx, union_all(*lists)))
 
 
-async def of_edges(tx: Tx, subject: Subject, edges: Sequence[Part]) -> Counts:
+async def of_edges(tx: Tx, subject: Subject, edges: Sequence[Edge]) -> Counts:
     c = _at_edges(tx, subject, edges).c
     lists = [
-        select(literal(name).label("dimension"), c[name].label("value"), func.count().label("total")).group_by(c[name])
+        select(literal(name).label("dimension"), c[name].label("value"), func.sum(c.sign)).group_by(c[name])
         for name in subject.dimensions
     ]
     return await _counted(tx, union_all(*lists))
@@ -94,7 +94,8 @@ async def striking(
 
 
 def in_order(counts: Mapping[str, Mapping[str, int]]) -> Ranked:
-    return {name: sorted(values.items(), key=_most_first) for name, values in counts.items()}
+    there = {name: [counted for counted in values.items() if counted[1] > 0] for name, values in counts.items()}
+    return {name: sorted(values, key=_most_first) for name, values in there.items()}
 
 
 def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
@@ -146,21 +147,25 @@ def _ranked(
     counted: Any = select(_D.value, _D.clicks).where(*its)
     if at_edges is not None:
         value = at_edges.c[name]
-        counted = union_all(counted, select(value, func.count()).group_by(value))
+        counted = union_all(counted, select(value, func.sum(at_edges.c.sign)).group_by(value))
     its_values = counted.subquery()
     value, total = its_values.c[0], func.sum(its_values.c[1]).label("total")
-    found = select(literal(name).label("dimension"), value.label("value"), total).group_by(value)
+    found = select(literal(name).label("dimension"), value.label("value"), total).group_by(value).having(total > 0)
     if name != "agent":
         by_value = value.collate("C" if tx.dialect.name == "postgresql" else "BINARY")
         found = found.order_by(total.desc(), by_value).limit(most)
     return select(found.subquery())
 
 
-def _at_edges(tx: Tx, subject: Subject, edges: Sequence[Part]) -> CTE:
+def _at_edges(tx: Tx, subject: Subject, edges: Sequence[Edge]) -> CTE:
     c = clicks.c
     agent = c.device + "\t" + c.browser + "\t" + c.platform
     values = (c.country, c.referrer, agent.label("agent"), _hex(tx, c.link_id).label("link"))
-    return union_all(*(select(*values).where(*within(subject, part), c.kind == HUMAN) for part in edges)).cte("edges")
+    lists = (
+        select(literal(sign).label("sign"), *values).where(*within(subject, part), c.kind == HUMAN)
+        for sign, part in edges
+    )
+    return union_all(*lists).cte("edges")
 
 
 def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
