@@ -5,7 +5,6 @@ lock so late that two writers can read the same row and one update is lost witho
 """
 
 import contextlib
-import select
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -193,14 +192,6 @@ def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
         connect_args={"connect_timeout": 2, "application_name": "waypost"},
     )
 
-    dialect: Any = engine.dialect
-    ping = dialect.do_ping
-
-    def is_there(connection: Any) -> bool:
-        return _is_quiet(connection.driver_connection.pgconn.socket) or ping(connection)
-
-    dialect.do_ping = is_there
-
     @event.listens_for(engine.sync_engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
         connection.autocommit = True
@@ -210,10 +201,3 @@ def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
         connection.autocommit = False
 
     return engine
-
-
-def _is_quiet(connected: int) -> bool:
-    """A server that has gone has closed its end. Where nothing has come, asking it is a trip that can be spared."""
-    poll = select.poll()
-    poll.register(connected, select.POLLIN)
-    return not poll.poll(0)

@@ -12,9 +12,11 @@ from browser.hostile import HARM, TEXTS
 from browsing import Browser, Place, open_place
 from people import START, FakeClock
 from resources.clicks.visited import fill, new_click, new_link
+from sqlalchemy import delete
 
 from waypost.resources import links
 from waypost.resources.clicks.dashboard import pages, period
+from waypost.resources.clicks.model import click_dimensions
 from waypost.resources.links import store
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -130,7 +132,24 @@ async def test_values_of_many_clicks_come_after_the_page(place: Place, monkeypat
         assert ("Clicks 2 " in words(page.text), "Countries" in words(page.text)) == (True, False)
         later = unescape(re.findall(r'hx-get="([^"]*&amp;lists=1)"', page.text)[0])
         assert later == f"{path}?period=7d&interval=&timezone=UTC&lists=1"
-        assert part in words((await ada.get(later, headers={"HX-Request": "true"})).text)
+        alone = await ada.get(later, headers={"HX-Request": "true", "HX-Target": "lists"})
+        assert re.match(r'\s*<div class="lists" id="lists">', alone.text)
+        assert part in words(alone.text)
+        assert "Visitors" not in alone.text
+        assert part in words((await ada.get(later)).text)  # without scripts, on a page
+        assert part in words((await ada.get(later, headers={"HX-Request": "true", "HX-Target": "figures"})).text)
+
+
+async def test_figures_without_values_are_told(place: Place) -> None:
+    """A rebuild after an upgrade has got as far as that."""
+    ada = await place.browser("ada@example.com")
+    link = await link_of(place, ada)
+    await fill(place.db, [new_click(link, START - HOUR)])
+    async with place.db.write() as tx:
+        await tx.execute(delete(click_dimensions))
+    for path in ("/", f"/links/{link.id}"):
+        page = await ada.get(path)
+        assert (page.status_code, "Clicks 1 " in words(page.text)) == (200, True)
 
 
 async def test_faults_stand_beside_their_fields(place: Place) -> None:

@@ -105,7 +105,7 @@ click_leaders = Table(
     Column("last_day", Integer, nullable=False),
     Column("clicks", BigInteger, nullable=False),  # of humans on these days; 0 until their leaders are known
     Column("leaders", Text, nullable=False),  # JSON: [value, clicks] by dimension
-    Column("making", Id, nullable=False),  # who looked for them last
+    Column("attempt", Id, nullable=False),  # who looked for them last
     sqlite_with_rowid=False,
 )
 

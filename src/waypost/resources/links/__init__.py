@@ -3,7 +3,7 @@
 Refuses destinations it cannot reach or that warn of themselves, and slugs that anybody else ever had.
 """
 
-from waypost.resources.links.counters import accounts_of, add_clicks, busy
+from waypost.resources.links.counters import accounts_of, add_clicks, all_clicks, busy
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.freeing import free_links
 from waypost.resources.links.lookups import names, require
@@ -20,6 +20,7 @@ __all__ = [
     "SqliteRoutes",
     "accounts_of",
     "add_clicks",
+    "all_clicks",
     "busy",
     "change",
     "create",

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from waypost.database import Tx, bulk
 from waypost.resources.links.model import ALIVE, link_clicks, links
@@ -21,6 +21,12 @@ async def accounts_of(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
         rows = await tx.execute(select(links.c.id, links.c.account_id).where(links.c.id.in_(some)))
         found |= {row.id: row.account_id for row in rows}
     return found
+
+
+async def all_clicks(tx: Tx, account_id: UUID) -> int:
+    """Of its links, deleted ones too."""
+    counted = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)
+    return int(await tx.scalar(counted) or 0)
 
 
 async def busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:

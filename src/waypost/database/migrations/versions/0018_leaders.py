@@ -19,7 +19,7 @@ def upgrade() -> None:
         sa.Column("last_day", sa.Integer, nullable=False),
         sa.Column("clicks", sa.BigInteger, nullable=False),
         sa.Column("leaders", sa.Text, nullable=False),
-        sa.Column("making", Id, nullable=False),
+        sa.Column("attempt", Id, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_index("ix_click_leaders_account_id", "click_leaders", ["account_id"])

@@ -23,9 +23,13 @@ from waypost.resources.clicks.subject import Subject
 TOP = 50
 LEADERS = 128
 BUSY = 20_000
-"""Clicks. The values of no more are added up for whoever asks; of more, that takes longest of all figures."""
+"""Clicks of a period. Of more, adding up their values takes longest of all figures: so leaders are kept of them, and a
+page tells them once it stands.
+"""
 _STRANGERS = 200
 """Values that are looked up. Where more could be in a list, its clicks are so scattered that leaders do not help."""
+_AT_EDGES = 10_000
+"""Values of a list that are told of single clicks. Visitors make up as many as they like."""
 
 _L = click_leaders.c
 _RUN = (_L.first_day, _L.last_day, _L.clicks)
@@ -69,7 +73,9 @@ async def _from_run(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Se
     if run is None:
         return None
     others = [day for day in days if not run.has(day)]
-    at_edges = await values.of_edges(tx, subject, edges) if edges else {}
+    at_edges = await values.of_edges(tx, subject, edges, _AT_EDGES) if edges else {}
+    if any(len(counts) >= _AT_EDGES for counts in at_edges.values()):
+        return None
     strangers = await _strangers(tx, subject, leaders, others, at_edges)
     if any(len(found) > _STRANGERS for found in strangers.values()):
         return None
@@ -86,9 +92,9 @@ async def _strangers(
     tx: Tx, subject: Subject, leaders: Ranked, others: Sequence[int], at_edges: Counts
 ) -> dict[Dimension, set[str]]:
     """Of each list, who is none of the leaders and could yet be among the first, by its clicks on the other days."""
-    parts = len(others) + bool(at_edges)
+    stretches = len(others) + bool(at_edges)
     names: list[Dimension] = [name for name in subject.dimensions if name != "agent"]
-    least = {name: _least(leaders[name], at_edges.get(name, {}), parts) for name in names}
+    least = {name: _least(leaders[name], at_edges.get(name, {}), stretches) for name in names}
     found = await values.striking(tx, subject, others, least, limit=len(others) * (LEADERS + _STRANGERS) + 1)
     for name in found:
         found[name] |= {value for value, count in at_edges.get(name, {}).items() if count >= least[name]}
@@ -96,17 +102,19 @@ async def _strangers(
     return found
 
 
-def _least(leaders: Sequence[tuple[str, int]], at_edges: Mapping[str, int], parts: int) -> int:
-    """Clicks on one of the other parts of the period, without which nobody who is none of the leaders is told."""
+def _least(leaders: Sequence[tuple[str, int]], at_edges: Mapping[str, int], stretches: int) -> int:
+    """Clicks in one of the other stretches of the period, without which nobody who is none of the leaders is told."""
     if len(leaders) < TOP:
         return 1
     at_least = sorted((count + min(0, at_edges.get(value, 0)) for value, count in leaders), reverse=True)
     missing = at_least[TOP - 1] - leaders[-1][1]
-    return max(1, math.ceil(missing / max(1, parts)))
+    return max(1, math.ceil(missing / max(1, stretches)))
 
 
 async def _longest(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[Run | None, Ranked]:
-    its = _L.subject_id == subject_id, _L.first_day >= min(days), _L.last_day <= max(days), _L.clicks > 0
+    """Of a run with less than half of the clicks, what is left takes longer than all of them together."""
+    is_inside = _L.first_day >= min(days), _L.last_day <= max(days), _L.clicks > sum(days.values()) // 2
+    its = _L.subject_id == subject_id, *is_inside
     for row in await tx.execute(select(_L.leaders, *_RUN).where(*its).order_by(_L.clicks.desc())):
         run = Run(*row[1:])
         if sum(clicks for day, clicks in days.items() if run.has(day)) == run.clicks:

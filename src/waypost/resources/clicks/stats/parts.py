@@ -8,14 +8,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 
 _LAST = 95
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     label: int
     """Whose figures it adds to."""
     day: int

@@ -4,15 +4,18 @@ Refuses to keep what a correction of figures comes across: before clicks are add
 whoever corrects takes the row away; and leaders are written to no other.
 """
 
+import contextlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 
 from waypost.accounts import accounts
 from waypost.database import Database, Tx
@@ -21,7 +24,7 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import known
 from waypost.resources.clicks.model import click_leaders
-from waypost.resources.clicks.stats import leaders, store, values
+from waypost.resources.clicks.stats import leaders, rollups, store, values
 from waypost.resources.clicks.stats.leaders import Place, Run
 from waypost.resources.clicks.subject import Subject
 
@@ -29,6 +32,9 @@ _EVERY = 3600.0  # seconds: a run that clicks came late for is found by then
 _FIRST = UUID(int=0)
 
 _L = click_leaders.c
+
+Missing = tuple[UUID, Place, Run]
+"""(account, where it is to be kept, what is to be added up)"""
 
 
 class RunKeeper:
@@ -40,9 +46,14 @@ class RunKeeper:
         self._monotonic = monotonic
         self._next = -math.inf
         self._after = _FIRST
+        self._missing: deque[Missing] = deque()
+        """Of one account. What an outage takes from here is found again by the next look."""
 
     async def step(self) -> bool:
-        """Looks after one account. False when all had their turn, or it is not time yet."""
+        """Adds up one run, or looks at one account. False when all had their turn, or it is not time yet."""
+        if self._missing:
+            await self._keep(self._missing.popleft())
+            return True
         if self._monotonic() < self._next:
             return False
         following = select(accounts.c.id).where(accounts.c.id > self._after).order_by(accounts.c.id).limit(1)
@@ -58,40 +69,44 @@ class RunKeeper:
     async def _look_after(self, account: UUID) -> None:
         async with self._db.read() as tx:
             kept = await leaders.kept(tx, account)
-            busy = map(Subject, await links.busy(tx, account, leaders.BUSY))
-        wanted: dict[Place, Run] = {}
-        today = microseconds(self._clock()) // DAY
-        for subject in (Subject(account, is_account=True), *busy):
-            async with self._db.read() as tx:
-                found = runs(await _clicks(tx, subject), today)
-            wanted |= {(subject.id, period): run for period, run in found.items()}
-        for place in kept.keys() - wanted.keys():
+            wanted = await self._wanted(tx, account)
+        gone = kept.keys() - wanted.keys()
+        if gone:
             async with self._db.write() as tx:
-                await tx.execute(delete(click_leaders).where(*_is(place)))
-        for place, run in wanted.items():
-            if kept.get(place) != run:
-                await self._keep(account, place, run)
+                await tx.execute(delete(click_leaders).where(tuple_(_L.subject_id, _L.period).in_(gone)))
+        self._missing += [(account, place, run) for place, run in wanted.items() if kept.get(place) != run]
 
-    async def _keep(self, account: UUID, place: Place, run: Run) -> None:
-        subject, making = Subject(place[0], is_account=place[0] == account), new_id()
-        async with self._db.write() as tx:
-            await _begin(tx, account, place, run, making)
+    async def _wanted(self, tx: Tx, account: UUID) -> dict[Place, Run]:
+        if await links.all_clicks(tx, account) <= leaders.BUSY:
+            return {}
+        days, today = (await known(tx)).days, microseconds(self._clock()) // DAY
+        found: dict[Place, Run] = {}
+        for subject in (account, *await links.busy(tx, account, leaders.BUSY)):
+            found |= {(subject, period): run for period, run in runs(await _clicks(tx, subject, days), today).items()}
+        return found
+
+    async def _keep(self, missing: Missing) -> None:
+        account, place, run = missing
+        subject, attempt = Subject(place[0], is_account=place[0] == account), new_id()
+        with contextlib.suppress(IntegrityError):  # the account has just been closed
+            async with self._db.write() as tx:
+                await _begin(tx, missing, attempt)
         async with self._db.read() as tx:
-            of_days = await _clicks(tx, subject)
-            days = [day for day in of_days if run.has(day)]
-            found = await values.ranked(tx, subject, days, (), leaders.LEADERS)
-        now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(of_days[day] for day in days)}
-        kept = update(click_leaders).where(*_is(place), _L.making == making)
+            clicks = await _clicks(tx, subject.id, [day for day in (await known(tx)).days if run.has(day)])
+            found = await values.ranked(tx, subject, list(clicks), (), leaders.LEADERS)
+        now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(clicks.values())}
+        its = _L.subject_id == place[0], _L.period == place[1], _L.attempt == attempt
         async with self._db.write() as tx:
-            await tx.execute(kept.values(leaders=json.dumps(found, ensure_ascii=False), **now_there))
+            told = json.dumps(found, ensure_ascii=False)
+            await tx.execute(update(click_leaders).where(*its).values(leaders=told, **now_there))
 
 
 def runs(clicks: Mapping[int, int], today: int) -> dict[str, Run]:
     """By period, those with many clicks, and each with more than the one before. `clicks`: by day, in order."""
     found: dict[str, Run] = {}
-    most = leaders.BUSY
+    most, over = leaders.BUSY, [day for day in list(clicks)[1:] if day < today]
     for period, start in _starts(today).items():
-        days = [day for day in list(clicks)[1:] if start <= day < today]
+        days = [day for day in over if day >= start]
         count = sum(clicks[day] for day in days)
         if count > most:
             found[period], most = Run(days[0], days[-1], count), count
@@ -109,22 +124,19 @@ def _starts(today: int) -> dict[str, int]:
     return {"7d": today - 5, "30d": today - 28, "90d": today - 88, "12m": year + 1, "all": 0}
 
 
-async def _clicks(tx: Tx, subject: Subject) -> dict[int, int]:
+async def _clicks(tx: Tx, subject_id: UUID, days: Sequence[int]) -> dict[int, int]:
     """By day."""
-    of_days = await store.of_days(tx, subject.id, (await known(tx)).days)
-    return {day: figures.clicks for day, figures in of_days.items()}
+    return {day: figures.clicks for day, figures in (await store.of_days(tx, subject_id, days)).items()}
 
 
-async def _begin(tx: Tx, account: UUID, place: Place, run: Run, making: UUID) -> None:
+async def _begin(tx: Tx, missing: Missing, attempt: UUID) -> None:
     """What is there already is told until there is something new."""
+    account, (subject, period), run = missing
+    await rollups.lock(tx)  # or a correction that is under way would not see the row, and leave it
     put = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    row = {"account_id": account, "subject_id": place[0], "period": place[1], "making": making}
+    row = {"account_id": account, "subject_id": subject, "period": period, "attempt": attempt}
     nothing = {"first_day": run.first, "last_day": run.last, "clicks": 0, "leaders": "{}"}
     key = [_L.subject_id, _L.period]
     await tx.execute(
-        put(click_leaders).values(row | nothing).on_conflict_do_update(index_elements=key, set_={"making": making})
+        put(click_leaders).values(row | nothing).on_conflict_do_update(index_elements=key, set_={"attempt": attempt})
     )
-
-
-def _is(place: Place) -> tuple[ColumnElement[bool], ...]:
-    return _L.subject_id == place[0], _L.period == place[1]

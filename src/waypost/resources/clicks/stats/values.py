@@ -61,12 +61,13 @@ async def ranked(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[
     return in_order(await _counted(tx, union_all(*lists)))
 
 
-async def of_edges(tx: Tx, subject: Subject, edges: Sequence[Edge]) -> Counts:
+async def of_edges(tx: Tx, subject: Subject, edges: Sequence[Edge], limit: int) -> Counts:
+    """`limit`: of the values of each list. There are all of AGENT."""
     c = _at_edges(tx, subject, edges).c
-    lists = [
-        select(literal(name).label("dimension"), c[name].label("value"), func.sum(c.sign)).group_by(c[name])
-        for name in subject.dimensions
-    ]
+    lists = []
+    for name in subject.dimensions:
+        counted = select(literal(name).label("dimension"), c[name].label("value"), func.sum(c.sign)).group_by(c[name])
+        lists.append(select((counted if name == "agent" else counted.limit(limit)).subquery()))
     return await _counted(tx, union_all(*lists))
 
 
