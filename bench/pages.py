@@ -26,6 +26,8 @@ _AT_ONCE = 600 // (_CALLS + _UNTIMED) - 1
 """Pages that are asked for of one server: within the minute's budget of an account."""
 _BOUND = 30  # ms
 _WEIGHT = 120  # KB
+_ELSEWHERE = "timezone=America/New_York"
+"""Where days begin inside of those that are added up, which are UTC's."""
 _FILE = re.compile(rb'(?:src|href)="(/assets/[^"]+)"')
 
 
@@ -67,6 +69,10 @@ def _pages(place: Furnished) -> Iterator[Page]:
     link, links = f"/links/{place.stored.link}", len(place.stored.links)
     yield Page("/", "overview")
     yield Page("/?lists=", "overview, its lists", part="lists")
+    yield Page("/?period=12m", "overview of a year")
+    yield Page("/?period=12m&lists=", "overview of a year, its lists", part="lists")
+    yield Page(f"/?{_ELSEWHERE}", "overview by another clock")
+    yield Page(f"/?{_ELSEWHERE}&lists=", "overview by another clock, its lists", part="lists")
     yield Page("/links", "newest links")
     yield Page("/links?sort=clicks", "links by clicks")
     yield Page("/links?sort=title", "links by title")
