@@ -51,13 +51,15 @@ FROM {parts} GROUP BY label"""
 """The longest part that is neither a day's beginning nor its end has four quarters, if its clicks are still there.
 In a longer one, a visitor who stayed away for three quarters is counted again."""
 
-# each in a form that leaves the planner no choice but to seek once a part
+# each in a form that leaves the planner no choice but to seek once a part, and to read a part's numbers once, not for
+# each of its rows
 _JOINED = {
     "sqlite": """(SELECT json_extract(value, '$[0]') AS label, json_extract(value, '$[1]') AS part_day,
     json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(:parts)) AS parts
   CROSS JOIN click_totals ON day = part_day AND subject_id = :subject AND quarter BETWEEN low AND high""",
     "postgresql": """(SELECT (value ->> 0)::int AS label, (value ->> 1)::int AS part_day,
-    (value ->> 2)::int AS low, (value ->> 3)::int AS high FROM json_array_elements(CAST(:parts AS json))) AS parts
+    (value ->> 2)::int AS low, (value ->> 3)::int AS high
+    FROM json_array_elements(CAST(:parts AS json)) OFFSET 0) AS parts
   CROSS JOIN LATERAL (SELECT * FROM click_totals WHERE day = part_day AND subject_id = :subject
     AND quarter BETWEEN low AND high OFFSET 0) AS totals""",
 }
