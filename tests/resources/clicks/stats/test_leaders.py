@@ -282,6 +282,30 @@ async def test_nothing_is_made_anew_without_need(room: Room, sums: list[int]) ->
     assert len(sums) == 2
 
 
+async def test_a_step_adds_up_one_run(room: Room) -> None:
+    """So a worker that shall stop has little to wait for."""
+    link = await room.link()
+    await fill(room.db, [click for day in range(60) for click in some(link, day, 5)])
+    keeper, held = RunKeeper(room.db, clock=room.clock, monotonic=Ticks()), []
+    while await keeper.step():
+        held.append(len(await kept(room.db)))
+    assert held == [0, 1, 2, 3, 4, 4]  # Alice is looked at, her runs and her link's, Bob is looked at
+
+
+async def test_a_run_of_few_of_the_clicks_is_not_used(room: Room, sums: list[int]) -> None:
+    link = await room.link()
+    await fill(room.db, [click for day in range(60) for click in some(link, day, 20 if day < 6 else 30)])
+    await keep(room)
+    async with room.db.write() as tx:
+        await tx.execute(delete(click_leaders).where(click_leaders.c.period != "7d"))
+    sums.clear()
+    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 6 * 20 + 24 * 30}]
+    assert len(sums) == 1
+    week = {"from_": timestamp(at(5, 0)), "to": timestamp(START)}
+    assert (await lists(room, **week))["countries"] == [{"value": "DE", "clicks": 120}]
+    assert len(sums) == 1
+
+
 async def test_a_look_each_hour(room: Room) -> None:
     ticks = Ticks()
     keeper = RunKeeper(room.db, clock=room.clock, monotonic=ticks)
