@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from waypost.database import Database
 from waypost.kit.pages import PageRequest
-from waypost.resources.links import lists
+from waypost.resources.links import lists, trigrams
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.model import link_clicks
 from waypost.resources.links.rules import Order
@@ -50,7 +50,11 @@ async def fill(room: Room, db: Database) -> None:
     room.clock.move(timedelta(hours=2))
 
 
-async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(room: Room, db: Database) -> None:
+@pytest.mark.parametrize("scanned", [-1, 5_000])  # few links are searched without an index of trigrams
+async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(
+    room: Room, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trigrams, "_SCANNED", scanned)
     await fill(room, db)
     account = room.alice.account_id
     for wanted in WANTED:
@@ -79,7 +83,7 @@ async def test_what_is_counted_is_bounded(room: Room, db: Database, number: int)
 @pytest.mark.parametrize("order", get_args(Order))
 @pytest.mark.parametrize("wanted", [Wanted(), Wanted(tag="all"), Wanted(status="active")])
 async def test_nothing_is_sorted(room: Room, db: Database, order: Order, wanted: Wanted) -> None:
-    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False)
+    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False, numbers=None)
     async with db.read() as tx:
         statement = ids.ordered(order).compile(dialect=tx.dialect)
         nothing = (None,) * len(statement.params)

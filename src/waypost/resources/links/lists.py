@@ -1,7 +1,7 @@
 """Lists of an account's links: which, in what order, how many. Of 100,000 it matters which index leads."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from waypost.accounts import accounts
 from waypost.database import Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources import domains
+from waypost.resources.links import trigrams
 from waypost.resources.links.model import ALIVE, COLUMNS, TITLE, Link, link_clicks, link_tags, links
 from waypost.resources.links.rules import Order, Status
 
@@ -68,7 +69,8 @@ async def page(
     whatever is counted has to be looked at.
     """
     tag_leads = wanted.tag is not None and (most is None or not await _is_common(tx, account_id, wanted.tag, most))
-    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads)
+    numbers = await trigrams.numbers(tx, account_id, wanted.search.casefold()) if wanted.search else None
+    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, numbers=numbers)
     total, limit = None, request.per_page
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
@@ -107,6 +109,8 @@ class _Ids:
     dialect: str
     tag_leads: bool
     """Where few links have the tag."""
+    numbers: Sequence[int] | None
+    """Where few links may hold the text, of SQLite's index of trigrams."""
 
     def ordered(self, order: Order) -> Select[UUID]:
         ids = select(links.c.id).select_from(_FROM[order]).where(ALIVE, *self._own(order), *self._conditions())
@@ -119,13 +123,14 @@ class _Ids:
 
     @property
     def _few_lead(self) -> bool:
-        return self.tag_leads or (self.wanted.hostname is not None and not self.wanted.search)
+        of_domain = self.wanted.hostname is not None and not self.wanted.search
+        return self.tag_leads or self.numbers is not None or of_domain
 
     def _own(self, order: Order) -> Iterator[ColumnElement[bool]]:
         """Names the account where its index is to lead, and nowhere else: it would tempt SQLite to take another."""
         if self.is_led_by_clicks(order):
             yield _COUNTERS.c.account_id == self.account_id
-        elif not self.tag_leads:
+        elif not self.tag_leads and self.numbers is None:
             yield links.c.account_id == self.account_id
 
     def _conditions(self) -> Iterator[ColumnElement[bool]]:
@@ -133,6 +138,8 @@ class _Ids:
         if wanted.tag is not None:
             tagged = _tagged(self.account_id, wanted.tag)
             yield links.c.id.in_(tagged) if self.tag_leads else tagged.where(link_tags.c.link_id == links.c.id).exists()
+        if self.numbers is not None:
+            yield trigrams.is_one_of(self.account_id, self.numbers)
         if wanted.search:
             yield _holds(wanted.search.casefold(), self.dialect)
         if wanted.on_shared_domain:  # also of those whose domain is gone

@@ -1,0 +1,124 @@
+"""SQLite's index of trigrams: what it finds is what reading all texts finds, whatever became of the links."""
+
+import contextlib
+import sqlite3
+from random import Random
+
+import pytest
+from resources.links.room import Room
+from sqlalchemy import delete, insert, select, text, update
+
+from waypost.database import Database
+from waypost.kit.ids import new_id
+from waypost.kit.pages import PageRequest
+from waypost.resources.links import lists, trigrams
+from waypost.resources.links.lists import Wanted
+from waypost.resources.links.model import links
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+SIGNS = "aaabbbAB\"*?[]%_ -'\\éßİıſ東京\ufffe\U0001f388"
+
+
+@pytest.fixture(autouse=True)
+def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trigrams, "_SCANNED", -1)
+
+
+async def candidates(db: Database, room: Room, wanted: str) -> list[int] | None:
+    async with db.read() as tx:
+        return await trigrams.numbers(tx, room.alice.account_id, wanted.casefold())
+
+
+async def titles(db: Database, room: Room, wanted: str) -> list[str]:
+    """Of the list of what was searched for, which the index leads."""
+    assert await candidates(db, room, wanted) is not None
+    async with db.read() as tx:
+        account, request = room.alice.account_id, PageRequest(1, 300)
+        found, total = await lists.page(tx, account, Wanted(search=wanted), request, room.clock())
+    assert total == len(found)
+    return sorted(link.title for link in found)
+
+
+async def test_it_finds_what_is_there_and_of_whom(room: Room, db: Database) -> None:
+    link = await room.make(title="Summer sale")
+    await room.make(room.bob, title="Summer fair")
+    assert await titles(db, room, "MMER") == ["Summer sale"]
+    assert await titles(db, room, link["slug"]) == ["Summer sale"]
+    assert await titles(db, room, "winter") == []
+    assert len(await candidates(db, room, "summer") or []) == 2
+
+
+async def test_it_follows_what_becomes_of_links(room: Room, db: Database) -> None:
+    link = await room.make(title="Summer sale")
+    await room.changed(link, title="Autumn sale")
+    assert await candidates(db, room, "summer") == []
+    assert await titles(db, room, "autumn") == ["Autumn sale"]
+    await room.changed(link, tags=["shop"])
+    assert await titles(db, room, "autumn") == ["Autumn sale"]
+    await room.delete(link)
+    assert await candidates(db, room, "autumn") == []
+    async with db.write() as tx:
+        await tx.execute(delete(links))  # as a closed account's are
+        assert await tx.scalar(text("SELECT count(*) FROM link_numbers")) == 0
+
+
+async def test_what_would_not_be_faster_is_not_asked_of_it(
+    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        await room.make(title=f"Number {number}")
+    assert await candidates(db, room, "nu") is None  # a trigram has three signs
+    assert len(await candidates(db, room, "number") or []) == 3
+    monkeypatch.setattr(trigrams, "_RARE", 2)
+    assert await candidates(db, room, "number") is None
+    assert await candidates(db, room, "number 1") is not None
+    monkeypatch.setattr(trigrams, "_SCANNED", 3)
+    assert await candidates(db, room, "number 1") is None
+
+
+async def test_long_texts_are_found(room: Room, db: Database) -> None:
+    title = "".join(chr(0x4E00 + number) for number in range(255))
+    await room.make(title=title)
+    assert await titles(db, room, title) == [title]
+    assert await titles(db, room, title[:-1] + "x") == []
+
+
+async def test_it_finds_what_all_texts_hold(room: Room, db: Database) -> None:
+    link, random = await room.make(), Random(5)
+    async with db.read() as tx:
+        row = dict((await tx.execute(select(links))).mappings().one())
+
+    def some(most: int) -> str:
+        return "".join(random.choices(SIGNS, k=random.randint(1, most)))
+
+    def new(number: int) -> dict[str, object]:
+        title = some(30)
+        return {"title": title, "search_text": f"{title}\n{number}\n".casefold()}
+
+    texts = {number: new(number) for number in range(300)}
+    ids = {number: new_id() for number in texts}
+    async with db.write() as tx:
+        rows = [row | each | {"id": ids[number], "slug": f"random-{number}"} for number, each in texts.items()]
+        await tx.execute(insert(links), rows)
+        for number in random.sample(range(300), 60):
+            texts[number] = new(number)
+            await tx.execute(update(links).where(links.c.id == ids[number]).values(texts[number]))
+        for number in random.sample(range(300), 30):
+            del texts[number]
+            await tx.execute(delete(links).where(links.c.id == ids[number]))
+    await room.delete(link)
+    for _ in range(200):
+        wanted = some(6) + some(1) + some(1)
+        expected = sorted(str(each["title"]) for each in texts.values() if wanted.casefold() in str(each["search_text"]))
+        assert await titles(db, room, wanted) == expected
+
+
+async def test_its_numbers_outlast_a_vacuum(room: Room, db: Database, database_url: str) -> None:
+    gone = await room.make(title="Summer fair")
+    await room.make(title="Summer sale")
+    async with db.write() as tx:  # from now on numbers have a gap
+        await tx.execute(delete(links).where(links.c.slug == gone["slug"]))
+    with contextlib.closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
+        connection.execute("VACUUM")
+    assert await titles(db, room, "summer") == ["Summer sale"]
