@@ -56,6 +56,18 @@ async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> Non
             await tx.execute(text("UPDATE counter SET n = 9"))
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_what_readers_ask_often_is_prepared_once(database_url: str) -> None:
+    db, asked = Database(database_url, readers=1), text("SELECT count(*) FROM pg_prepared_statements")
+    held = []
+    for _ in range(10):
+        async with db.read() as tx:
+            held.append(await tx.scalar(asked))
+    assert held[0] == 0
+    assert held[-1] == 1
+    await db.close()
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_pragmas_hold_on_live_connections(db: Database) -> None:
     expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}

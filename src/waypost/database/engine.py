@@ -85,6 +85,8 @@ class Database:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
+            if self.dialect == "postgresql":
+                await connection.commit()  # after a rollback the driver would forget the statements it has prepared
 
     @contextlib.asynccontextmanager
     async def glance(self) -> AsyncIterator[Tx | Glance]:
