@@ -157,10 +157,11 @@ async def test_lists_are_those_of_a_count(room: Room, monkeypatch: pytest.Monkey
         return found
 
     monkeypatch.setattr(leaders, "_from_run", noted)
-    for _ in range(60):
+    for number in range(60):
         for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_STRANGERS", chance.choice([0, 3, 10, 30]))):
             monkeypatch.setattr(leaders, name, count)
         monkeypatch.setattr(leaders, "LEADERS", leaders.TOP + chance.choice([0, 1, 4, 9]))
+        monkeypatch.setattr(values, "_FEW", (0, 5, 1000)[number % 3])
         await keep_some(room, made[0], chance)
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
         end = START + DAY - timedelta(minutes=chance.randrange(4 * 1440))
