@@ -110,8 +110,8 @@ async def test_it_finds_what_all_texts_hold(room: Room, db: Database) -> None:
     await room.delete(link)
     for _ in range(200):
         wanted = some(6) + some(1) + some(1)
-        expected = sorted(str(each["title"]) for each in texts.values() if wanted.casefold() in str(each["search_text"]))
-        assert await titles(db, room, wanted) == expected
+        holding = (each for each in texts.values() if wanted.casefold() in str(each["search_text"]))
+        assert await titles(db, room, wanted) == sorted(str(each["title"]) for each in holding)
 
 
 async def test_its_numbers_outlast_a_vacuum(room: Room, db: Database, database_url: str) -> None:

@@ -18,7 +18,8 @@ _SCANNED = 5_000
 """Links that are searched in 1 ms, one after the other. The index is of all accounts and may take longer."""
 _RARE = 1_000
 """Texts that more links have are found soon on the way through all of them."""
-_MOST_TOKENS = 64
+_TOKENS = 16
+"""Of a text that has more, some from all of it: each takes its time, and what is found is compared with the text."""
 
 _NUMBERS = table("link_numbers", column("number"), column("account_id", Id), column("link_id", Id))
 _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :tokens LIMIT :most")
@@ -26,12 +27,12 @@ _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :tok
 
 async def numbers(tx: Tx, account_id: UUID, wanted: str) -> list[int] | None:
     """Of links, whosever they are, that may hold the text: all that do are among them. None where it is not rare."""
-    tokens = dict.fromkeys(wanted[at : at + 3] for at in range(len(wanted) - 2))
+    tokens = list(dict.fromkeys(wanted[at : at + 3] for at in range(len(wanted) - 2)))
     if tx.dialect.name != "sqlite" or not tokens:
         return None
     if (await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0) <= _SCANNED:
         return None
-    every = " AND ".join('"' + token.replace('"', '""') + '"' for token in list(tokens)[:_MOST_TOKENS])
+    every = " AND ".join('"' + token.replace('"', '""') + '"' for token in tokens[:: -(-len(tokens) // _TOKENS)])
     found = (await tx.execute(_MATCHING, {"tokens": every, "most": _RARE + 1})).scalars().all()
     return None if len(found) > _RARE else list(found)
 
