@@ -38,6 +38,14 @@ async def signed_in(chromium: Browser, service: Service, **context: object) -> W
     return watch
 
 
+MANY = """() => {
+  for (const each of document.querySelectorAll("#numbers dd")) each.firstChild.textContent = "123,456,789"
+  for (const each of document.querySelectorAll("#numbers .badge")) each.textContent = "12,345,678 from link previews"
+}"""
+TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".stat")]
+  .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.outerHTML.slice(0, 80))"""
+
+
 async def test_it_works(chromium: Browser, service: Service) -> None:
     expect.set_options(timeout=PATIENCE)
     with Website() as website:
@@ -66,7 +74,10 @@ async def test_it_works(chromium: Browser, service: Service) -> None:
     await page.wait_for_url("**period=7d**")
     await expect(page.locator("#series tbody tr")).to_have_count(7)
     await expect(page.locator("#period")).to_be_focused()
-    assert not await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    await page.evaluate(MANY)
+    for width in (360, 390, 768):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate(TOO_WIDE) == []
     assert (ada.trouble, await page.evaluate("violations")) == ([], [])
 
     await ada.visit(url)  # knows the zone by now, and asks once
