@@ -68,6 +68,26 @@ async def test_what_readers_ask_often_is_prepared_once(database_url: str) -> Non
     await db.close()
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_column_that_changes_its_type_is_met_once(database_url: str) -> None:
+    db, migrating, asked = Database(database_url, readers=1), Database(database_url), text("SELECT n FROM counter")
+    await make_counter(migrating)
+
+    async def read() -> None:
+        async with db.read() as tx:
+            assert await tx.scalar(asked) == 0
+
+    for _ in range(10):
+        await read()
+    async with migrating.write() as tx:
+        await tx.execute(text("ALTER TABLE counter ALTER n TYPE bigint"))
+    with pytest.raises(Unavailable):
+        await read()
+    await read()
+    for each in (db, migrating):
+        await each.close()
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_pragmas_hold_on_live_connections(db: Database) -> None:
     expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}

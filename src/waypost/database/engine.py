@@ -54,6 +54,10 @@ a second where the right one takes 5 ms. To compile a statement takes longer tha
 """
 
 
+_OUTDATED = "0A000"
+"""PostgreSQL's code for a prepared statement whose columns have other types by now. The next try is prepared anew."""
+
+
 class _Compiler(SQLiteCompiler):
     """Also writes what `with_hint` says of a table: where SQLite would take a worse index than `INDEXED BY` names."""
 
@@ -135,7 +139,7 @@ async def _told_plainly() -> AsyncIterator[None]:
 
 def _is_outage(error: Exception) -> bool:
     if isinstance(error, DBAPIError):
-        return error.connection_invalidated
+        return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _OUTDATED
     psycopg = sys.modules.get("psycopg")  # 7 MB that are loaded on PostgreSQL only, where COPY goes past SQLAlchemy
     return psycopg is not None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 

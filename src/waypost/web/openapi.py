@@ -62,7 +62,8 @@ class BareRefusal(BaseModel):
 
 
 _MEANINGS: Mapping[int | str, str] = {
-    **{status: (kind.__doc__ or "").partition("\n")[0] for kind, status in STATUSES.items()},
+    # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
+    **{status: (kind.__doc__ or "").partition("\n")[0].replace('"', "`") for kind, status in STATUSES.items()},
     "default": "Any other failure.",
 }
 _WHOLE = {"type": "integer"}

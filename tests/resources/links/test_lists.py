@@ -1,12 +1,12 @@
 """Lists whose length is counted only so far, as pages show them."""
 
 from datetime import timedelta
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
 from resources.links.room import Room
-from sqlalchemy import update
+from sqlalchemy import Select, update
 
 from waypost.database import Database
 from waypost.kit.pages import PageRequest
@@ -79,14 +79,32 @@ async def test_what_is_counted_is_bounded(room: Room, db: Database, number: int)
             assert (await lists.page(tx, *given))[1] == total
 
 
+async def plan(db: Database, statement: Select[Any]) -> list[str]:
+    """SQLite's."""
+    async with db.read() as tx:
+        compiled = statement.compile(dialect=tx.dialect)
+        nothing = (None,) * len(compiled.params)
+        return [row.detail for row in await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", nothing)]
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL reads so few rows all
 @pytest.mark.parametrize("order", get_args(Order))
 @pytest.mark.parametrize("wanted", [Wanted(), Wanted(tag="all"), Wanted(status="active")])
 async def test_nothing_is_sorted(room: Room, db: Database, order: Order, wanted: Wanted) -> None:
-    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False, numbers=None)
-    async with db.read() as tx:
-        statement = ids.ordered(order).compile(dialect=tx.dialect)
-        nothing = (None,) * len(statement.params)
-        plan = [row.detail for row in await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", nothing)]
-    assert plan
-    assert not [step for step in plan if "TEMP B-TREE" in step]
+    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False, searched=None)
+    steps = await plan(db, ids.ordered(order))
+    assert steps
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("order", get_args(Order))
+@pytest.mark.parametrize(
+    "wanted", [Wanted(search="rare"), Wanted(search="rare", tag="all"), Wanted(search="rare", hostname="a.example")]
+)
+async def test_what_is_searched_for_leads_where_it_is_rare(
+    room: Room, db: Database, order: Order, wanted: Wanted
+) -> None:
+    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False, searched=[1])
+    of_links = [step for step in await plan(db, ids.ordered(order)) if " links " in f"{step} "]
+    assert of_links == ["SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)"]

@@ -1,6 +1,7 @@
 """SQLite's index of trigrams: what it finds is what reading all texts finds, whatever became of the links."""
 
 import contextlib
+import math
 import sqlite3
 from random import Random
 
@@ -23,11 +24,12 @@ SIGNS = "aaabbbAB\"*?[]%_ -'\\éßİıſ東京\ufffe\U0001f388"
 @pytest.fixture(autouse=True)
 def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trigrams, "_SCANNED", -1)
+    monkeypatch.setattr(trigrams, "_SHARE", math.inf)
 
 
 async def candidates(db: Database, room: Room, wanted: str) -> list[int] | None:
     async with db.read() as tx:
-        return await trigrams.numbers(tx, room.alice.account_id, wanted.casefold())
+        return await trigrams.candidates(tx, room.alice.account_id, wanted.casefold())
 
 
 async def titles(db: Database, room: Room, wanted: str) -> list[str]:
@@ -75,6 +77,17 @@ async def test_what_would_not_be_faster_is_not_asked_of_it(
     assert await candidates(db, room, "number 1") is not None
     monkeypatch.setattr(trigrams, "_SCANNED", 3)
     assert await candidates(db, room, "number 1") is None
+
+
+async def test_where_most_links_are_somebody_elses_it_is_not_asked(
+    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trigrams, "_SHARE", 2)
+    await room.make(title="Summer sale")
+    await room.make(room.bob)
+    assert len(await candidates(db, room, "summer") or []) == 1
+    await room.make(room.bob)
+    assert await candidates(db, room, "summer") is None
 
 
 async def test_long_texts_are_found(room: Room, db: Database) -> None:

@@ -68,9 +68,9 @@ async def page(
     `most`: of links that are picked out, no more than these (at least a page) are counted from the page's first one on:
     whatever is counted has to be looked at.
     """
-    tag_leads = wanted.tag is not None and (most is None or not await _is_common(tx, account_id, wanted.tag, most))
-    numbers = await trigrams.numbers(tx, account_id, wanted.search.casefold()) if wanted.search else None
-    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, numbers=numbers)
+    searched = await trigrams.candidates(tx, account_id, wanted.search.casefold()) if wanted.search else None
+    tag_leads = searched is None and await _is_rare_tag(tx, account_id, wanted.tag, most)
+    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, searched=searched)
     total, limit = None, request.per_page
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
@@ -109,12 +109,14 @@ class _Ids:
     dialect: str
     tag_leads: bool
     """Where few links have the tag."""
-    numbers: Sequence[int] | None
-    """Where few links may hold the text, of SQLite's index of trigrams."""
+    searched: Sequence[int] | None
+    """Where few links may hold the text: their numbers."""
 
     def ordered(self, order: Order) -> Select[UUID]:
         ids = select(links.c.id).select_from(_FROM[order]).where(ALIVE, *self._own(order), *self._conditions())
-        if self.wanted.search and order != "title" and not self._few_lead:  # SQLite would take the index by title
+        if self.searched is not None:  # SQLite does not know how few they are
+            ids = ids.with_hint(links, "INDEXED BY sqlite_autoindex_links_1", "sqlite")
+        elif self.wanted.search and order != "title" and not self._few_lead:  # SQLite would take the index by title
             ids = ids.with_hint(links, "INDEXED BY ix_links_search", "sqlite")
         return ids.order_by(*_ORDERED[order])
 
@@ -124,13 +126,13 @@ class _Ids:
     @property
     def _few_lead(self) -> bool:
         of_domain = self.wanted.hostname is not None and not self.wanted.search
-        return self.tag_leads or self.numbers is not None or of_domain
+        return self.tag_leads or self.searched is not None or of_domain
 
     def _own(self, order: Order) -> Iterator[ColumnElement[bool]]:
         """Names the account where its index is to lead, and nowhere else: it would tempt SQLite to take another."""
         if self.is_led_by_clicks(order):
             yield _COUNTERS.c.account_id == self.account_id
-        elif not self.tag_leads and self.numbers is None:
+        elif not self.tag_leads and self.searched is None:
             yield links.c.account_id == self.account_id
 
     def _conditions(self) -> Iterator[ColumnElement[bool]]:
@@ -138,8 +140,8 @@ class _Ids:
         if wanted.tag is not None:
             tagged = _tagged(self.account_id, wanted.tag)
             yield links.c.id.in_(tagged) if self.tag_leads else tagged.where(link_tags.c.link_id == links.c.id).exists()
-        if self.numbers is not None:
-            yield trigrams.is_one_of(self.account_id, self.numbers)
+        if self.searched is not None:
+            yield trigrams.is_one_of(self.account_id, self.searched)
         if wanted.search:
             yield _holds(wanted.search.casefold(), self.dialect)
         if wanted.on_shared_domain:  # also of those whose domain is gone
@@ -152,8 +154,11 @@ class _Ids:
             yield ~links.c.is_on | (links.c.expires_at <= self.now)
 
 
-async def _is_common(tx: Tx, account_id: UUID, tag: str, most: int) -> bool:
-    return (await tx.execute(_tagged(account_id, tag).offset(most).limit(1))).first() is not None
+async def _is_rare_tag(tx: Tx, account_id: UUID, tag: str | None, most: int | None) -> bool:
+    """Any is, where all links that have it are to be counted anyway."""
+    if tag is None or most is None:
+        return tag is not None
+    return (await tx.execute(_tagged(account_id, tag).offset(most).limit(1))).first() is None
 
 
 def _tagged(account_id: UUID, tag: str) -> Select[UUID]:

@@ -4,17 +4,22 @@ It goes by numbers of its own: VACUUM may change those of rows whose key is some
 """
 # ruff: noqa: S608  # the triggers are put together from constants of this file alone
 
+import sqlite3
+
 from alembic import op
+from sqlalchemy.exc import OperationalError
+
+from waypost.kit.errors import SettingsError
 
 revision = "0019"
 down_revision = "0018"
 
-_TABLES = (
+# without texts, and without places in them: what is found is compared with the links' own texts, whose case is folded
+_INDEX = """CREATE VIRTUAL TABLE link_trigrams
+    USING fts5(search_text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1')"""
+_NUMBERS = (
     "CREATE TABLE link_numbers (number INTEGER NOT NULL PRIMARY KEY, account_id BLOB NOT NULL, link_id BLOB NOT NULL)",
     "CREATE UNIQUE INDEX uq_link_numbers_link_id ON link_numbers (link_id)",
-    # without texts, and without places in them: what is found is compared with the links' own texts
-    """CREATE VIRTUAL TABLE link_trigrams
-    USING fts5(search_text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1')""",
     "INSERT INTO link_trigrams (link_trigrams, rank) VALUES ('automerge', 16)",  # writes half as much as with 4
 )
 _ADD = """INSERT INTO link_trigrams (rowid, search_text)
@@ -47,5 +52,10 @@ _FILL = (
 def upgrade() -> None:
     if op.get_bind().dialect.name != "sqlite":
         return
-    for statement in (*_TABLES, *_FILL, *_TRIGGERS):
+    try:
+        op.execute(_INDEX)
+    except OperationalError as error:  # or it would be told as an outage
+        needed = f"SQLite 3.34 or newer with FTS5 is needed. This Python has {sqlite3.sqlite_version}: {error.orig}"
+        raise SettingsError(needed) from error
+    for statement in (*_NUMBERS, *_FILL, *_TRIGGERS):
         op.execute(statement)

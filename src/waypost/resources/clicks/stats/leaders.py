@@ -49,9 +49,12 @@ class Run:
         return self.first <= day <= self.last
 
 
-async def top(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked:
-    """The TOP values of each list. `days`: the clicks of each that is whole; `edges` are counted from their clicks."""
-    found = await _from_run(tx, subject, days, edges) if sum(days.values()) > BUSY else None
+async def top(tx: Tx, subject: Subject, clicks: int, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked:
+    """The TOP values of each list. `days`: the clicks of each that is whole; `edges` are counted from their clicks.
+
+    `clicks`: of the period.
+    """
+    found = await _from_run(tx, subject, clicks, days, edges) if sum(days.values()) > BUSY else None
     if found is None:
         found = await values.ranked(tx, subject, list(days), edges, TOP)
     return {name: ranked[:TOP] for name, ranked in found.items()}
@@ -68,12 +71,15 @@ async def forget(tx: Tx, account_id: UUID | None = None) -> None:
     await tx.execute(forgotten if account_id is None else forgotten.where(_L.account_id == account_id))
 
 
-async def _from_run(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked | None:
+async def _from_run(
+    tx: Tx, subject: Subject, clicks: int, days: Mapping[int, int], edges: Sequence[Edge]
+) -> Ranked | None:
     run, leaders = await _longest(tx, subject.id, days)
     if run is None:
         return None
     others = [day for day in days if not run.has(day)]
-    at_edges = await values.of_edges(tx, subject, edges, _AT_EDGES) if edges else {}
+    about = abs(clicks - sum(days.values()))
+    at_edges = await values.of_edges(tx, subject, edges, about, _AT_EDGES) if edges else {}
     if any(len(counts) >= _AT_EDGES for counts in at_edges.values()):
         return None
     strangers = await _strangers(tx, subject, leaders, others, at_edges)

@@ -79,7 +79,7 @@ async def _read(
     edges = [edge(part) for part in whole if not part.is_day and part.day >= days.kept_since]
     are_whole = {part.day for part in whole} - {part.day for sign, part in edges if sign > 0}
     clicks = {day: figures.clicks for day, figures in of_days.items() if day in are_whole}
-    return total, series, await leaders.top(tx, subject, clicks, edges)
+    return total, series, await leaders.top(tx, subject, total.clicks, clicks, edges)
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:
