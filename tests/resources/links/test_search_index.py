@@ -29,7 +29,8 @@ def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def candidates(db: Database, room: Room, wanted: str) -> list[int] | None:
     async with db.read() as tx:
-        return await trigrams.candidates(tx, room.alice.account_id, wanted.casefold())
+        account = room.alice.account_id
+        return await trigrams.candidates(tx, account, await trigrams.rarest(tx, account, wanted.casefold()))
 
 
 async def titles(db: Database, room: Room, wanted: str) -> list[str]:

@@ -18,7 +18,6 @@ from waypost.resources.links.model import ALIVE, COLUMNS, TITLE, Link, link_clic
 from waypost.resources.links.rules import Order, Status
 
 _GLOB_SIGNS = re.compile(r"[*?\[]")
-_TRIGRAM = re.compile(r"[^\W_]{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,10 @@ async def page(
     `most`: of links that are picked out, no more than these (at least a page) are counted from the page's first one on:
     whatever is counted has to be looked at.
     """
-    searched = await trigrams.candidates(tx, account_id, wanted.search.casefold()) if wanted.search else None
+    rarest = await trigrams.rarest(tx, account_id, wanted.search.casefold()) if wanted.search else []
+    searched = await trigrams.candidates(tx, account_id, rarest)
     tag_leads = searched is None and await _is_rare_tag(tx, account_id, wanted.tag, most)
-    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, searched=searched)
+    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, rarest=rarest, searched=searched)
     total, limit = None, request.per_page
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
         total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
@@ -109,6 +109,8 @@ class _Ids:
     dialect: str
     tag_leads: bool
     """Where few links have the tag."""
+    rarest: Sequence[str]
+    """Trigrams of the text that is searched for."""
     searched: Sequence[int] | None
     """Where few links may hold the text: their numbers."""
 
@@ -143,7 +145,7 @@ class _Ids:
         if self.searched is not None:
             yield trigrams.is_one_of(self.account_id, self.searched)
         if wanted.search:
-            yield _holds(wanted.search.casefold(), self.dialect)
+            yield from _holds(wanted.search.casefold(), self.rarest, self.dialect)
         if wanted.on_shared_domain:  # also of those whose domain is gone
             yield ~select(domains.domains).where(domains.domains.c.id == links.c.domain_id).exists()
         if wanted.hostname is not None:
@@ -165,11 +167,12 @@ def _tagged(account_id: UUID, tag: str) -> Select[UUID]:
     return select(link_tags.c.link_id).where(link_tags.c.account_id == account_id, link_tags.c.tag == tag)
 
 
-def _holds(wanted: str, dialect: str) -> ColumnElement[bool]:
+def _holds(wanted: str, rarest: Sequence[str], dialect: str) -> Iterator[ColumnElement[bool]]:
     """SQLite's `instr` takes nearly twice as long as its GLOB; of PostgreSQL's, LIKE alone knows the trigrams."""
+    its = links.c.search_text
     if dialect == "postgresql":
-        has_trigrams = _TRIGRAM.search(wanted) is not None  # else LIKE would be looked for in all accounts' links
-        its = links.c.search_text
-        return its.contains(wanted, autoescape=True) if has_trigrams else func.strpos(its, wanted) > 0
-    pattern = _GLOB_SIGNS.sub(r"[\g<0>]", wanted)
-    return links.c.search_text.op("GLOB", is_comparison=True)(f"*{pattern}*")
+        yield func.strpos(its, wanted) > 0
+        yield from map(its.contains, rarest)
+    else:
+        pattern = _GLOB_SIGNS.sub(r"[\g<0>]", wanted)
+        yield its.op("GLOB", is_comparison=True)(f"*{pattern}*")

@@ -1,50 +1,70 @@
-"""SQLite's index of what links' texts are made of: three characters each. Triggers keep it (migration 0019).
+"""Which links may hold a text: both databases have an index of what texts are made of, three characters each.
 
-PostgreSQL has one of its own and takes it by itself; here it is asked beforehand whether a text is rare.
+PostgreSQL takes its own by itself. SQLite's is asked beforehand whether there are few such links; triggers keep it
+(migration 0019). Either has to read what it knows of each trigram that it is asked for, so it is asked for few.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, column, func, select, table, text
+from sqlalchemy import ColumnElement, bindparam, column, func, select, table, text, union_all
 
 from waypost.accounts import accounts
 from waypost.database import Id, Tx
-from waypost.resources.links.model import links
+from waypost.resources.links.model import ALIVE, links
 
+_TRIGRAMS = {
+    "sqlite": re.compile(r"(?=(.{3}))", re.DOTALL),
+    "postgresql": re.compile(r"(?=([^\W_]{3}))"),  # it knows none of other signs
+}
+_ENOUGH = 4
+_SOME = 25
+"""Links, of the newest and of the oldest each, by which rare trigrams are told from common ones."""
 _SCANNED = 5_000
 """Links whose texts are read in 1 ms, one after the other."""
 _SHARE = 3
-"""The index is of all accounts: where an account has less than a third of all links, reading its own is faster."""
+"""SQLite's index is of all accounts: where one has less than a third of all links, reading its own is faster."""
 _RARE = 1_000
 """A text that more links have is found soon on the way through all of them."""
-_TOKENS = 8
-"""Each costs up to as much as any other, and a few leave hardly more candidates than all of a long text."""
 
+_ITS = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
+_AGE = links.c.created_at, links.c.id
+_SAMPLE = union_all(
+    select(select(links.c.search_text).where(*_ITS).order_by(*_AGE).limit(_SOME).subquery()),
+    select(select(links.c.search_text).where(*_ITS).order_by(*(each.desc() for each in _AGE)).limit(_SOME).subquery()),
+)
 _NUMBERS = table("link_numbers", column("number"), column("account_id", Id), column("link_id", Id))
 _HOW_MANY = select(
     select(accounts.c.links_count).where(accounts.c.id == bindparam("account_id", type_=Id)).scalar_subquery(),
     func.coalesce(select(func.max(_NUMBERS.c.number)).scalar_subquery(), 0),
 )
-_MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :tokens LIMIT :most")
+_MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :trigrams LIMIT :most")
 
 
-async def candidates(tx: Tx, account_id: UUID, wanted: str) -> list[int] | None:
-    """Numbers of links that may hold the text; all of the account's that do are among them.
+async def rarest(tx: Tx, account_id: UUID, wanted: str) -> list[str]:
+    """Some trigrams of a text, those that the fewest of the account's links seem to have."""
+    found = list(dict.fromkeys(_TRIGRAMS[tx.dialect.name].findall(wanted)))
+    if len(found) > _ENOUGH:
+        some = (await tx.execute(_SAMPLE, {"account_id": account_id})).scalars().all()
+        found.sort(key=lambda trigram: sum(trigram in each for each in some))
+    return found[:_ENOUGH]
 
-    None where the index would not be faster than to read the texts.
+
+async def candidates(tx: Tx, account_id: UUID, trigrams: Sequence[str]) -> list[int] | None:
+    """Numbers of links that have all these trigrams; every one of the account's is among them.
+
+    None where the index would not be faster than to read the texts, and on PostgreSQL.
     """
-    tokens = list(dict.fromkeys(wanted[at : at + 3] for at in range(len(wanted) - 2)))
-    if tx.dialect.name != "sqlite" or not tokens:
+    if tx.dialect.name != "sqlite" or not trigrams:
         return None
     own, all_ = (await tx.execute(_HOW_MANY, {"account_id": account_id})).one()
     if own <= _SCANNED or all_ > _SHARE * own:
         return None
-    some = tokens[:: -max(1, -(-len(tokens) // _TOKENS))]
-    matching = " AND ".join('"' + token.replace('"', '""') + '"' for token in some)
-    found = (await tx.execute(_MATCHING, {"tokens": matching, "most": _RARE + 1})).scalars().all()
+    matching = " AND ".join('"' + each.replace('"', '""') + '"' for each in trigrams)
+    found = (await tx.execute(_MATCHING, {"trigrams": matching, "most": _RARE + 1})).scalars().all()
     return None if len(found) > _RARE else list(found)
 
 
