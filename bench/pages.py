@@ -77,6 +77,7 @@ def _pages(place: Furnished) -> Iterator[Page]:
     yield Page("/links?sort=clicks", "links by clicks")
     yield Page("/links?sort=title", "links by title")
     yield Page("/links?search=landing", "links, a search that finds all")
+    yield Page("/links?search=landing&sort=clicks", "links by clicks, a search that finds all")
     yield Page(f"/links?search=Page+{links * 42 // 100}+of", "links, a search that finds one")
     yield Page("/links?search=https://www.example.com/landing/b0420", "links, a search for part of an address")
     yield Page("/links?search=autumn", "links, a search that finds none")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -79,8 +79,11 @@ async def page(
     elif wanted.is_of_tag:  # tags are of links that are there
         tagged = _tagged(account_id, wanted.tag or "")
         total = request.offset + await _count(tx, tagged.offset(request.offset).limit(most + 1))
-    elif ids.is_led_by_clicks(order):  # other indexes have what links are picked out by
-        total = request.offset + await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
+    elif order == "clicks" and not ids.few_lead:  # other indexes have what links are picked out by
+        counted = await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
+        total, ids = request.offset + counted, replace(ids, are_common=counted > most)
+        if not counted:
+            return [], total
     else:
         limit = max(most + 1, request.per_page)
     # ids first: to sort all of an account's rows would take their memory, too
@@ -113,20 +116,25 @@ class _Ids:
     """Trigrams of the text that is searched for."""
     searched: Sequence[int] | None
     """Where few links may hold the text: their numbers."""
+    are_common: bool = False
+    """So many links are wanted that they are met soon on any way, also on one where each has to be looked up."""
 
     def ordered(self, order: Order) -> Select[UUID]:
+        if order == "clicks" and self.wanted.search and not self.are_common:  # found first, then sorted
+            found = self.ordered("newest").offset(0).subquery()
+            return select(found.c.id).join(_COUNTERS, _COUNTERS.c.link_id == found.c.id).order_by(*_ORDERED[order])
         ids = select(links.c.id).select_from(_FROM[order]).where(ALIVE, *self._own(order), *self._conditions())
         if self.searched is not None:  # SQLite does not know how few they are
             ids = ids.with_hint(links, "INDEXED BY sqlite_autoindex_links_1", "sqlite")
-        elif self.wanted.search and order != "title" and not self._few_lead:  # SQLite would take the index by title
+        elif self.wanted.search and order == "newest" and not self.few_lead:  # SQLite would take the index by title
             ids = ids.with_hint(links, "INDEXED BY ix_links_search", "sqlite")
         return ids.order_by(*_ORDERED[order])
 
     def is_led_by_clicks(self, order: Order) -> bool:
-        return order == "clicks" and not self._few_lead and not self.wanted.search
+        return order == "clicks" and not self.few_lead and (self.are_common or not self.wanted.search)
 
     @property
-    def _few_lead(self) -> bool:
+    def few_lead(self) -> bool:
         of_domain = self.wanted.hostname is not None and not self.wanted.search
         return self.tag_leads or self.searched is not None or of_domain
 
