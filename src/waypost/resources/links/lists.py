@@ -79,13 +79,12 @@ async def page(
     elif wanted.is_of_tag:  # tags are of links that are there
         tagged = _tagged(account_id, wanted.tag or "")
         total = request.offset + await _count(tx, tagged.offset(request.offset).limit(most + 1))
-    elif order == "clicks" and not ids.few_lead:  # other indexes have what links are picked out by
-        counted = await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
-        total, ids = request.offset + counted, replace(ids, are_common=counted > most)
-        if not counted:
-            return [], total
+    elif order != "newest":  # its index has what links are picked out by
+        total = request.offset + await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
     else:
         limit = max(most + 1, request.per_page)
+    if total is not None:
+        ids = replace(ids, are_common=wanted.is_everything or total - request.offset > (most or 0))
     # ids first: to sort all of an account's rows would take their memory, too
     some = ids.ordered(order).offset(request.offset).limit(limit).subquery()
     found = select(some.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order
@@ -120,27 +119,20 @@ class _Ids:
     """So many links are wanted that they are met soon on any way, also on one where each has to be looked up."""
 
     def ordered(self, order: Order) -> Select[UUID]:
-        if order == "clicks" and self.wanted.search and not self.are_common:  # found first, then sorted
+        if order != "newest" and not self.are_common:  # found first, then sorted
             found = self.ordered("newest").offset(0).subquery()
-            return select(found.c.id).join(_COUNTERS, _COUNTERS.c.link_id == found.c.id).order_by(*_ORDERED[order])
+            its = links.c.id if order == "title" else _COUNTERS.c.link_id
+            return select(found.c.id).join(its.table, its == found.c.id).order_by(*_ORDERED[order])
         ids = select(links.c.id).select_from(_FROM[order]).where(ALIVE, *self._own(order), *self._conditions())
         if self.searched is not None:  # SQLite does not know how few they are
             ids = ids.with_hint(links, "INDEXED BY sqlite_autoindex_links_1", "sqlite")
-        elif self.wanted.search and order == "newest" and not self.few_lead:  # SQLite would take the index by title
+        elif self.wanted.search and order == "newest" and not self.tag_leads:  # SQLite would take the index by title
             ids = ids.with_hint(links, "INDEXED BY ix_links_search", "sqlite")
         return ids.order_by(*_ORDERED[order])
 
-    def is_led_by_clicks(self, order: Order) -> bool:
-        return order == "clicks" and not self.few_lead and (self.are_common or not self.wanted.search)
-
-    @property
-    def few_lead(self) -> bool:
-        of_domain = self.wanted.hostname is not None and not self.wanted.search
-        return self.tag_leads or self.searched is not None or of_domain
-
     def _own(self, order: Order) -> Iterator[ColumnElement[bool]]:
         """Names the account where its index is to lead, and nowhere else: it would tempt SQLite to take another."""
-        if self.is_led_by_clicks(order):
+        if order == "clicks":
             yield _COUNTERS.c.account_id == self.account_id
         elif not self.tag_leads and self.searched is None:
             yield links.c.account_id == self.account_id
