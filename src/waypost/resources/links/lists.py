@@ -67,23 +67,11 @@ async def page(
     `most`: of links that are picked out, no more than these (at least a page) are counted from the page's first one on:
     whatever is counted has to be looked at.
     """
-    rarest = await trigrams.rarest(tx, account_id, wanted.search.casefold()) if wanted.search else []
-    searched = await trigrams.candidates(tx, account_id, rarest)
-    tag_leads = searched is None and await _is_rare_tag(tx, account_id, wanted.tag, most)
-    ids = _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, rarest=rarest, searched=searched)
-    total, limit = None, request.per_page
-    if wanted.is_everything:  # counting a million rows would take longer than all the rest
-        total = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
-    elif most is None:
-        total = await _count(tx, ids.ordered("newest"))
-    elif wanted.is_of_tag:  # tags are of links that are there
-        tagged = _tagged(account_id, wanted.tag or "")
-        total = request.offset + await _count(tx, tagged.offset(request.offset).limit(most + 1))
-    elif order != "newest":  # its index has what links are picked out by
-        total = request.offset + await _count(tx, ids.ordered("newest").offset(request.offset).limit(most + 1))
+    ids = await _ids(tx, account_id, wanted, now, most)
+    total, limit = await _total(tx, ids, request, order, most), request.per_page
+    if total is None:
+        limit = max(limit, (most or 0) + 1)
     else:
-        limit = max(most + 1, request.per_page)
-    if total is not None:
         ids = replace(ids, are_common=wanted.is_everything or total - request.offset > (most or 0))
     # ids first: to sort all of an account's rows would take their memory, too
     some = ids.ordered(order).offset(request.offset).limit(limit).subquery()
@@ -95,6 +83,27 @@ async def page(
     if total is None:
         total = request.offset + (rows[0][-1] if rows else 0)
     return [Link(*row[:-1]) for row in rows], total
+
+
+async def _ids(tx: Tx, account_id: UUID, wanted: Wanted, now: datetime, most: int | None) -> "_Ids":
+    rarest = await trigrams.rarest(tx, account_id, wanted.search.casefold()) if wanted.search else []
+    searched = await trigrams.candidates(tx, account_id, rarest)
+    tag_leads = searched is None and await _is_rare_tag(tx, account_id, wanted.tag, most)
+    return _Ids(account_id, wanted, now, tx.dialect.name, tag_leads=tag_leads, rarest=rarest, searched=searched)
+
+
+async def _total(tx: Tx, ids: "_Ids", request: PageRequest, order: Order, most: int | None) -> int | None:
+    """None where the way along the order counts as well as any other."""
+    account_id, wanted, offset = ids.account_id, ids.wanted, request.offset
+    if wanted.is_everything:  # counting a million rows would take longer than all the rest
+        return await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
+    if most is None:
+        return await _count(tx, ids.ordered("newest"))
+    if wanted.is_of_tag:  # tags are of links that are there
+        return offset + await _count(tx, _tagged(account_id, wanted.tag or "").offset(offset).limit(most + 1))
+    if order != "newest":  # its index has what links are picked out by
+        return offset + await _count(tx, ids.ordered("newest").offset(offset).limit(most + 1))
+    return None
 
 
 async def _count(tx: Tx, ids: Select[UUID]) -> int:
