@@ -1,5 +1,6 @@
 """Lists of an account's links: which, in what order, how many. Of 100,000 it matters which index leads."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ _COUNTERS = link_clicks.alias("counters")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
 _ORDERED: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
     "newest": _NEWEST,
-    "clicks": (_COUNTERS.c.clicks.desc(), _COUNTERS.c.link_id.desc()),  # ids grow with time, or nearly
+    "clicks": (_COUNTERS.c.clicks.desc(), _COUNTERS.c.link_id.desc()),  # ties: newest first, or nearly
     "title": (TITLE, *_NEWEST),
 }
 _FROM: dict[Order, FromClause] = {
@@ -67,12 +68,14 @@ async def page(
     `most`: of links that are picked out, no more than these (at least a page) are counted from the page's first one on:
     whatever is counted has to be looked at.
     """
+    most = None if most is None else max(most, request.per_page - 1)
     ids = await _ids(tx, account_id, wanted, now, most)
     total, limit = await _total(tx, ids, request, order, most), request.per_page
-    if total is None:
-        limit = max(limit, (most or 0) + 1)
-    else:
-        ids = replace(ids, are_common=wanted.is_everything or total - request.offset > (most or 0))
+    if most is not None and total is None:
+        limit = most + 1
+    elif total is not None:
+        follow = math.inf if wanted.is_everything else total - request.offset
+        ids = replace(ids, are_common=most is not None and follow > most)
     # ids first: to sort all of an account's rows would take their memory, too
     some = ids.ordered(order).offset(request.offset).limit(limit).subquery()
     found = select(some.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order
@@ -82,6 +85,8 @@ async def page(
     rows = (await tx.execute(of_page)).all()
     if total is None:
         total = request.offset + (rows[0][-1] if rows else 0)
+    if not rows and request.offset and most is not None and not wanted.is_everything:  # what is before was not counted
+        total = await _count(tx, ids.ordered("newest").limit(most + 1))
     return [Link(*row[:-1]) for row in rows], total
 
 
@@ -125,10 +130,10 @@ class _Ids:
     searched: Sequence[int] | None
     """Where few links may hold the text: their numbers."""
     are_common: bool = False
-    """So many links are wanted that they are met soon on any way, also on one where each has to be looked up."""
+    """So many links follow that they are met soon on any way, also on one where each has to be looked up."""
 
     def ordered(self, order: Order) -> Select[UUID]:
-        if order != "newest" and not self.are_common:  # found first, then sorted
+        if order != "newest" and not self.are_common:  # found first, then sorted: no database looks behind an offset
             found = self.ordered("newest").offset(0).subquery()
             its = links.c.id if order == "title" else _COUNTERS.c.link_id
             return select(found.c.id).join(its.table, its == found.c.id).order_by(*_ORDERED[order])
@@ -137,6 +142,8 @@ class _Ids:
             ids = ids.with_hint(links, "INDEXED BY sqlite_autoindex_links_1", "sqlite")
         elif self.wanted.search and order == "newest" and not self.tag_leads:  # SQLite would take the index by title
             ids = ids.with_hint(links, "INDEXED BY ix_links_search", "sqlite")
+        elif self.wanted.hostname is not None and order == "newest" and not self.tag_leads:  # nor how few these are
+            ids = ids.with_hint(links, "INDEXED BY ix_links_domain", "sqlite")
         return ids.order_by(*_ORDERED[order])
 
     def _own(self, order: Order) -> Iterator[ColumnElement[bool]]:
@@ -166,9 +173,10 @@ class _Ids:
 
 
 async def _is_rare_tag(tx: Tx, account_id: UUID, tag: str | None, most: int | None) -> bool:
-    """Any is, where all links that have it are to be counted anyway."""
-    if tag is None or most is None:
-        return tag is not None
+    if tag is None:
+        return False
+    if most is None:  # all that have it are to be counted anyway
+        return True
     return (await tx.execute(_tagged(account_id, tag).offset(most).limit(1))).first() is None
 
 

@@ -26,7 +26,9 @@ _SOME = 25
 _SCANNED = 5_000
 """Links whose texts are read in 1 ms, one after the other."""
 _SHARE = 3
-"""SQLite's index is of all accounts: where one has less than a third of all links, reading its own is faster."""
+"""SQLite's index is of all accounts: where one has less than a third of all links, reading its own is faster. Deleted
+ones count, too: numbers are all that tells how many there are without counting.
+"""
 _RARE = 1_000
 """A text that more links have is found soon on the way through all of them."""
 
@@ -53,17 +55,17 @@ async def rarest(tx: Tx, account_id: UUID, wanted: str) -> list[str]:
     return found[:_ENOUGH]
 
 
-async def candidates(tx: Tx, account_id: UUID, trigrams: Sequence[str]) -> list[int] | None:
-    """Numbers of links that have all these trigrams; every one of the account's is among them.
+async def candidates(tx: Tx, account_id: UUID, wanted: Sequence[str]) -> list[int] | None:
+    """Numbers of links that have all the wanted trigrams; every one of the account's is among them.
 
     None where the index would not be faster than to read the texts, and on PostgreSQL.
     """
-    if tx.dialect.name != "sqlite" or not trigrams:
+    if tx.dialect.name != "sqlite" or not wanted:
         return None
     own, all_ = (await tx.execute(_HOW_MANY, {"account_id": account_id})).one()
     if own <= _SCANNED or all_ > _SHARE * own:
         return None
-    matching = " AND ".join('"' + each.replace('"', '""') + '"' for each in trigrams)
+    matching = " AND ".join('"' + each.replace('"', '""') + '"' for each in wanted)
     found = (await tx.execute(_MATCHING, {"trigrams": matching, "most": _RARE + 1})).scalars().all()
     return None if len(found) > _RARE else list(found)
 
