@@ -65,7 +65,7 @@ async def ranked(tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[
 
 
 async def of_edges(tx: Tx, subject: Subject, edges: Sequence[Edge], clicks: int, limit: int) -> Counts:
-    """`limit`: of the values of each list. There are all of AGENT. `clicks`: how many it is about, or nearly so."""
+    """`limit`: of the values of each list. There are all of AGENT. `clicks`: how many there are, or nearly."""
     few = await _of_few(tx, subject, edges) if clicks <= _FEW else None
     if few is not None:
         return few
