@@ -1,6 +1,5 @@
 """Lists of an account's links: which, in what order, how many. Of 100,000 it matters which index leads."""
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,9 +72,8 @@ async def page(
     total, limit = await _total(tx, ids, request, order, most), request.per_page
     if most is not None and total is None:
         limit = most + 1
-    elif total is not None:
-        follow = math.inf if wanted.is_everything else total - request.offset
-        ids = replace(ids, are_common=most is not None and follow > most)
+    elif most is not None and total is not None:
+        ids = replace(ids, are_common=wanted.is_everything or total - request.offset > most)
     # ids first: to sort all of an account's rows would take their memory, too
     some = ids.ordered(order).offset(request.offset).limit(limit).subquery()
     found = select(some.c.id, func.row_number().over().label("place")).cte("found")  # as they come, in their order

@@ -35,8 +35,10 @@ _RARE = 1_000
 _ITS = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
 _AGE = links.c.created_at, links.c.id
 _SAMPLE = union_all(
-    select(select(links.c.search_text).where(*_ITS).order_by(*_AGE).limit(_SOME).subquery()),
-    select(select(links.c.search_text).where(*_ITS).order_by(*(each.desc() for each in _AGE)).limit(_SOME).subquery()),
+    *(
+        select(select(links.c.search_text).where(*_ITS).order_by(*by_age).limit(_SOME).subquery())
+        for by_age in (_AGE, [each.desc() for each in _AGE])
+    )
 )
 _NUMBERS = table("link_numbers", column("number"), column("account_id", Id), column("link_id", Id))
 _HOW_MANY = select(
