@@ -84,6 +84,29 @@ def test_a_password_comes_from_stdin_and_is_never_shown(waypost: Waypost) -> Non
     assert b"correct horse" not in content
 
 
+def test_a_refused_password_creates_no_account(waypost: Waypost) -> None:
+    """R37: an empty line made an account that anybody could enter."""
+    create = ["account", "create", "alice@example.com", "--name", "Alice Doe Ltd.", "--password-stdin"]
+    refused = (
+        "",
+        "\n",
+        "\r\n",
+        "nine char\n",
+        "x" * 1_025,
+        "é" * 5_000,
+        "ALICE@example.com\n",
+        "alice doe ltd.\n",
+        "password123\n",
+    )
+    for line in refused:
+        done = waypost(*create, stdin=line, code=2)
+        assert done.stderr.startswith("--password-stdin: This ")
+        assert done.stdout == ""
+        assert len(line.strip()) < 9 or line.strip() not in done.stderr
+    assert json.loads(waypost("account", "list", "--json").stdout) == []
+    waypost(*create, stdin="four" + "é" * 1_020 + "\r\nnot the password\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

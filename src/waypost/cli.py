@@ -94,18 +94,22 @@ def create_account(
     /,
     *,
     name: str = "",
-    password_stdin: Annotated[bool, Parameter(negative="")] = False,
+    password_stdin: Annotated[
+        bool, Parameter(negative="", help="Read a password of 10 to 1,024 characters from the first line of stdin.")
+    ] = False,
     plan: Plan | None = None,
     json: AsJson = False,
 ) -> int:
-    """Make an account; its plan is WAYPOST_DEFAULT_PLAN unless named."""
+    """Create an account; its plan is WAYPOST_DEFAULT_PLAN unless named."""
 
     async def run(settings: "Settings") -> int:
         from waypost import accounts
-        from waypost.commands import opening, printing
+        from waypost.commands import opening, passwords, printing
         from waypost.kit import clock
 
-        password = await accounts.hash_password(sys.stdin.readline().rstrip("\r\n")) if password_stdin else None
+        password = passwords.read_new_password(email.strip(), name) if password_stdin else None
+        if password_stdin and password is None:
+            return WRONG_USAGE
         async with opening.database(settings) as db:
             made = await accounts.create_account(
                 db,
@@ -114,7 +118,7 @@ def create_account(
                 plan=plan or settings.default_plan,
                 now=clock.now(),
                 trial_days=settings.trial_days,
-                password_hash=password,
+                password_hash=None if password is None else await accounts.hash_password(password),
             )
         printing.show(printing.account(made), as_json=json)
         return DONE
