@@ -70,7 +70,7 @@ def test_it_works(behind: Behind, tmp_path: Path) -> None:
 
     prove(tmp_path, BRAND)
     for url in (f"https://{BRAND}/hello", f"http://{BRAND}/hello", f"https://{BRAND.upper()}./hello"):
-        seen = behind.visit(url, headers={"X-Forwarded-For": "198.51.100.1"})
+        seen = behind.visit(url, headers={"X-Forwarded-For": "198.51.100.1", "Forwarded": "for=198.51.100.1"})
         assert (seen.status_code, seen.headers["location"]) == (302, page.url), url
     for scheme in ("http", "https"):
         assert behind.visit(f"{scheme}://{GO}/hello").status_code == 404

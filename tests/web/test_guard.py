@@ -1,6 +1,7 @@
 """R13, R16: the specification's order of checks, and what each refusal costs."""
 
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 
 import httpx
@@ -189,3 +190,27 @@ async def test_strangers_of_one_ipv6_network_count_as_one(
         ) as client:
             answers.append(await client.get(THING))
     assert [answer.status_code for answer in answers] == [401, status]
+
+
+async def test_a_visitor_behind_a_proxy_chooses_no_address_by_a_second_header(db: Database, tmp_path: Path) -> None:
+    """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
+    once = FileLimiter(tmp_path / "limits", limit=1)
+    guard = Guard(Callers(db), budget=once, unknown=once, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
+    app = new_api()
+    app.include_router(thing_routes(guard))
+    transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        spoofed = [{"Forwarded": "for=192.0.2.1", "X-Forwarded-For": f"198.51.100.{n}"} for n in range(2)]
+        answers = [await client.get(THING, headers=headers) for headers in spoofed]
+    assert [answer.status_code for answer in answers] == [401, 429]
+
+
+async def test_a_visitor_behind_a_proxy_claims_no_https(db: Database, tmp_path: Path, alice: Person) -> None:
+    once = FileLimiter(tmp_path / "limits", limit=1)
+    base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
+    app = new_api()
+    app.include_router(thing_routes(Guard(Callers(db), budget=once, unknown=once, base_url=base_url, trusted=trusted)))
+    transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
+        headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}
+        assert told(await client.get(THING, headers=headers)) == (400, "http_error")

@@ -1,4 +1,4 @@
-"""R26: whom forwarding headers are believed, and how far."""
+"""R26, R34: whom forwarding headers are believed, and how far."""
 
 from ipaddress import ip_network
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.kit.proxies import is_trusted, read_forwarded, visitor_address, visitor_scheme
+from waypost.kit.proxies import ForwardingHeaders, is_trusted, read_forwarded, visitor_address, visitor_scheme
 
 TRUSTED = [ip_network("10.0.0.0/8"), ip_network("2001:db8::/32")]
 PROXY = "10.0.0.1"
@@ -14,9 +14,9 @@ VISITOR = "192.0.2.7"
 
 
 def test_it_works() -> None:
-    assert visitor_address(PROXY, VISITOR, TRUSTED) == VISITOR
-    assert visitor_address(VISITOR, "198.51.100.1", TRUSTED) == VISITOR
-    assert visitor_address(PROXY, VISITOR, []) == PROXY
+    assert visitor_address(PROXY, ForwardingHeaders(VISITOR), TRUSTED) == VISITOR
+    assert visitor_address(VISITOR, ForwardingHeaders("198.51.100.1"), TRUSTED) == VISITOR
+    assert visitor_address(PROXY, ForwardingHeaders(VISITOR), []) == PROXY
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_it_works() -> None:
     ],
 )
 def test_the_chain_is_walked_from_the_right(forwarded_for: str, address: str) -> None:
-    assert visitor_address(PROXY, forwarded_for, TRUSTED) == address
+    assert visitor_address(PROXY, ForwardingHeaders(forwarded_for), TRUSTED) == address
 
 
 def test_a_peer_is_unwrapped_or_left_alone() -> None:
-    assert visitor_address("::ffff:192.0.2.7", "", []) == VISITOR
-    assert visitor_address("::ffff:10.0.0.1", VISITOR, TRUSTED) == VISITOR
-    assert visitor_address("", VISITOR, TRUSTED) == ""
+    assert visitor_address("::ffff:192.0.2.7", ForwardingHeaders(""), []) == VISITOR
+    assert visitor_address("::ffff:10.0.0.1", ForwardingHeaders(VISITOR), TRUSTED) == VISITOR
+    assert visitor_address("", ForwardingHeaders(VISITOR), TRUSTED) == ""
     assert is_trusted("::ffff:10.0.0.1", TRUSTED)
     assert not is_trusted("unix", TRUSTED)
 
@@ -68,7 +68,40 @@ def test_a_peer_is_unwrapped_or_left_alone() -> None:
     ],
 )
 def test_the_scheme_is_the_visitors(peer: str, forwarded_for: str, proto: str, scheme: str) -> None:
-    assert visitor_scheme("http", peer, forwarded_for, proto, TRUSTED) == scheme
+    assert visitor_scheme("http", peer, ForwardingHeaders(forwarded_for, proto), TRUSTED) == scheme
+
+
+@pytest.mark.parametrize(
+    ("forwarded_for", "forwarded", "address"),
+    [
+        ("", f"for={VISITOR}", VISITOR),
+        (VISITOR, f"for={VISITOR}", VISITOR),
+        (f"6.6.6.6, {VISITOR}", f'for="{VISITOR}:4711"', VISITOR),  # the same address, written differently
+        (f"{VISITOR}, 10.0.0.2", f"for={VISITOR}", VISITOR),
+        (VISITOR, "proto=https", VISITOR),
+        (VISITOR, "for=6.6.6.6", PROXY),
+        ("6.6.6.6", f"for={VISITOR}", PROXY),
+        (VISITOR, "for=unknown", PROXY),
+        (VISITOR, f"for={VISITOR}, for=6.6.6.6", PROXY),
+    ],
+)
+def test_of_two_headers_that_disagree_neither_is_believed(forwarded_for: str, forwarded: str, address: str) -> None:
+    assert visitor_address(PROXY, ForwardingHeaders(forwarded_for, forwarded=forwarded), TRUSTED) == address
+
+
+@pytest.mark.parametrize(
+    ("proto", "forwarded", "scheme"),
+    [
+        ("", f"for={VISITOR};proto=https", "https"),
+        ("https", f"for={VISITOR};proto=HTTPS", "https"),
+        ("https", f"for={VISITOR}", "https"),
+        ("https", f"for={VISITOR};proto=http", "http"),
+        ("http", f"for={VISITOR};proto=https", "http"),
+        ("https", f"for={VISITOR};proto=gopher", "http"),
+    ],
+)
+def test_of_two_schemes_that_disagree_neither_is_believed(proto: str, forwarded: str, scheme: str) -> None:
+    assert visitor_scheme("http", PROXY, ForwardingHeaders(VISITOR, proto, forwarded), TRUSTED) == scheme
 
 
 @pytest.mark.parametrize(
@@ -88,6 +121,6 @@ def test_the_standard_header_reads_as_the_usual_ones(header: str, expected: tupl
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_at_all(peer: str, header: str, proto: str) -> None:
-    assert isinstance(visitor_address(peer, header, TRUSTED), str)
-    assert visitor_scheme("http", PROXY, header, proto, TRUSTED) in {"http", "https"}
+    assert isinstance(visitor_address(peer, ForwardingHeaders(header, proto, header), TRUSTED), str)
+    assert visitor_scheme("http", PROXY, ForwardingHeaders(header, proto, header), TRUSTED) in {"http", "https"}
     assert len(read_forwarded(header)) == 2

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import AF_INET, inet_pton
+from typing import NamedTuple
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -19,29 +20,44 @@ _HOPS = 32
 _FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 
 
-def visitor_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """The nearest address that is not a trusted proxy's.
+class ForwardingHeaders(NamedTuple):
+    """What proxies say of the visitor: each header's lines joined with commas, "" where it was not sent."""
 
-    `peer` is who connected, `forwarded_for` the values of X-Forwarded-For joined with commas.
+    x_forwarded_for: str = ""
+    x_forwarded_proto: str = ""
+    forwarded: str = ""
+
+
+def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Network]) -> str:
+    """The nearest address that is not a trusted proxy's. `peer` is who connected.
+
+    A proxy sets one header and may pass on the other as the visitor wrote it. Which one is not known here, so where
+    they lead to different addresses neither is believed and the visitor is whoever connected (R34).
     """
-    return list(_chain(peer, forwarded_for, trusted))[-1] if trusted else _plain(peer)
+    if not trusted:
+        return _plain(peer)
+    hops = headers.x_forwarded_for, read_forwarded(headers.forwarded)[0]
+    found = {list(_chain(peer, each, trusted))[-1] for each in hops if each}
+    return found.pop() if len(found) == 1 else _plain(peer)
 
 
-def visitor_scheme(scheme: str, peer: str, forwarded_for: str, forwarded_proto: str, trusted: Sequence[Network]) -> str:
-    """`http` or `https`, as the visitor used it. `scheme` is the connection's own.
-
-    Where each proxy added its own value, the visitor's is as far from the right as the visitor's address is.
-    """
-    hops = len(list(_chain(peer, forwarded_for, trusted))) - 1
-    protos = _last_entries(forwarded_proto)
-    if not protos or not is_trusted(peer, trusted):
+def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: Sequence[Network]) -> str:
+    """`http` or `https`, as the visitor used it. `scheme` is the connection's own, and holds where headers disagree."""
+    if not is_trusted(peer, trusted):
         return scheme
-    proto = protos[min(max(hops, 1), len(protos)) - 1].lower()
-    return proto if proto in {"http", "https"} else scheme
+    hops, protos = read_forwarded(headers.forwarded)
+    pairs = (
+        (headers.x_forwarded_for or hops, headers.x_forwarded_proto),
+        (hops or headers.x_forwarded_for, protos),
+    )
+    found = {_visitors_proto(peer, of, said, trusted) for of, said in pairs if said}
+    return found.pop() if found in ({"http"}, {"https"}) else scheme
 
 
 def read_forwarded(header: str) -> tuple[str, str]:
     """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held."""
+    if not header:
+        return "", ""
     found: dict[str, list[str]] = {"for": [], "proto": []}
     for name, value in _FORWARDED.findall(header):
         found[name.lower()].append(value.strip('"').replace(",", ""))
@@ -51,6 +67,13 @@ def read_forwarded(header: str) -> tuple[str, str]:
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
     address = _address(peer)
     return address is not None and _is_within(address, trusted)
+
+
+def _visitors_proto(peer: str, hops: str, protos: str, trusted: Sequence[Network]) -> str:
+    """Where each proxy added its own value, the visitor's is as far from the right as the visitor's address is."""
+    entries = _last_entries(protos)
+    distance = len(list(_chain(peer, hops, trusted))) - 1
+    return entries[min(max(distance, 1), len(entries)) - 1].lower()
 
 
 def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterator[str]:

@@ -26,7 +26,14 @@ from waypost.kit.errors import (
     Unauthenticated,
 )
 from waypost.kit.ids import parse_id
-from waypost.kit.proxies import Network, is_trusted, read_forwarded, visitor_address, visitor_scheme
+from waypost.kit.proxies import (
+    ForwardingHeaders,
+    Network,
+    is_trusted,
+    read_forwarded,
+    visitor_address,
+    visitor_scheme,
+)
 from waypost.web.envelope import note_budget
 from waypost.web.peers import is_passed_on
 
@@ -123,13 +130,13 @@ async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path 
 
 def peer_address(request: Request, trusted: Sequence[Network]) -> str:
     """Of the visitor, as far as proxies may be believed."""
-    return visitor_address(_peer(request), _forwarded(request)[0], trusted)
+    return visitor_address(_peer(request), _forwarding_headers(request), trusted)
 
 
 def is_https(request: Request, trusted: Sequence[Network]) -> bool:
     """As the visitor came, as far as proxies may be believed."""
-    forwarded_for, proto = _forwarded(request)
-    return visitor_scheme(request.scope["scheme"], _peer(request), forwarded_for, proto, trusted) == "https"
+    scheme, headers = request.scope["scheme"], _forwarding_headers(request)
+    return visitor_scheme(scheme, _peer(request), headers, trusted) == "https"
 
 
 class Came(Enum):
@@ -146,7 +153,8 @@ class Came(Enum):
 
 
 def how_they_came(request: Request, trusted: Sequence[Network]) -> Came:
-    proto, is_known = _forwarded(request)[1].lower(), is_trusted(_peer(request), trusted)
+    headers, is_known = _forwarding_headers(request), is_trusted(_peer(request), trusted)
+    proto = f"{headers.x_forwarded_proto},{read_forwarded(headers.forwarded)[1]}".lower()
     if "http" in proto:
         return Came.PLAINLY if is_known and "https" not in proto else Came.DOUBTED
     return Came.UNTOLD if is_known or is_passed_on(request) else Came.DIRECTLY
@@ -165,10 +173,6 @@ def household(address: str) -> bytes:
     return parsed.packed[:8] if isinstance(parsed, IPv6Address) else parsed.packed
 
 
-def _forwarded(request: Request) -> tuple[str, str]:
-    """The lists of addresses and of schemes; `X-Forwarded-*` before `Forwarded`."""
-    headers = request.headers
-    forwarded_for, proto = read_forwarded(", ".join(headers.getlist("forwarded")))
-    xff = ", ".join(headers.getlist("x-forwarded-for"))
-    xfp = ", ".join(headers.getlist("x-forwarded-proto"))
-    return xff or forwarded_for, xfp or proto
+def _forwarding_headers(request: Request) -> ForwardingHeaders:
+    names = ("x-forwarded-for", "x-forwarded-proto", "forwarded")
+    return ForwardingHeaders(*(", ".join(request.headers.getlist(name)) for name in names))

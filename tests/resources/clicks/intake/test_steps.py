@@ -60,9 +60,10 @@ def test_whose_address(trusted: tuple, forwarded_for: bytes, expected: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("forwarded_for", "expected"), [(b"", "2001:db8::1"), (b"192.0.2.1", "192.0.2.1"), (b"for=192.0.2.1", PEER)]
+    ("forwarded_for", "expected"),
+    [(b"", "2001:db8::1"), (b"2001:db8:0::1", "2001:db8::1"), (b"192.0.2.1", PEER), (b"for=192.0.2.1", PEER)],
 )
-def test_forwarded_is_asked_when_there_is_no_x_forwarded_for(forwarded_for: bytes, expected: str) -> None:
+def test_forwarded_is_believed_unless_x_forwarded_for_disagrees(forwarded_for: bytes, expected: str) -> None:
     forwarded = b'for="[2001:db8::1]:4711";proto=https'
     click = made_of(forwarded_for=forwarded_for, forwarded=forwarded, by=rules(trusted_proxies=PROXIES))
     assert click.ip == expected

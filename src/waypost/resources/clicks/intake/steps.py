@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
-from waypost.kit.proxies import read_forwarded, visitor_address
+from waypost.kit.proxies import ForwardingHeaders, visitor_address
 from waypost.redirect.firing import LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
@@ -51,10 +51,10 @@ def address(click: Click, visit: Visit, rules: Rules) -> None:
     """As a whole until `privacy`: the country is looked up by it."""
     peer = _text(visit.peer)
     if rules.trusted_proxies:
-        hops = _text(visit.forwarded_for) or read_forwarded(_text(visit.forwarded))[0]
-        click.ip = visitor_address(peer, hops, rules.trusted_proxies)
+        headers = ForwardingHeaders(_text(visit.forwarded_for), forwarded=_text(visit.forwarded))
+        click.ip = visitor_address(peer, headers, rules.trusted_proxies)
     elif b":" in visit.peer:
-        click.ip = visitor_address(peer, "", ())
+        click.ip = visitor_address(peer, ForwardingHeaders(), ())
     else:  # IPv4, as the kernel wrote it: reading it would find nothing new
         click.ip = peer
 
