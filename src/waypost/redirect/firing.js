@@ -60,15 +60,11 @@
       ttq.methods.forEach((method) => ttq.setAndDefer(queue, method));
       return queue;
     };
-    ttq._i = {};
-    ttq._t = {};
-    ttq._o = {};
-    ids.forEach((id) => {
-      ttq._i[id] = [];
-      ttq._i[id]._u = url;
-      ttq._t[id] = Date.now();
-      ttq._o[id] = {};
-    });
+    // Entries, not assignments: whatever the id, __proto__ included, it becomes a property of its own.
+    const ofEach = (make) => Object.fromEntries(ids.map((id) => [id, make()]));
+    ttq._i = ofEach(() => Object.assign([], { _u: url }));
+    ttq._t = ofEach(Date.now);
+    ttq._o = ofEach(() => ({}));
     // Its own code has the event's id in the first place, its documentation of events in the second.
     ttq.page({ event_id: event }, { event_id: event });
     // The script is made for one pixel, so each has its own.
@@ -93,8 +89,11 @@
     });
     gtag("js", new Date());
     ids.forEach((id) => gtag("config", id));
+    // The script is asked for by one tag's id, never by that of a container: it would be the pixel owner's own script.
+    const named =
+      ids.find((id) => /^(AW|DC|G|GT)-[A-Z0-9-]+$/i.test(id)) ?? ids.find((id) => !/gtm|opt/i.test(id)) ?? "";
     load(
-      `https://www.googletagmanager.com/gtag/js?id=${encodeURIComponent(ids[0])}`,
+      `https://www.googletagmanager.com/gtag/js?id=${encodeURIComponent(named)}`,
       /^https:\/\/(googleads\.g\.doubleclick\.net|www\.googleadservices\.com)\/pagead\/|^https:\/\/www\.google\.com\/rmkt\//,
       ids.length,
     );

@@ -13,12 +13,11 @@ from uuid import UUID
 
 from waypost.redirect.head import PRIVACY, PURPOSE, Head
 
-Tags = tuple[bytes, bytes, bytes, bytes]
-"""(the spool's pixels, the policy behind its nonce, the rest of the head, the page up to the visit's id)."""
+Tags = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
+"""(the spool's pixels, the policy behind its nonce, the rest of the head, the page up to its pixels, these as JSON)."""
 
 FIRED: Final = 0
 _POLICY: Final = 1
-_START: Final = 3
 
 LETTERS = {"facebook": "f", "tiktok": "t", "pinterest": "p", "google_ads": "g"}
 """What the spool calls each platform."""
@@ -61,23 +60,25 @@ _PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <noscript><meta http-equiv="refresh" content="0;url={to}"></noscript>
 <script type="application/json" id="visit">{data}"""
+_BEFORE_VISIT = b'],"visit":"'
 _BEFORE_NONCE = b'"}</script>\n<script nonce="'
 _AFTER_NONCE = b'">\n%s</script>\n</html>\n' % b"".join(
     line.strip() + b"\n"
     for line in (Path(__file__).parent / "firing.js").read_bytes().splitlines()
     if line and not line.lstrip().startswith(b"//")
 )
-_FILLED_IN = 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
+_FILLED_IN = len(_BEFORE_VISIT) + 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
+_PIXELS_SHARED = 10_000  # of up to 3 KB each
 
 
 def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> Tags:
-    """`pixels`: (our id, platform, the platform's id)."""
+    """`pixels`: (our id, platform, what its tag is given)."""
     fired = ",".join(LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
-    told = [[platform, _browser_id(platform, theirs)] for _, platform, theirs in pixels]
-    data = _json({"to": destination, "pixels": told, "visit": ""}).removesuffix('"}')
+    shown = tuple(_pixel(platform, theirs) for _, platform, theirs in pixels)
+    data = _json({"to": destination, "pixels": []}).removesuffix("]}")
     start = _PAGE.format(to=escape(destination), data=data).encode()
-    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + _FILLED_IN)
-    return fired.encode(), _policy(frozenset(platform for platform, _ in told)), end_of_head, start
+    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(shown)) + _FILLED_IN)
+    return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, shown
 
 
 def is_wanted(head: Head) -> bool:
@@ -87,8 +88,11 @@ def is_wanted(head: Head) -> bool:
 
 def answer(opening: bytes, tags: Tags, nonce: bytes, visit: bytes) -> bytes:
     """The same as `headers` and `page`, as bytes for the wire."""
-    _, policy, end_of_head, start = tags
-    return b"".join((opening, nonce, policy, end_of_head, start, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE))
+    _, policy, end_of_head, start, pixels = tags
+    shown = b",".join(pixels)
+    return b"".join(
+        (opening, nonce, policy, end_of_head, start, shown, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
+    )
 
 
 def headers(tags: Tags, nonce: bytes) -> list[tuple[bytes, bytes]]:
@@ -97,15 +101,17 @@ def headers(tags: Tags, nonce: bytes) -> list[tuple[bytes, bytes]]:
 
 def page(tags: Tags, nonce: bytes, visit: bytes) -> bytes:
     """`visit`: its id in 32 hex digits."""
-    return tags[_START] + visit + _BEFORE_NONCE + nonce + _AFTER_NONCE
+    *_, start, pixels = tags
+    return b"".join((start, b",".join(pixels), _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE))
 
 
-def _browser_id(platform: str, theirs: str) -> str:
-    """Pinterest's may name the ad account as well, which only its server-side endpoint needs."""
-    return theirs.rpartition("/")[2] if platform == "pinterest" else theirs
+@lru_cache(_PIXELS_SHARED)
+def _pixel(platform: str, theirs: str) -> bytes:
+    """One object for all routes with the pixel: an id may have 255 characters, and a link 20 pixels."""
+    return _json([platform, theirs]).encode()
 
 
-def _json(data: dict[str, object]) -> str:
+def _json(data: object) -> str:
     """JSON that ends no script element; what is not ASCII is escaped by `json` itself."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -48,7 +48,7 @@ async def test_it_works(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert "No pixel yet" in (await ada.get("/pixels")).text
     form = words((await ada.get("/pixels/new")).text)
-    for told in ("15 or 16 digits", "Meta Events Manager", "it begins with AW-", "In the browser only"):
+    for told in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "In the browser only"):
         assert told in form
     path = await add(ada, name="<b>Spring</b>")
     for page in (await ada.get(path), await ada.get("/pixels")):
@@ -84,7 +84,7 @@ async def test_what_became_of_its_events_is_told(place: Place) -> None:
 
 async def test_a_doubtful_id_is_asked_about_once(place: Place) -> None:
     ada = await place.browser("ada@example.com")
-    typed = NEW | {"platform": "google_ads", "pixel_id": "123456789"}
+    typed = NEW | {"platform": "google_ads", "pixel_id": "GTM-123456"}
     asked = await ada.post("/pixels/new", typed)
     assert (asked.status_code, "does not look like an ID of Google Ads" in asked.text) == (422, True)
     assert all(f'value="{text}"' in asked.text for text in typed.values())

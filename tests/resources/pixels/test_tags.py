@@ -1,29 +1,58 @@
-"""What of a pixel reaches a page."""
+"""What of a pixel reaches a page: every accepted id, as JSON data."""
 
+import json
+import re
+from typing import get_args
 from uuid import UUID
 
 import pytest
+from resources.pixels.ids import FORMS
 
 from waypost.database import KeyRing
+from waypost.redirect import firing, new_route
+from waypost.redirect.firing import FIRED
+from waypost.redirect.route import TAGS
+from waypost.resources.links.rules import MAX_PIXELS
 from waypost.resources.pixels import Tags, pixels
+from waypost.resources.pixels.model import Platform
+from waypost.resources.pixels.schemas import NewPixel
 
-KEYS, ID = KeyRing(["a key"]), UUID(int=1)
+KEYS, LINK = KeyRing(["a key"]), UUID(int=1)
+CHANGED = {
+    ("google_ads", "1234567890"): "AW-1234567890",
+    ("pinterest", "549755885175/2612345678901"): "2612345678901",
+    ("pinterest", "1/2/3"): "2/3",
+}
 
 
-@pytest.mark.parametrize(
-    ("platform", "theirs", "fires"),
-    [
-        ("facebook", "1234567890", True),
-        ("tiktok", "C4U0ABCDEF", True),
-        ("pinterest", "549755885175/2612345678901", True),
-        ("google_ads", "AW-123456789", True),
-        ("google_ads", "GTM-ABC123", False),
-        ("google_ads", "1234567890", False),
-        ("facebook", "</script>", False),
-        ("facebook", "1" * 65, False),
-        ("tiktok", "\U0001f517" * 255, False),
-    ],
-)
-def test_what_no_platform_gives_out_is_not_fired(platform: str, theirs: str, fires: bool) -> None:
-    sealed = KEYS.seal(pixels.c.pixel_id, ID, theirs)
-    assert Tags(KEYS).opened([(ID, platform, sealed)]) == ([(ID, platform, theirs)] if fires else [])
+def tags_of(*given: tuple[str, str]) -> firing.Tags:
+    sealed = [
+        (UUID(int=n), platform, KEYS.seal(pixels.c.pixel_id, UUID(int=n), text))
+        for n, (platform, text) in enumerate(given)
+    ]
+    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=Tags(KEYS).opened(sealed))[TAGS]
+    assert tags
+    return tags
+
+
+@pytest.mark.parametrize("platform", get_args(Platform))
+@pytest.mark.parametrize("form", FORMS)
+def test_every_accepted_id_fires(platform: Platform, form: str) -> None:
+    text = FORMS[form]
+    assert NewPixel(platform=platform, pixel_id=text).pixel_id == text
+    tags = tags_of((platform, text))
+    page = firing.page(tags, b"n" * 32, b"v" * 32)
+    (data,) = re.findall(rb'<script type="application/json" id="visit">(.*?)</script>', page)
+    assert json.loads(data)["pixels"] == [[platform, CHANGED.get((platform, text), text)]]
+    assert page.isascii()
+    assert not set(data) & set(b"<>&")
+    assert tags[FIRED] == firing.LETTERS[platform].encode() + b"0" * 32
+
+
+def test_the_page_stays_small_and_routes_share_what_is_long() -> None:
+    longest = [("tiktok", f"{n:05}" + "\U0001f517" * 250) for n in range(MAX_PIXELS)]
+    first, second = tags_of(*longest), tags_of(*longest[::-1])
+    page = firing.page(first, b"n" * 32, b"v" * 32)
+    assert len(page) < 75_000
+    assert b"content-length: %d\r\n" % len(page) in first[2]
+    assert {id(pixel) for pixel in first[-1]} == {id(pixel) for pixel in second[-1]}

@@ -14,9 +14,8 @@ from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.pixels import service
 from waypost.resources.pixels.doors import Doors
 from waypost.resources.pixels.model import Pixel
-from waypost.resources.pixels.platforms import HINTS
+from waypost.resources.pixels.platforms import HINTS, is_usual
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.resources.pixels.tags import is_id_of
 from waypost.web import page_request, parse, path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
 
@@ -24,7 +23,7 @@ _ALL = "/pixels"
 _ONE = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
-_UNLIKELY = "This does not look like an ID of {name}, and what cannot be one is never fired. {id_is}"
+_UNUSUAL = "This does not look like an ID of {name}. It is sent as it is, and {name} may ignore it. {id_is}"
 
 
 def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
@@ -125,10 +124,10 @@ class _Pages:
 
 def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
     """Told once: whoever sends the form again knows better."""
-    if platform is None or pixel_id is None or form.is_on("sure") or is_id_of(platform, pixel_id.strip()):
+    if platform is None or pixel_id is None or form.is_on("sure") or is_usual(platform, pixel_id.strip()):
         return ""
     hint = HINTS[platform]  # type: ignore[index]  # parsed
-    return _UNLIKELY.format(name=hint.name, id_is=hint.id_is)
+    return _UNUSUAL.format(name=hint.name, id_is=hint.id_is)
 
 
 def _changes(form: Form) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""What people are told of the platforms: how an id looks, and where it and its token are found."""
+"""What each platform's ids look like, where people find them, and which part of one the platform's tag is given."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,9 +42,33 @@ HINTS: Mapping[Platform, Hint] = {
     ),
     "google_ads": Hint(
         "Google Ads",
-        "The conversion ID: it begins with AW-.",
+        "The conversion ID: digits, with or without AW- before them.",
         "Google Ads, Tools, Data manager, Google tag.",
         "AW-123456789",
         "",
     ),
 }
+
+AD_ACCOUNT_AND_TAG = re.compile(r"([0-9]{1,18})/(.+)", re.ASCII)
+"""Of Pinterest: the ad account is for its server-side endpoint, the tag for the browser."""
+
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_USUAL: Mapping[str, re.Pattern[str]] = {
+    "facebook": re.compile(r"[0-9]{1,20}", re.ASCII),
+    "tiktok": re.compile(r"[A-Z0-9]{1,40}", re.ASCII | re.IGNORECASE),
+    "pinterest": re.compile(r"([0-9]{1,18}/)?[0-9]{1,20}", re.ASCII),
+    "google_ads": re.compile(r"[0-9]{1,20}|(AW|DC|G|GT)-[A-Z0-9-]{1,40}", re.ASCII | re.IGNORECASE),
+}
+
+
+def is_usual(platform: str, text: str) -> bool:
+    """Whether it looks like an id of the platform. Only a hint for people: every id fires."""
+    return bool(_USUAL[platform].fullmatch(text))
+
+
+def tag_id(platform: str, text: str) -> str:
+    """What the platform's tag in the browser is given."""
+    if platform == "google_ads" and _DIGITS.fullmatch(text):
+        return f"AW-{text}"
+    found = AD_ACCOUNT_AND_TAG.fullmatch(text) if platform == "pinterest" else None
+    return found[2] if found else text

@@ -1,6 +1,5 @@
 """What a link's page fires: the platforms' ids in the clear, for routes and for nobody else."""
 
-import re
 from collections.abc import Iterable
 from uuid import UUID
 
@@ -9,16 +8,9 @@ import structlog
 from waypost.database import KeyRing, Sealed
 from waypost.database.secrets import Undecipherable
 from waypost.resources.pixels.model import pixels
-
-_FORM = re.compile(r"[\w./-]{1,64}", re.ASCII)
-_FORMS = {"google_ads": re.compile(r"(?:AW|DC|G|GT)-[A-Z0-9-]{1,40}", re.ASCII | re.IGNORECASE)}
+from waypost.resources.pixels.platforms import tag_id
 
 log = structlog.get_logger(__name__)
-
-
-def is_id_of(platform: str, text: str) -> bool:
-    """Whether it can be one: what cannot is kept, but never fired."""
-    return bool(_FORMS.get(platform, _FORM).fullmatch(text))
 
 
 class Tags:
@@ -27,13 +19,13 @@ class Tags:
         self._told: set[UUID] = set()
 
     def opened(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str]]:
-        """(our id, platform, the platform's id) of each; without those that no key opens, of which the log tells once,
-        and without what is no id of its platform: at Google a container of the owner's own scripts could be named.
+        """(our id, platform, what the platform's tag is given) of each; without those that no key opens, which are
+        logged once.
 
         A link leads where it leads, whatever becomes of its pixels.
         """
         found = ((id_, platform, self._open(id_, value)) for id_, platform, value in sealed)
-        return [(id_, platform, text) for id_, platform, text in found if text and is_id_of(platform, text)]
+        return [(id_, platform, tag_id(platform, text)) for id_, platform, text in found if text]
 
     def _open(self, id_: UUID, value: bytes) -> str | None:
         try:

@@ -3,18 +3,16 @@
 https://developers.pinterest.com/docs/api/v5/events-create
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from waypost.resources.pixels.events.model import Event
 from waypost.resources.pixels.events.platform import Platform, Request, Unsuitable, Verdict, text_in
-
-_AD_ACCOUNT = re.compile(r"([0-9]{1,18})/.+", re.ASCII)
+from waypost.resources.pixels.platforms import AD_ACCOUNT_AND_TAG
 
 
 def request(pixel_id: str, token: str, events: Sequence[Event]) -> Request:
-    found = _AD_ACCOUNT.fullmatch(pixel_id)
+    found = AD_ACCOUNT_AND_TAG.fullmatch(pixel_id)
     if not found:
         raise Unsuitable("server-side events need the ad account: write the pixel id as ad_account/tag")
     content = {"data": [_shown(event) for event in events]}
