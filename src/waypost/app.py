@@ -19,9 +19,11 @@ from waypost.accounts import signing_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.metrics import LateCounter
 from waypost.outbound import Poster
-from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool, protocol_for
+from waypost.redirect import ChangeFeed, Connections, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
+from waypost.redirect.bounded import IDLE
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import api as account_api
@@ -68,7 +70,7 @@ from waypost.worker.loop import Poller, Worker
 log = structlog.get_logger(__name__)
 
 _HOSTS_IN_MEMORY = 50_000
-_KEEP_ALIVE = 15  # seconds an idle connection is kept
+_MALFORMED = LateCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
 _DRAIN = 12  # seconds that requests under way get at the end
 
 
@@ -212,8 +214,9 @@ async def run_web(
     """Serves until `stop` is set and what was under way is answered."""
     async with open_web(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
         tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
-        server = Server(_config(web), tls, tls_sockets)
-        order = keep_in_order(web.plane, server.server_state, idle=_KEEP_ALIVE)
+        guard = Connections(count_malformed=_MALFORMED.add)
+        server = Server(_config(web, guard), tls, tls_sockets)
+        order = keep_in_order(web.plane, guard, server.server_state)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
         leaving = asyncio.create_task(server.leave_on(stop))
@@ -231,17 +234,18 @@ async def run_web(
             await cancel([leaving, lasting[-1]])
 
 
-def _config(web: Web) -> uvicorn.Config:
+def _config(web: Web, guard: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         web.site,
-        http=protocol_for(web.plane),
+        http=protocol_for(web.plane, guard),
+        ws="none",
         lifespan="off",
         access_log=False,
         log_config=None,
         log_level="warning",
         server_header=False,
         proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
-        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=_DRAIN,
     )
 

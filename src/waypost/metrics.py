@@ -12,16 +12,43 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import structlog
+
 if TYPE_CHECKING:
+    from prometheus_client import Counter
     from prometheus_client.core import GaugeMetricFamily
 
 # ruff: noqa: PLC0415  # see above
+
+log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it, too
 _PLACE = Path("run", "metrics")
 _KINDS = ("counter", "histogram")
 _SIZE = 65_536  # bytes of a file: hundreds of series; the library would make a larger one larger
+
+
+class LateCounter:
+    """A counter that is made when there is something to count: most processes never load the library."""
+
+    def __init__(self, name: str, help: str) -> None:  # noqa: A002  # the format's own word
+        self._name = name
+        self._help = help
+        self._counter: Counter | None = None
+
+    def add(self, count: int) -> None:
+        """Does nothing where there is no room for the counter's file."""
+        if self._counter is None:
+            try:
+                join()
+            except OSError as error:
+                log.warning("metric not counted until the process restarts", metric=self._name, error=str(error))
+                return
+            from prometheus_client import Counter
+
+            self._counter = Counter(self._name, self._help, registry=None)
+        self._counter.inc(count)
 
 
 class Gauge(NamedTuple):

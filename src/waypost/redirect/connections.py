@@ -1,0 +1,145 @@
+"""What all connections of one process may hold together, and which of them are closed when they hold more.
+
+Closed are connections that wait for their own client: those in the middle of a request first, then idle ones. A
+connection whose request is complete waits for us and is never closed.
+"""
+
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+_DESCRIPTORS = 16_384
+_HELD_AT_MOST = 16 << 20  # bytes
+_FRESH = 1.0  # seconds in which an honest client has sent the rest of its request
+_LOG_EVERY = 60.0  # seconds
+
+log = structlog.get_logger(__name__)
+
+
+class Connection(Protocol):
+    peer: bytes
+    active_at: float
+    """When its current request began, or when the last one was answered. Seconds of the monotonic clock."""
+    held: int
+    """Bytes of memory that requests take which are not answered yet."""
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a request has begun to arrive and more of it has to come."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the next step is the client's: it is incomplete, idle, or has sent requests ahead."""
+
+    def abort(self) -> None: ...
+
+    def check(self, now: float) -> None:
+        """Closes the connection if its client is overdue. Called once a second."""
+
+
+class Connections:
+    def __init__(
+        self,
+        *,
+        at_most: int | None = None,
+        held_at_most: int = _HELD_AT_MOST,
+        count_malformed: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """`at_most`: connections; by default five eighths of the descriptors that the process may have, so that files,
+        the database and unfinished TLS handshakes have the rest.
+        """
+        self._at_most = at_most or raise_descriptor_limit() * 5 // 8
+        self._held_at_most = held_at_most
+        self._count_malformed = count_malformed
+        self._open: set[Connection] = set()
+        self._held = 0
+        self._malformed = 0
+        self._malformed_unlogged = 0
+        self._reason = ""
+        self._logged_at = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, new: Connection) -> None:
+        """Makes room for the newest visitor: near the limit others are closed, many at once, so that it is rare."""
+        self._open.add(new)
+        excess = len(self._open) - self._at_most
+        if excess <= 0:
+            return
+        victims = [each for each in self._worst_first(lambda _: 1) if each is not new]
+        for connection in victims[: excess + self._at_most // 16] or [new]:
+            connection.abort()
+            self.leave(connection)
+
+    def leave(self, connection: Connection) -> None:
+        self.release(connection)
+        self._open.discard(connection)
+
+    def hold(self, connection: Connection, size: int) -> None:
+        """Counts memory that an unanswered request takes. May abort any incomplete connection, this one included."""
+        connection.held += size
+        self._held += size
+        if self._held > self._held_at_most:
+            self._shed()
+
+    def release(self, connection: Connection) -> None:
+        self._held -= connection.held
+        connection.held = 0
+
+    def check(self, now: float) -> None:
+        """Once a second."""
+        for connection in list(self._open):
+            connection.check(now)
+
+    def malformed(self, reason: str) -> None:
+        """Only counts; `report` logs. A log line for each would let anybody fill the disk."""
+        self._malformed += 1
+        self._malformed_unlogged += 1
+        self._reason = reason
+
+    def report(self) -> None:
+        """Once a second, off the event loop."""
+        count, self._malformed = self._malformed, 0
+        if count:
+            self._count_malformed(count)
+        if self._malformed_unlogged and time.monotonic() - self._logged_at >= _LOG_EVERY:
+            log.warning("malformed requests refused", count=self._malformed_unlogged, last_reason=self._reason)
+            self._malformed_unlogged = 0
+            self._logged_at = time.monotonic()
+
+    def _shed(self) -> None:
+        """Down to three quarters: looking at all connections for each piece of data would be an attack of its own."""
+        for connection in self._worst_first(lambda each: each.held):
+            if self._held <= self._held_at_most * 3 // 4:
+                return
+            if connection.held:
+                connection.abort()
+                self.leave(connection)
+
+    def _worst_first(self, weight: Callable[[Connection], int]) -> list[Connection]:
+        """Incomplete ones before idle ones, those of the heaviest address first, and the oldest of these."""
+        waiting = [each for each in self._open if each.is_waiting]
+        weights: Counter[bytes] = Counter()
+        for each in waiting:
+            weights[each.peer] += weight(each)
+        before = time.monotonic() - _FRESH
+
+        def badness(each: Connection) -> tuple[bool, int, float]:
+            return (not (each.is_incomplete and each.active_at < before), -weights[each.peer], each.active_at)
+
+        return sorted(waiting, key=badness)
+
+
+def raise_descriptor_limit() -> int:
+    """Takes what the system allows, up to a bound, and returns how many descriptors this process may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= allowed:
+        return min(allowed, _DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return allowed

@@ -1,0 +1,368 @@
+"""On raw sockets: what one client may hold and how long it may take. R29 and R38 of the requirements."""
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+from test_protocol import APP, GET, head
+from wire import Wire, serve
+
+from waypost.redirect import Connections, protocol_for
+from waypost.redirect.asgi import Site
+
+
+class Clients:
+    """Connections to the service, each with the server's side of it."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def connect(self, sent: bytes = b"") -> tuple:
+        connections = self.wire.server.server_state.connections
+        known = set(connections)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.wire.port, limit=1 << 26)
+        self.writers.append(writer)
+        writer.write(sent)
+        while not (new := connections - known):
+            await asyncio.sleep(0.001)
+        return reader, writer, new.pop()
+
+
+@pytest.fixture
+async def clients(fast):
+    clients = Clients(fast)
+    yield clients
+    for writer in clients.writers:
+        writer.transport.abort()
+
+
+async def until(condition) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def read_envelope(answer: bytes) -> tuple[int, dict]:
+    top, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-type: application/json" in top
+    assert b"x-content-type-options: nosniff" in top
+    assert b"connection: close" in top
+    return int(top.split()[1]), json.loads(body)["error"]
+
+
+# Sizes and counts
+
+
+async def test_an_endless_head_is_refused(fast) -> None:
+    answer = await fast.say(b"GET /hello HTTP/1.1\r\nHost: go.test\r\nX-Long: ", *[b"a" * 16_400] * 4)
+    status, error = read_envelope(answer)
+    assert (status, error["code"]) == (431, "http_error")
+
+
+async def test_a_head_of_many_headers_is_refused(fast) -> None:
+    at_most = head(b"GET /api/x", *[b"a: b"] * 127)
+    assert (await fast.say(at_most)).startswith(b"HTTP/1.1 200 ")
+    status, error = read_envelope(await fast.say(head(b"GET /api/x", *[b"a: b"] * 128)))
+    assert status == 431
+    assert "128 headers" in error["message"]
+
+
+async def test_memory_of_tiny_headers_is_counted_before_their_head_is_complete(clients, guard) -> None:
+    _, _, connection = await clients.connect(b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 127)
+    await until(lambda: len(connection.headers or ()) == 126)  # the parser keeps the last one until it is sure of it
+    assert connection.held > 126 * 150
+
+
+async def test_far_too_many_requests_ahead_are_refused(fast) -> None:
+    status, error = read_envelope(await fast.say(APP * 1_200))
+    assert status == 400
+    assert "sent ahead" in error["message"]
+
+
+async def test_trailers_are_not_collected(clients) -> None:
+    trailers = b"0\r\n" + b"X-Trailer: y\r\n" * 100
+    _, _, connection = await clients.connect(head(b"POST /api/x", b"Transfer-Encoding: chunked") + trailers)
+    await until(lambda: connection.cycle is not None)
+    await asyncio.sleep(0.02)
+    assert len(connection.headers) == 2
+
+
+# Bytes over all connections
+
+
+@pytest.fixture
+async def small(plane, previews):
+    """A service whose unanswered requests may take 1 MB together."""
+    guard = Connections(held_at_most=1_000_000)
+    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+        clients = Clients(wire)
+        yield clients, guard
+        for writer in clients.writers:
+            writer.transport.abort()
+
+
+async def stuck(scope, receive, send) -> None:
+    """Reads the whole body and answers it."""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        more = message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def test_unfinished_bodies_are_bounded_together_and_the_oldest_is_closed(small) -> None:
+    clients, guard = small
+    begun = head(b"POST /api/x", b"Content-Length: 300000") + b"x" * 200_000
+    first = []
+    for _ in range(5):
+        reader, _, connection = await clients.connect(begun)
+        await until(lambda connection=connection: connection.held >= 200_000 or connection.transport.is_closing())
+        first.append((reader, connection))
+    assert guard._held <= 1_000_000
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await first[0][0].readexactly(1)
+    clients.writers[-1].write(b"x" * 100_000)
+    assert (await first[-1][0].readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204 ")
+
+
+async def test_what_was_answered_or_lost_is_held_no_longer(small) -> None:
+    clients, guard = small
+    reader, _, _ = await clients.connect(head(b"POST /api/x", b"Content-Length: 100000") + b"x" * 50_000)
+    _, lost, _ = await clients.connect(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 10_000)
+    await until(lambda: guard._held >= 60_000)
+    clients.writers[0].write(b"x" * 50_000)
+    await reader.readuntil(b"\r\n\r\n")
+    lost.transport.abort()
+    await until(lambda: len(guard) == 1)
+    assert guard._held == 0
+
+
+# Deadlines and rates
+
+
+async def test_an_idle_connection_is_closed(clients) -> None:
+    reader, _, connection = await clients.connect(GET)
+    await reader.readuntil(b"\r\n\r\n")
+    connection.check(connection.active_at + 15)
+    assert not connection.transport.is_closing()
+    connection.check(connection.active_at + 16)
+    assert await reader.read() == b""
+
+
+async def test_a_connection_that_the_application_uses_is_not_idle(clients) -> None:
+    reader, writer, connection = await clients.connect()
+    began = time.monotonic()
+    writer.write(APP)
+    await reader.readuntil(b"/api/x ")
+    assert connection.active_at > began
+
+
+async def test_half_a_head_is_waited_for_no_longer_than_an_idle_connection(clients) -> None:
+    reader, writer, connection = await clients.connect()
+    began = time.monotonic()
+    for piece in (b"GET /hel", b"lo HTTP/1.1\r\n", b"Host: "):  # each a sign of life, none of them an end
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+    assert connection.active_at < began + 0.02
+    connection.check(connection.active_at + 16)
+    assert read_envelope(await reader.read())[0] == 408
+
+
+async def test_a_body_has_thirty_seconds(clients) -> None:
+    reader, writer, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 40_000)
+    await until(lambda: connection.held >= 40_000)
+    began = connection.active_at
+    writer.write(b"x" * 100)
+    await until(lambda: connection.held >= 40_100)
+    assert connection.active_at == began  # what trickles in gives it no more time
+    connection.check(began + 30)
+    assert not connection.transport.is_closing()
+    connection.check(began + 31)
+    status, error = read_envelope(await reader.read())
+    assert status == 408
+    assert "30 seconds" in error["message"]
+
+
+async def test_a_body_that_drips_is_given_up_early(clients) -> None:
+    reader, _, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 100)
+    await until(lambda: connection.held > 0)
+    connection.check(connection.active_at + 4)
+    assert not connection.transport.is_closing()
+    connection.check(connection.active_at + 6)
+    assert read_envelope(await reader.read())[0] == 408
+
+
+async def test_the_body_of_an_answered_request_gives_no_more_time(clients, guard) -> None:
+    reader, writer, connection = await clients.connect(head(b"POST /hello", b"Content-Length: 900000") + b"x")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 405 ")  # before the body was there
+    answered = connection.active_at
+    writer.write(b"x" * 100_000)
+    await writer.drain()
+    await asyncio.sleep(0.02)
+    assert connection.active_at == answered
+    assert guard._held == 0  # it is read to be forgotten
+    connection.check(answered + 16)
+    assert connection.transport.is_closing()
+
+
+async def test_a_client_that_does_not_read_is_not_read_from(clients) -> None:
+    """Its answers would fill our memory; once it reads, it gets every one of them."""
+    reader, writer, connection = await clients.connect()
+    reader._transport.pause_reading()
+    sent = 0
+    while connection.transport.is_reading() and sent < 200_000:
+        writer.write(GET)
+        sent += 1
+        await asyncio.sleep(0)
+    assert not connection.transport.is_closing()
+    assert connection.transport.get_write_buffer_size() < 1 << 20
+    reader._transport.resume_reading()
+    for _ in range(sent):
+        assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
+
+
+async def test_a_client_that_never_reads_is_let_go(clients, guard) -> None:
+    reader, writer, connection = await clients.connect()
+    reader._transport.pause_reading()
+    while connection.transport.is_reading():
+        writer.write(GET * 10)
+        await asyncio.sleep(0)
+    connection.check(connection.active_at + 16)
+    await until(lambda: not len(guard))
+
+
+# Descriptors
+
+
+@pytest.fixture
+async def crowded(plane, previews):
+    """A service that may have 16 connections."""
+    guard = Connections(at_most=16)
+    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+        clients = Clients(wire)
+        yield clients, guard
+        for writer in clients.writers:
+            writer.transport.abort()
+
+
+async def test_near_the_limit_the_oldest_incomplete_connection_is_closed(crowded) -> None:
+    clients, guard = crowded
+    answered = [await clients.connect(GET) for _ in range(3)]
+    for reader, _, _ in answered:
+        await reader.readuntil(b"\r\n\r\n")
+    stalled = [await clients.connect(b"GET /hel") for _ in range(13)]
+    await until(lambda: all(connection.is_incomplete for _, _, connection in stalled))
+    for _, _, connection in stalled:
+        connection.active_at -= 5
+    stalled[4][2].active_at -= 5
+    reader, _, _ = await clients.connect(GET)
+    assert b" 302 " in await reader.readuntil(b"\r\n\r\n")
+    await until(lambda: stalled[4][2] not in guard._open)
+    assert sum(connection in guard._open for _, _, connection in stalled) >= 11
+    assert all(connection in guard._open for _, _, connection in answered)
+
+
+async def test_idle_connections_make_room_where_none_is_incomplete(crowded) -> None:
+    clients, guard = crowded
+    for _ in range(40):
+        reader, _, _ = await clients.connect(GET)
+        assert b" 302 " in await reader.readuntil(b"\r\n\r\n")
+    assert len(guard) <= 16
+
+
+async def test_the_address_with_most_connections_makes_room_first(crowded) -> None:
+    clients, guard = crowded
+    stalled = [await clients.connect(b"GET /hel") for _ in range(16)]
+    await until(lambda: all(connection.is_incomplete for _, _, connection in stalled))
+    for _, _, connection in stalled:
+        connection.active_at -= 5
+    alone = stalled[0][2]
+    alone.peer = b"192.0.2.1"
+    alone.active_at -= 5
+    await clients.connect(GET)
+    assert alone in guard._open
+    assert stalled[1][2] not in guard._open or stalled[2][2] not in guard._open
+
+
+def test_the_process_takes_the_descriptors_that_it_may_have() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512));"
+        "from waypost.redirect.connections import raise_descriptor_limit as limit;"
+        "print(limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 512
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "512 512 512\n"
+
+
+# What the parser refuses
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"hello?\r\n\r\n",
+        b"GET /hello HTTP/9.9\r\nHost: go.test\r\n\r\n",
+        head(b"GET /api/x", b"Bad Name: x"),
+        head(b"GET /api/x", b"X-A: a\0b"),
+        head(b"GET /api/x", b"Content-Length: 1", b"Content-Length: 2"),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+async def test_what_is_malformed_is_answered_with_the_envelope(request_, fast) -> None:
+    status, error = read_envelope(await fast.say(request_))
+    assert (status, error["code"]) == (400, "http_error")
+
+
+async def test_an_unknown_method_is_told_which_ones_there_are(fast) -> None:
+    answer = await fast.say(head(b"BREW /api/v1/links"))
+    status, error = read_envelope(answer)
+    assert (status, error["code"]) == (405, "method_not_allowed")
+    assert b"\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n" in answer
+    assert "GET, HEAD, POST" in error["message"]
+
+
+async def test_malformed_requests_are_counted_and_logged_once_a_minute(plane, previews, caplog, capsys) -> None:
+    counted = []
+    guard = Connections(count_malformed=counted.append)
+    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+        for _ in range(3):
+            await wire.say(b"hello?\r\n\r\n")
+        guard.report()
+        await wire.say(b"hello?\r\n\r\n")
+        guard.report()
+    assert counted == [3, 1]
+    logged = capsys.readouterr().out
+    assert logged.count("malformed requests refused") == 1
+    assert "hello" not in logged
+    assert caplog.records == []  # uvicorn would log each of them
+
+
+@pytest.mark.parametrize("target", [b"http://go.test/hello", b"HTTP://GO.test/hello?r=qr", b"https://go.test:80/hello"])
+async def test_an_absolute_url_names_the_host(target, fast, visits) -> None:
+    assert b" 302 " in await fast.say(b"GET %s HTTP/1.1\r\nHost: evil.example\r\n\r\n" % target)
+    assert len(visits()) == 1
+
+
+async def test_the_host_header_counts_for_nothing_beside_an_absolute_url(fast, visits) -> None:
+    answer = await fast.say(b"GET http://evil.example/hello HTTP/1.1\r\nHost: go.test\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert visits() == []
+    assert b" 200 " in await fast.say(b"GET http://go.test HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "target", [b"http://user@go.test/hello", b"ftp://go.test/hello", b"http:///hello", b"go.test:80"]
+)
+async def test_other_targets_are_refused(target, fast) -> None:
+    method = b"CONNECT" if target == b"go.test:80" else b"GET"
+    answer = await fast.say(method + b" " + target + b" HTTP/1.1\r\nHost: go.test\r\n\r\n")
+    assert read_envelope(answer)[0] == 400
