@@ -31,7 +31,7 @@ async def found(settings: Settings, check: str):
 
 async def test_it_works(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
-    checks = "base URL, outbound, data directory, secret key, disk, spool, countries, clock, DNS"
+    checks = "base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
     of_database = "schema, database, queue, clicks"
     expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
     assert {finding.check: finding.state for finding in findings} == expected
@@ -41,6 +41,22 @@ async def test_a_readable_key(settings: Settings) -> None:
     (settings.data_dir / FILE).chmod(0o644)
     finding = await found(settings, "secret key")
     assert (finding.state, finding.advice) == ("failed", f"chmod 600 {settings.data_dir / FILE}")
+
+
+async def test_what_other_users_can_read(settings: Settings) -> None:
+    directory = settings.data_dir
+    image = directory / "media" / "image.png"
+    image.parent.mkdir(0o700)
+    image.touch(0o600)
+    image.chmod(0o640)
+    finding = await found(settings, "file modes")
+    assert (finding.state, finding.advice) == ("warning", f"chmod -R go= {directory}")
+    assert f"{image} (mode 640)" in finding.message
+    directory.chmod(0o711)
+    finding = await found(settings, "file modes")
+    assert finding.state == "failed"
+    assert finding.message.startswith("2 of the files")
+    assert f"{directory} (mode 711)" in finding.message
 
 
 async def test_an_old_schema(settings: Settings, db: Database) -> None:

@@ -26,6 +26,12 @@ def test_it_works(tmp_path: Path) -> None:
     assert [path.name for path in directory.iterdir()] == [FILE]
 
 
+def test_a_directory_that_is_there_is_closed_to_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o2755)
+    key_of(tmp_path)
+    assert tmp_path.stat().st_mode & 0o7777 == 0o2700
+
+
 def test_the_operators_key_wins_and_no_file_is_made(tmp_path: Path) -> None:
     settings = with_secret_key(Settings(data_dir=tmp_path, secret_key=SecretStr("theirs")))
     assert settings.secret_key == SecretStr("theirs")

@@ -7,6 +7,8 @@ import shlex
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,23 +26,29 @@ def port() -> int:
         return free.getsockname()[1]
 
 
-def told(directory: Path, port: int) -> tuple[str, subprocess.Popen[str]]:
-    """What it prints, from the greeting to the last line: then it is ready."""
+@contextmanager
+def served(directory: Path, port: int) -> Iterator[str]:
+    """What it prints on a terminal, from the greeting to the last line: then it is ready."""
+    ours, theirs = os.openpty()
     process = subprocess.Popen(
         [WAYPOST, "serve", "--port", str(port), "--data-dir", "data"],
         cwd=directory,
         env={name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")},
-        stdout=subprocess.PIPE,
+        stdout=theirs,
         stderr=subprocess.DEVNULL,
-        text=True,
     )
-    assert process.stdout
+    os.close(theirs)
     lines: list[str] = []
-    for line in process.stdout:
-        lines.append(line)
-        if "curl -i" in line or "Another key" in line:
-            break
-    return "".join(lines), process
+    with open(ours) as terminal:  # a descriptor
+        for line in terminal:
+            lines.append(line)
+            if "curl -i" in line or "Another key" in line:
+                break
+        try:
+            yield "".join(lines)
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0
 
 
 def run(line: str) -> str:
@@ -48,25 +56,19 @@ def run(line: str) -> str:
 
 
 def test_it_works(tmp_path: Path, port: int) -> None:
-    first, process = told(tmp_path, port)
-    try:
+    with served(tmp_path, port) as first:
         create, follow = re.findall(r"^  (curl .*)$", first, re.MULTILINE)
         assert f"Waypost is ready at http://localhost:{port}\n" in first
         # Refused, because this machine's own addresses are not public; so key, plan, scope and body were understood.
         refused = json.loads(run(create.replace("https://example.com/", "http://127.0.0.1/")))
         assert list(refused["error"]["errors"]) == ["destination_url"]
         assert run(follow).startswith("HTTP/1.1 404 ")
-    finally:
-        process.terminate()
-        assert process.wait(20) == 0
-        process.stdout.close()
-    again, process = told(tmp_path, port)
-    process.terminate()
-    assert process.wait(20) == 0
-    process.stdout.close()
+    with served(tmp_path, port) as again:
+        pass
     assert f"Waypost is ready at http://localhost:{port}\n" in again
     assert "wp_live_" not in again
     assert (first.count(f"http://localhost:{port}/enter/"), again.count("/enter/")) == (1, 0)
+    assert not (tmp_path / "data" / "first-start.txt").exists()
 
 
 def test_a_current_schema_is_seen_whatever_the_directory_is_called(tmp_path: Path, sqlite_template: Path) -> None:

@@ -14,6 +14,7 @@ import structlog
 import uvloop
 
 from waypost import logs, settings
+from waypost.private_files import restrict_new_files
 from waypost.secret_key import with_secret_key
 from waypost.worker.parent import LAST_CALL, WRONG_USAGE, say
 
@@ -26,6 +27,7 @@ class App(Protocol):
 
 
 def main() -> int:
+    restrict_new_files()
     given = _arguments()
     logs.configure()
     structlog.contextvars.bind_contextvars(process=given.kind)

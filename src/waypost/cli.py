@@ -16,6 +16,7 @@ from waypost.commands.qrcodes import qr
 from waypost.commands.running import DONE, FAILED, WRONG_USAGE, say, with_settings
 from waypost.commands.secrets import secrets
 from waypost.commands.webhooks import webhook
+from waypost.private_files import restrict_new_files
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -264,6 +265,7 @@ def backup(file: Path, /) -> int:
 
 
 def main() -> NoReturn:
+    restrict_new_files()
     try:
         code = app(exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already told

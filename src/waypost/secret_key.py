@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from waypost import private_files
 from waypost.settings import Settings, SettingsError
 
 FILE = "secret.key"
@@ -33,7 +34,7 @@ def derived_keys(settings: Settings, purpose: str) -> list[bytes]:
 
 def make_data_dir(path: Path) -> None:
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_directory(path)
     except OSError as error:
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be made: {error.strerror}") from None
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ssl
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -190,7 +191,10 @@ def checker(settings: Settings, doors: domains.Doors) -> Checker:
 
 def mail_sending(settings: Settings) -> mail.Sending:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
-    return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
+    if url:
+        return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
+    is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return mail.Sending(mail.show if is_on_terminal else mail.Outbox(settings.data_dir / "mail", clock=now).keep)
 
 
 def outbound(settings: Settings) -> Outbound:

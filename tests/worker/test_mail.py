@@ -1,18 +1,23 @@
 """A mail is sent if and only if what it tells of is committed, and again until it is taken."""
 
+import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import structlog
 from people import FakeClock
 from smtp import MailServer
 from sqlalchemy import select
 
+from waypost import wiring
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.outbound import Mailer
+from waypost.settings import Settings
 from waypost.worker import mail
 from waypost.worker.loop import JobRunner
-from waypost.worker.model import jobs
+from waypost.worker.model import Job, jobs
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
 
@@ -40,3 +45,41 @@ async def test_it_works(db: Database) -> None:
         [sent] = server.mails
         assert (sent["Subject"], sent["Message-ID"]) == ("Hello", f"<{job.id}@example.com>")
         assert not await runner.step()
+
+
+NOT_SENT = {"event": "mail not sent: there is no WAYPOST_SMTP_URL", "log_level": "info"}
+TOLD = {name: MAIL[name] for name in ("to", "subject")}
+
+
+async def test_without_a_server_it_is_a_private_file_that_the_log_names(tmp_path: Path) -> None:
+    clock = FakeClock()
+    outbox = mail.Outbox(tmp_path / "mail", clock=clock)
+    with structlog.testing.capture_logs() as logs:
+        await outbox.keep(MAIL, unique="1")
+    file = tmp_path / "mail" / "1.txt"
+    assert logs == [{**NOT_SENT, **TOLD, "file": str(file)}]
+    assert file.read_text() == "To: alice@example.com\nSubject: Hello\n\nHello, Alice!\n"
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+async def test_such_files_are_removed_once_no_link_in_them_works(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for name, age in (("old", timedelta(days=9)), ("young", timedelta(days=7))):
+        at = (clock() - age).timestamp()
+        (tmp_path / f"{name}.txt").touch()
+        os.utime(tmp_path / f"{name}.txt", (at, at))
+    await mail.Outbox(tmp_path, clock=clock).keep(MAIL, unique="new")
+    assert {path.stem for path in tmp_path.iterdir()} == {"young", "new"}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+async def test_without_a_server_it_is_shown_on_a_terminal_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    sending = wiring.mail_sending(Settings(data_dir=tmp_path))
+    job = Job(new_id(), mail.JOB, MAIL, None, 1, 8, "test")
+    with structlog.testing.capture_logs() as logs:
+        await sending(job)
+    shown = {"text": MAIL["text"]} if is_terminal else {"file": str(tmp_path / "mail" / f"{job.id}.txt")}
+    assert logs == [{**NOT_SENT, **TOLD, **shown}]

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import func, select, text
 
-from waypost import secret_key
+from waypost import private_files, secret_key
 from waypost.database import Database, Tx
 from waypost.database.schema import pending
 from waypost.kit import clock
@@ -81,6 +81,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
         return
     yield _writable(directory)
     yield _key(settings)
+    yield _modes(directory)
     yield _disk(directory)
     yield _spool(directory / "spool", settings.spool_limit_mb)
 
@@ -105,6 +106,17 @@ def _key(settings: Settings) -> Finding:
     if mode & 0o077:
         return Finding("secret key", "failed", f"{path} has mode {mode:o}: others can read it", f"chmod 600 {path}")
     return Finding("secret key", "ok", f"{path}, mode {mode:o}")
+
+
+def _modes(directory: Path) -> Finding:
+    """Open files in a closed directory can be reached by nobody, until somebody opens it."""
+    directory = directory.resolve()
+    found = private_files.open_to_others(directory)
+    if not found:
+        return Finding("file modes", "ok", f"other users can read nothing in {directory}")
+    mode = found[0].lstat().st_mode & 0o777
+    message = f"{len(found)} of the files and directories are open to other users, such as {found[0]} (mode {mode:o})"
+    return Finding("file modes", "failed" if found[0] == directory else "warning", message, f"chmod -R go= {directory}")
 
 
 def _disk(directory: Path) -> Finding:

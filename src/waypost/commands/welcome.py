@@ -1,6 +1,7 @@
 """What a start says once the service answers; on the very first one it makes the owner's account and key.
 
-The key is made only when it can be shown: a start that fails leaves nothing behind that nobody has seen.
+The key is made only when it can be shown: a start that fails leaves nothing behind that nobody has seen. It is shown on
+a terminal only: anything else is a log, which is kept for long and read by many (R36).
 """
 
 import asyncio
@@ -10,12 +11,14 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from waypost import private_files
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
     from waypost.database import Database
 
 OWNER = "owner@waypost.localhost"
+FILE = "first-start.txt"
 _FIRST = """
 Waypost is ready at {base_url}
 
@@ -27,6 +30,11 @@ Create a short link:
   curl -X POST {base_url}/api/v1/links -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -d '{body}'
 Follow it:
   curl -i {short_url}
+"""
+_ELSEWHERE = """
+Waypost is ready at {base_url}
+The sign-in link and the API key of {owner} are in this file. Save the key, then delete it:
+  {path}
 """
 _LATER = """
 Waypost is ready at {base_url}
@@ -53,8 +61,18 @@ async def _text(db: "Database", settings: Settings) -> str:
     present = await accounts.list_accounts(db)
     if present:
         return _LATER.format(base_url=settings.base_url, owner=present[-1].email)
+    if sys.stdout.isatty():
+        return await _first(db, settings)
+    path = settings.data_dir.absolute() / FILE
+    private_files.write(path, "")  # fails before there is a key, not after
+    private_files.write(path, await _first(db, settings))
+    return _ELSEWHERE.format(base_url=settings.base_url, owner=OWNER, path=path)
+
+
+async def _first(db: "Database", settings: Settings) -> str:
+    """Makes the owner's account and key."""
     # Imported only on the very first start: it loads all of the application.
-    from waypost import wiring  # noqa: PLC0415
+    from waypost import accounts, wiring  # noqa: PLC0415
     from waypost.accounts import signing_in  # noqa: PLC0415
     from waypost.kit import clock  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Mail, through the operator's own server. Without one it is shown in the log, so that nothing is lost in silence.
+"""Mail, through the operator's own server.
 
 Sends no password over a connection that others can read, unless the operator says so.
 """
@@ -9,23 +9,24 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import aiosmtplib
-import structlog
 
 from waypost.kit.clock import Clock
-from waypost.kit.smtp import Server, sender_of, server_of
+from waypost.kit.errors import SettingsError
+from waypost.kit.smtp import sender_of, server_of
 from waypost.outbound.client import trusting
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.records import plain
 
 TIMEOUT = 20.0  # seconds of each step
 
-log = structlog.get_logger(__name__)
-
 
 class Mailer:
     def __init__(self, url: str, sender: str, ca_file: Path | None = None, *, clock: Clock) -> None:
         """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
-        self._server = server_of(url)
+        server = server_of(url)
+        if server is None:
+            raise SettingsError("WAYPOST_SMTP_URL: names no mail server")
+        self._server = server
         self._sender = sender_of(sender)
         self._tls = trusting(ca_file)
         self._clock = clock
@@ -35,11 +36,8 @@ class Mailer:
 
         Raises Unreachable.
         """
-        if self._server is None:
-            log.info("mail not sent: there is no WAYPOST_SMTP_URL", **mail)
-            return
         try:
-            await self._deliver(self._server, self._message(mail, unique))
+            await self._deliver(self._message(mail, unique))
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may hold more than is good
 
@@ -52,7 +50,8 @@ class Mailer:
         message.set_content(mail["text"])
         return message
 
-    async def _deliver(self, server: Server, message: EmailMessage) -> None:
+    async def _deliver(self, message: EmailMessage) -> None:
+        server = self._server
         upgrade = {"auto": None, "always": True, "never": False}[server.starttls]
         await aiosmtplib.send(
             message,

@@ -25,7 +25,7 @@ _DONE = {
     "email": "Your e-mail address was changed.",
     "mail": "We have sent a mail to the new address. It becomes yours here when you follow the link in it.",
     "confirm": "We have sent you a mail. Follow the link in it to confirm your address.",
-    "logged": "This service sends no mail. Whoever runs it finds yours, with its link, in the log.",
+    "logged": "This service sends no mail. Ask whoever runs it: the log shows where yours is, with its link.",
     "confirmed": "Your e-mail address is confirmed.",
     "password": "Your password was changed, and all other sessions were ended.",
     "passkey": "The passkey was added.",
