@@ -71,6 +71,7 @@ log = structlog.get_logger(__name__)
 
 _HOSTS_IN_MEMORY = 50_000
 _MALFORMED = LateCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
+_READ_LIMIT = 2.0  # seconds of a statement that reads
 _DRAIN = 12  # seconds that requests under way get at the end
 
 
@@ -95,7 +96,7 @@ async def open_web(
 ) -> AsyncIterator[Web]:
     """`is_leaving` turns readiness off before the process ends."""
     async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database)
+        db = Database(settings.database, read_limit=_READ_LIMIT)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)

@@ -156,8 +156,8 @@ class TestTurns:
     async def test_nothing_is_remembered_of_those_who_left(self, destinations: Destinations) -> None:
         async with Receiver(page(PAGE)) as receiver:
             await asyncio.gather(*(look(destinations, receiver.url()) for _ in range(3)))
-        assert not destinations._hosts._lines
-        assert not destinations._accounts._lines
+        assert not destinations._hosts
+        assert not destinations._checks._running
 
     @pytest.mark.usefixtures("short_deadline")
     async def test_waiting_does_not_count_against_the_deadline(self, destinations: Destinations) -> None:
@@ -183,7 +183,7 @@ class TestTurns:
                 await look(destinations, receiver.url(), account)
             await gate.open_when_quiet(before)
         assert receiver.connections == len(before), "nobody was asked for the one who left"
-        assert not destinations._accounts_at_hosts._lines
+        assert not destinations._hosts
 
     async def test_one_account_does_not_keep_a_host_to_itself(self, destinations: Destinations) -> None:
         gate, greedy = Gate(), new_id()

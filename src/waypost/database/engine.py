@@ -5,10 +5,12 @@ lock so late that two writers can read the same row and one update is lost witho
 """
 
 import contextlib
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID
 
 from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
@@ -21,6 +23,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 from waypost.database import one_trip
 from waypost.database.turn import Turn
 from waypost.kit.errors import Unavailable
+from waypost.kit.fair_queue import FairQueue
 
 Tx = AsyncConnection
 """An open transaction. Whoever holds one got it from `read()` or `write()` and neither commits nor rolls back."""
@@ -58,6 +61,10 @@ _OUTDATED = "0A000"
 """PostgreSQL's code for a prepared statement whose columns have other types by now. The next try is prepared anew."""
 
 
+_QUERY_CANCELED = "57014"
+"""PostgreSQL's code for a statement that took longer than `statement_timeout`."""
+
+
 class _Compiler(SQLiteCompiler):
     """Also writes what `with_hint` says of a table: where SQLite would take a worse index than `INDEXED BY` names."""
 
@@ -66,8 +73,12 @@ class _Compiler(SQLiteCompiler):
 
 
 class Database:
-    def __init__(self, url: str, *, readers: int = 4) -> None:
-        """`url`: `sqlite:///path` or `postgresql://…`; `readers` bounds the connections that only read."""
+    def __init__(self, url: str, *, readers: int = 4, read_limit: float | None = None) -> None:
+        """`url`: `sqlite:///path` or `postgresql://…`; `readers` bounds the connections that only read.
+
+        `read_limit`: seconds after which a statement that reads is interrupted. None, for work in the background, is
+        no limit.
+        """
         parsed = make_url(url)
         self.dialect: Literal["sqlite", "postgresql"] = (
             "sqlite" if parsed.get_backend_name() == "sqlite" else "postgresql"
@@ -75,17 +86,42 @@ class Database:
         self.url = url
         if self.dialect == "sqlite":
             self.path = Path(parsed.database or "")
-            self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers)
+            self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_limit)
+            self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_limit else self._reader
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._glancing = _in_thread_engine(parsed)
             self._turn = Turn(Path(f"{self.path}-turn"))  # SQLite admits one writer
         else:
-            self._reader = self._writer = _postgres_engine(parsed, size=readers * 4)
+            self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_limit)
+            self._writer = _postgres_engine(parsed, size=readers * 2) if read_limit else self._reader
+            self._long_reader = self._writer
+        shared = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
+        self._shares = FairQueue(shared, each=(shared + 1) // 2, waiting=1_024, waiting_each=128)
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
-        """One consistent snapshot; nothing can be written through it. Raises Unavailable when the database is gone."""
-        async with _told_plainly(), self._reader.connect() as connection:
+        """One consistent snapshot; nothing can be written through it.
+
+        Raises Unavailable when the database is gone, and when a statement takes longer than the limit.
+        """
+        async with self._read(self._reader) as tx:
+            yield tx
+
+    @contextlib.asynccontextmanager
+    async def read_for(self, account: UUID) -> AsyncIterator[Tx]:
+        """`read()` for what takes longer the more an account has: accounts take turns, and none has all connections."""
+        async with self._shares.turn(account), self.read() as tx:
+            yield tx
+
+    @contextlib.asynccontextmanager
+    async def read_long(self) -> AsyncIterator[Tx]:
+        """`read()` without the limit, on connections of its own: for exports."""
+        async with self._read(self._long_reader) as tx:
+            yield tx
+
+    @contextlib.asynccontextmanager
+    async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
+        async with _told_plainly(), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
@@ -116,8 +152,8 @@ class Database:
         return self._turn.taken() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     async def close(self) -> None:
-        await self._writer.dispose()
-        await self._reader.dispose()
+        for engine in {self._reader, self._long_reader, self._writer}:
+            await engine.dispose()
         if self.dialect == "sqlite":
             self._glancing.dispose()
             self._turn.close()
@@ -130,11 +166,19 @@ async def _told_plainly() -> AsyncIterator[None]:
     except IntegrityError:
         raise
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
+        if _is_interrupted(error):
+            raise Unavailable("The database took too long to answer. Ask for less, or try again later.") from error
         raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
     except Exception as error:
         if _is_outage(error):
             raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
         raise
+
+
+def _is_interrupted(error: Exception) -> bool:
+    driver_error = getattr(error, "orig", None)
+    is_canceled = getattr(driver_error, "sqlstate", "") == _QUERY_CANCELED
+    return is_canceled or getattr(driver_error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
 
 
 def _is_outage(error: Exception) -> bool:
@@ -144,7 +188,7 @@ def _is_outage(error: Exception) -> bool:
     return psycopg is not None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:
+def _sqlite_engine(url: URL, *, begin: str, size: int, limit: float | None = None) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="sqlite+aiosqlite"),
         poolclass=AsyncAdaptedQueuePool,
@@ -159,7 +203,7 @@ def _sqlite_engine(url: URL, *, begin: str, size: int) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "do_connect")
     def connect(dialect: Dialect, _record: Any, arguments: Any, options: Any) -> Any:
         made: Any = dialect.connect(*arguments, **options)
-        return one_trip.Connection(made.dbapi, made.driver_connection)
+        return one_trip.Connection(made.dbapi, made.driver_connection, limit)
 
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
@@ -187,7 +231,7 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
         cursor.close()
 
 
-def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
+def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_size=size,
@@ -203,6 +247,8 @@ def _postgres_engine(url: URL, *, size: int) -> AsyncEngine:
         connection.autocommit = True
         cursor = connection.cursor()
         cursor.execute(_PLANNING)
+        if limit is not None:
+            cursor.execute(f"SET statement_timeout = {round(limit * 1000)}")
         cursor.close()
         connection.autocommit = False
 

@@ -2,10 +2,14 @@
 
 It opens a cursor, executes, fetches and closes, each by itself; the trips took longer than most of our statements. All
 rows of an answer are fetched at once in either case.
+
+Where a connection has a time limit, a statement is interrupted when it exceeds it, and when nobody waits for it any
+more.
 """
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from sqlalchemy.dialects.sqlite.aiosqlite import AsyncAdapt_aiosqlite_connection, AsyncAdapt_aiosqlite_cursor
@@ -16,9 +20,10 @@ Row = tuple[Any, ...]
 class _Cursor:
     """As much of a cursor as SQLAlchemy asks for."""
 
-    def __init__(self, connection: Any) -> None:
-        """`connection`: aiosqlite's."""
+    def __init__(self, connection: Any, limit: float | None) -> None:
+        """`connection`: aiosqlite's. `limit`: seconds."""
         self._connection = connection
+        self._limit = limit
         self._rows: Sequence[Row] = ()
         self.arraysize = 1
         self.description: Any = None
@@ -36,8 +41,21 @@ class _Cursor:
         return rows
 
     async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_Cursor":
-        await self._connection._execute(self._do, execute)  # noqa: SLF001  # there is no other way into its thread
+        running = self._connection._execute(self._do, execute)  # noqa: SLF001  # there is no other way into its thread
+        await (running if self._limit is None else self._within(self._limit, running))
         return self
+
+    async def _within(self, limit: float, running: Awaitable[None]) -> None:
+        """What is interrupted raises OperationalError. Without a running statement, to interrupt has no effect."""
+        interrupt = self._connection._conn.interrupt  # noqa: SLF001
+        timer = asyncio.get_running_loop().call_later(limit, interrupt)
+        try:
+            await running
+        except asyncio.CancelledError:
+            interrupt()
+            raise
+        finally:
+            timer.cancel()
 
     def _do(self, execute: Callable[[sqlite3.Cursor], object]) -> None:
         cursor = self._connection._conn.cursor()  # noqa: SLF001
@@ -54,15 +72,21 @@ class _Cursor:
 
 class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
     __slots__ = ()
+    _adapt_connection: "Connection"
     _awaitable_cursor_close = False
 
     def _make_new_cursor(self, connection: Any) -> Any:
-        return _Cursor(connection)
+        return _Cursor(connection, self._adapt_connection.limit)
 
     def _aenter_cursor(self, cursor: Any) -> Any:
         return cursor
 
 
 class Connection(AsyncAdapt_aiosqlite_connection):
-    __slots__ = ()
+    __slots__ = ("limit",)
     _cursor_cls = _AdaptedCursor
+
+    def __init__(self, dbapi: Any, connection: Any, limit: float | None) -> None:
+        """`limit`: seconds of each statement; None is no limit."""
+        self.limit = limit
+        super().__init__(dbapi, connection)

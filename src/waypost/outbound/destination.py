@@ -9,15 +9,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import ada_url
 
+from waypost.kit.fair_queue import Allowance, FairQueue
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Answer, Outbound
 from waypost.outbound.errors import Unreachable, Unsafe
 from waypost.outbound.page import Preview, read_preview
 from waypost.outbound.safety import Safety
-from waypost.outbound.turns import Allowance, Turns
 
 CONNECT_TIMEOUT = 3.0
 DEADLINE = 8.0  # seconds over all hops; waiting for one's turn says nothing about the destination
@@ -25,8 +26,11 @@ PATIENCE = 10.0  # seconds of waiting, in all lines together
 READING_DEADLINE = 2.0
 MAX_REDIRECTS = 5
 MAX_HTML = 512 * 1024
+AT_ONCE = 64
 PER_ACCOUNT = 4
 PER_HOST = 1
+
+_BUSY = "Too many destinations are waiting to be checked. Try again in a moment."
 
 _AGENT = {"User-Agent": "Mozilla/5.0 (compatible; Waypost; link check)"}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -49,14 +53,13 @@ class Destinations:
     def __init__(self, outbound: Outbound, safety: Safety) -> None:
         self._outbound = outbound
         self._safety = safety
-        self._accounts = Turns(PER_ACCOUNT)
-        self._hosts = Turns(PER_HOST)
-        self._accounts_at_hosts = Turns(PER_HOST)
+        self._checks = FairQueue(AT_ONCE, each=PER_ACCOUNT, waiting_each=64, busy=_BUSY)
+        self._hosts = WeakValueDictionary[str, FairQueue]()
 
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
-        async with self._accounts.take(account, patience):
+        async with self._checks.turn(account, patience):
             answer = await self._follow(url, _PAGE, account, work, patience)
         return await _preview(answer)
 
@@ -67,7 +70,7 @@ class Destinations:
         """
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
         kind = _Kind(_PICTURES, ",".join(_PICTURES), max_body + 1)
-        async with self._accounts.take(account, patience):
+        async with self._checks.turn(account, patience):
             answer = await self._follow(url, kind, account, work, patience)
         if answer.status != 200 or not 0 < len(answer.body) <= max_body:
             raise Unreachable("there is no picture")
@@ -90,8 +93,9 @@ class Destinations:
 
     @asynccontextmanager
     async def _turn(self, host: str, account: UUID, patience: Allowance) -> AsyncIterator[None]:
-        """An account stands only once in a host's line, so that nobody can keep a host to himself."""
-        async with self._accounts_at_hosts.take((account, host), patience), self._hosts.take(host, patience):
+        """A host's slot goes round among accounts, too, so that none can keep a host to itself."""
+        queue = self._hosts.setdefault(host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
+        async with queue.turn(account, patience):
             yield
 
     async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> Answer:

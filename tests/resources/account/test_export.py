@@ -17,6 +17,7 @@ from sqlalchemy import update
 
 from waypost import wiring
 from waypost.accounts import sessions
+from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
 from waypost.resources.clicks import export as click_export
 from waypost.resources.clicks.model import Click
@@ -92,6 +93,12 @@ async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.Mon
     signing = wiring.signing_doors(place.settings, place.db, place.clock)
     doors = SimpleNamespace(signing=signing, shared_domain="app.test", cname_target="app.test")
     assert session
-    ahead = [len(read) async for _ in export.archive(doors, session)]
+    turns = FairQueue(1, each=1)
+    ahead = [len(read) async for _ in export.archive(doors, session, turns)]
     assert (sum(read), max(read)) == (333, _AT_ONCE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
+
+    paused = export.archive(doors, session, turns)
+    await anext(paused)
+    assert not turns._running, "others have their turns while this one is not read (R30)"
+    await paused.aclose()

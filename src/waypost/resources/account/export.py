@@ -6,7 +6,8 @@ Refuses to hold what opens doors: keys, secrets and tokens are not in it.
 import asyncio
 import json
 import zipfile
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from sqlalchemy import literal, select, tuple_
@@ -15,6 +16,7 @@ from waypost.accounts import list_keys, passkeys, sessions
 from waypost.accounts.sessions import Session
 from waypost.database import Id, Instant
 from waypost.kit.clock import timestamp
+from waypost.kit.fair_queue import FairQueue
 from waypost.kit.pages import MAX_PER_PAGE, PageRequest
 from waypost.resources.account import schemas
 from waypost.resources.account.doors import Doors
@@ -59,7 +61,18 @@ class _Pipe:
         return taken
 
 
-async def archive(doors: Doors, session: Session) -> AsyncIterator[bytes]:
+async def archive(doors: Doors, session: Session, turns: FairQueue) -> AsyncIterator[bytes]:
+    """Each piece takes a turn; while the client reads it, others have theirs."""
+    async with aclosing(_archive(doors, session)) as pieces:
+        while True:
+            async with turns.turn(session.account.id):
+                piece = await anext(pieces, None)
+            if piece is None:
+                return
+            yield piece
+
+
+async def _archive(doors: Doors, session: Session) -> AsyncGenerator[bytes, None]:
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as whole:  # type: ignore[call-overload]  # write() will do
         for name, pieces in _files(doors, session).items():
@@ -132,7 +145,7 @@ async def _links(doors: Doors, session: Session) -> AsyncIterator[str]:
     newest = newest.order_by(*(column.desc() for column in order)).limit(_AT_ONCE)
     page = newest
     while True:
-        async with signing.db.read() as tx:
+        async with signing.db.read_long() as tx:
             found = [Link(*row) for row in await tx.execute(page)]
         now, base_url = signing.clock(), signing.base_url
         yield _lines(shown_link(each, shared_domain=doors.shared_domain, base_url=base_url, now=now) for each in found)
@@ -145,7 +158,7 @@ async def _links(doors: Doors, session: Session) -> AsyncIterator[str]:
 async def _clicks(doors: Doors, session: Session) -> AsyncIterator[str]:
     wanted = Wanted(Subject(session.account.id, is_account=True), kind=None)
     async for page in pages(doors.signing.db, wanted, doors.shared_domain):
-        yield json_lines(page)
+        yield await asyncio.to_thread(json_lines, page)
 
 
 def _json(content: Any) -> str:

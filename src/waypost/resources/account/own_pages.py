@@ -11,6 +11,7 @@ from starlette.routing import Route
 from waypost.accounts import joining, passkeys, sessions, signing_in
 from waypost.accounts.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.kit.fair_queue import FairQueue
 from waypost.kit.ids import parse_id
 from waypost.resources.account import closing
 from waypost.resources.account.devices import called
@@ -35,6 +36,8 @@ _DONE = {
 }
 _UNREAD = 60.0
 """Seconds that a download may stand still."""
+_EXPORTS_AT_ONCE = 2
+"""Downloads whose next piece is being made."""
 
 
 class OwnPages:
@@ -45,6 +48,7 @@ class OwnPages:
         self._views = views
         self._exporting: set[UUID] = set()
         """Accounts whose data is being downloaded from this process: one download each."""
+        self._exports = FairQueue(_EXPORTS_AT_ONCE, each=1, waiting=1_024, patience=None)
 
     def routes(self) -> list[Route]:
         return [
@@ -182,7 +186,7 @@ class OwnPages:
         self._exporting.add(account)
         name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
-        pieces, ended = archive(self._doors, session), partial(self._exporting.discard, account)
+        pieces, ended = archive(self._doors, session, self._exports), partial(self._exporting.discard, account)
         return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:

@@ -123,7 +123,7 @@ async def pages(db: Database, wanted: Wanted, shared_domain: str) -> AsyncIterat
 async def _days(db: Database, wanted: Wanted) -> list[Stretch]:
     """From one day with clicks to the next; cut off where the period begins and ends."""
     found: list[Stretch] = []
-    async with db.read() as tx:
+    async with db.read_long() as tx:
         day = await _next_day(tx, await kept_since(tx) - 1)
         while day is not None:
             midnight = EPOCH + day * _DAY
@@ -143,7 +143,7 @@ async def _stretches(db: Database, day: Stretch, wanted: Wanted) -> list[Stretch
     """Of one link or account an index has the clicks in order. Of all they must be sorted, so in small parts."""
     if wanted.subject:
         return [day]
-    async with db.read() as tx:
+    async with db.read_long() as tx:
         count = await tx.scalar(select(func.count()).select_from(clicks).where(clicks.c.day == day.day)) or 0
     parts = count // _AT_ONCE + 1
     edges = [day.begin + n * (day.end - day.begin) / parts for n in range(parts)]
@@ -165,7 +165,7 @@ async def _page(
         .order_by(*order)
         .limit(_AT_ONCE)
     )
-    async with db.read() as tx:
+    async with db.read_long() as tx:
         return [Row(click_of(row), row[-1]) for row in await tx.execute(oldest)]
 
 
@@ -179,7 +179,7 @@ def _within(stretch: Stretch, wanted: Wanted) -> list[ColumnElement[bool]]:
 
 async def _count(db: Database, wanted: Wanted) -> int:
     days = await _days(db, wanted)
-    async with db.read() as tx:
+    async with db.read_long() as tx:
         counts = [
             await tx.scalar(select(func.count()).select_from(clicks).where(*_within(day, wanted))) for day in days
         ]

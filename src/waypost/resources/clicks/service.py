@@ -13,7 +13,7 @@ from waypost.resources.clicks.subject import Subject
 
 
 async def browse(db: Database, caller: Caller, wanted: Filters, request: PageRequest) -> Page[Click]:
-    async with db.read() as tx:
+    async with db.read_for(caller.account.id) as tx:
         found, total = await pages.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
     return Page(found, total, request)
 
@@ -22,7 +22,7 @@ async def browse_link(
     db: Database, caller: Caller, link_id: UUID, wanted: Filters, request: PageRequest
 ) -> Page[Click]:
     """Raises NotFound for a link that the account does not have, or no longer."""
-    async with db.read() as tx:
+    async with db.read_for(caller.account.id) as tx:
         await links.require(tx, caller.account.id, link_id)
         found, total = await pages.page(tx, Subject(link_id), wanted, request)
     return Page(found, total, request)

@@ -37,7 +37,7 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         problems = Problems()
         page, wanted = read_page(request, problems), read_wanted(request, doors, problems)
         problems.raise_if_any()
-        async with doors.db.read() as tx:
+        async with doors.db.read_for(caller.account.id) as tx:
             found = await service.browse(tx, doors, caller, wanted, page)
         return Json(paginated(found.map(show), request, doors.base_url))
 

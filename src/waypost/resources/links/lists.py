@@ -1,6 +1,5 @@
 """Lists of an account's links: which, in what order, how many. Of 100,000 it matters which index leads."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,8 +15,6 @@ from waypost.resources import domains
 from waypost.resources.links import trigrams
 from waypost.resources.links.model import ALIVE, COLUMNS, TITLE, Link, link_clicks, link_tags, links
 from waypost.resources.links.rules import Order, Status
-
-_GLOB_SIGNS = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +180,14 @@ def _tagged(account_id: UUID, tag: str) -> Select[UUID]:
 
 
 def _holds(wanted: str, rarest: Sequence[str], dialect: str) -> Iterator[ColumnElement[bool]]:
-    """SQLite's `instr` takes nearly twice as long as its GLOB; of PostgreSQL's, LIKE alone knows the trigrams."""
+    """By functions that compare with `memcmp` at each place of the text.
+
+    GLOB, LIKE and PostgreSQL's `strpos` compare sign by sign: for a long text that nearly matches everywhere they took
+    up to a hundred times as long. In UTF-8, bytes match where text does. LIKE is for PostgreSQL's index of trigrams.
+    """
     its = links.c.search_text
     if dialect == "postgresql":
-        yield func.strpos(its, wanted) > 0
+        yield func.pg_catalog.position(func.convert_to(its, "UTF8"), wanted.encode()) > 0
         yield from map(its.contains, rarest)
     else:
-        pattern = _GLOB_SIGNS.sub(r"[\g<0>]", wanted)
-        yield its.op("GLOB", is_comparison=True)(f"*{pattern}*")
+        yield func.instr(its, wanted) > 0

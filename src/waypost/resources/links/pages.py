@@ -78,7 +78,7 @@ class _Pages:
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
         asked = Form(dict(request.query_params), problems.errors)
         query, is_part = _query(request), _is_part(request)
-        async with self._doors.db.read() as tx:
+        async with self._doors.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
                 found = await service.browse(tx, self._doors, session, wanted, page, _order(asked), most=_COUNTED)

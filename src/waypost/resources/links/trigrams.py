@@ -23,6 +23,9 @@ _TRIGRAMS = {
 _ENOUGH = 4
 _SOME = 25
 """Links, of the newest and of the oldest each, by which rare trigrams are told from common ones."""
+_COMPARED = 32
+"""Trigrams that are looked for in these links, each in so many characters of a text: the event loop waits for it."""
+_LOOKED_THROUGH = 512
 _SCANNED = 5_000
 """Links whose texts are read in 1 ms, one after the other."""
 _SHARE = 3
@@ -36,7 +39,13 @@ _ITS = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
 _AGE = links.c.created_at, links.c.id
 _SAMPLE = union_all(
     *(
-        select(select(links.c.search_text).where(*_ITS).order_by(*by_age).limit(_SOME).subquery())
+        select(
+            select(func.substr(links.c.search_text, 1, _LOOKED_THROUGH))
+            .where(*_ITS)
+            .order_by(*by_age)
+            .limit(_SOME)
+            .subquery()
+        )
         for by_age in (_AGE, [each.desc() for each in _AGE])
     )
 )
@@ -51,6 +60,7 @@ _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :tri
 async def rarest(tx: Tx, account_id: UUID, wanted: str) -> list[str]:
     """Some trigrams of a text, those that the fewest of the account's links seem to have."""
     found = list(dict.fromkeys(_TRIGRAMS[tx.dialect.name].findall(wanted)))
+    found = found[:: -(-len(found) // _COMPARED) or 1]
     if len(found) > _ENOUGH:
         some = (await tx.execute(_SAMPLE, {"account_id": account_id})).scalars().all()
         found.sort(key=lambda trigram: sum(trigram in each for each in some))

@@ -5,20 +5,20 @@ Sends nothing to it. Every delivery looks again, at the address it connects to.
 
 from uuid import UUID
 
+from waypost.kit.fair_queue import FairQueue
 from waypost.kit.urls import Url
 from waypost.outbound import Outbound
-from waypost.outbound.turns import Allowance, Turns
 
-PATIENCE = 10.0  # seconds of waiting for one's turn
+AT_ONCE = 32
 PER_ACCOUNT = 4
 
 
 class Receivers:
     def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
-        self._accounts = Turns(PER_ACCOUNT)
+        self._look_ups = FairQueue(AT_ONCE, each=PER_ACCOUNT)
 
     async def look(self, url: Url, *, account: UUID) -> None:
         """Raises NotPublic, Unreachable; Unavailable when too many of the account's wait before it."""
-        async with self._accounts.take(account, Allowance(PATIENCE)):
+        async with self._look_ups.turn(account):
             await self._outbound.resolve(url)

@@ -51,14 +51,14 @@ class Figures:
         session, doors = await self._door.session(request), self._doors
         now = doors.clock()
         chosen = _chosen(request, since=session.account.created_at, now=now)
-        async with doors.db.read() as tx:
+        async with doors.db.read_for(session.account.id) as tx:
             told = await self._figures(tx, request, chosen, Subject(session.account.id, is_account=True), now)
         return self._answer(request, "clicks/overview.html", chosen, told | {"live": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
         session, doors = await self._door.session(request), self._doors
         now = doors.clock()
-        async with doors.db.read() as tx:
+        async with doors.db.read_for(session.account.id) as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
             chosen = _chosen(request, since=link.created_at, now=now)
             told = await self._figures(tx, request, chosen, Subject(link.id), now)

@@ -25,7 +25,7 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     async def of_account(caller: reader, request: Request) -> Response:
         at = clock()
         wanted, of = asked.read(request, at), Subject(caller.account.id, is_account=True)
-        async with db.read() as tx:
+        async with db.read_for(caller.account.id) as tx:
             stats = await service.read(tx, of, wanted, shared_domain=shared_domain, now=at)
         return data(schemas.of_account(wanted, stats))
 
@@ -33,7 +33,7 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         at = clock()
         wanted = asked.read(request, at)
-        async with db.read() as tx:
+        async with db.read_for(caller.account.id) as tx:
             link = await links.require(tx, caller.account.id, link_id)
             stats = await service.read(tx, Subject(link.id), wanted, shared_domain=shared_domain, now=at)
         return data(schemas.of_link(link_id, wanted, stats))

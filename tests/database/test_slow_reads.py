@@ -1,0 +1,82 @@
+"""R30: a read that takes too long is interrupted, and its connection serves the next one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+from sqlalchemy import text
+
+from waypost.database import Database, Tx
+from waypost.kit.errors import Unavailable
+from waypost.kit.ids import new_id
+
+LIMIT = 0.05
+ENDLESS = {
+    "sqlite": "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT sum(n) FROM endless",
+    "postgresql": "SELECT pg_sleep(3600)",
+}
+LONGER_THAN_THE_LIMIT = {
+    "sqlite": "WITH RECURSIVE some(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM some WHERE n < 300000)"
+    " SELECT max(n) FROM some",
+    "postgresql": "SELECT 300000 FROM pg_sleep(0.2)",
+}
+
+
+@pytest.fixture
+async def limited(database_url: str) -> AsyncIterator[Database]:
+    """One reader: whatever is left of a slow statement would be met by the next one."""
+    database = Database(database_url, readers=1, read_limit=LIMIT)
+    yield database
+    await database.close()
+
+
+async def run(db: Database, begun: AbstractAsyncContextManager[Tx], statements: dict[str, str]) -> object:
+    async with begun as tx:
+        return await tx.scalar(text(statements[db.dialect]))
+
+
+async def test_a_slow_read_is_interrupted_and_the_next_one_served(limited: Database) -> None:
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="took too long"):
+            await run(limited, limited.read(), ENDLESS)
+        async with limited.read() as tx:
+            assert await tx.scalar(text("SELECT 1")) == 1
+
+
+async def test_each_statement_has_the_whole_limit(limited: Database) -> None:
+    async with limited.read() as tx:
+        for _ in range(4):
+            assert await tx.scalar(text("SELECT 1")) == 1
+            await asyncio.sleep(LIMIT / 2)
+
+
+async def test_others_are_served_while_one_is_slow(database_url: str) -> None:
+    db = Database(database_url, readers=4, read_limit=60)
+    slow_account = new_id()
+    slow = [asyncio.create_task(run(db, db.read_for(slow_account), ENDLESS)) for _ in range(20)]
+    for _ in range(3):
+        async with db.read_for(new_id()) as tx:
+            assert await tx.scalar(text("SELECT 1")) == 1
+    assert not any(task.done() for task in slow)
+    for task in slow:
+        task.cancel()
+    await asyncio.gather(*slow, return_exceptions=True)
+    await db.close()
+
+
+async def test_a_read_that_nobody_waits_for_is_interrupted(database_url: str) -> None:
+    db = Database(database_url, readers=1, read_limit=3600)
+    slow = asyncio.create_task(run(db, db.read(), ENDLESS))
+    await asyncio.sleep(LIMIT)
+    slow.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await slow
+    async with db.read() as tx:
+        assert await tx.scalar(text("SELECT 1")) == 1
+    await db.close()
+
+
+async def test_exports_writes_and_background_work_have_no_limit(limited: Database, db: Database) -> None:
+    for each, begun in ((limited, limited.read_long()), (limited, limited.write()), (db, db.read())):
+        assert await run(each, begun, LONGER_THAN_THE_LIMIT) == 300_000

@@ -1,0 +1,70 @@
+"""R30: no text that is searched for costs much more than another."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from resources.links.room import Room
+from sqlalchemy import event
+
+from waypost.database import Database
+from waypost.kit.pages import PageRequest
+from waypost.resources.links import lists, trigrams
+from waypost.resources.links.lists import Wanted
+
+WORST = ["a" * 253 + "b", "b" + "a" * 253, "*" * 254, "[" * 254, "%" * 254, "é" * 254, "a_" * 127, "\\" * 254]
+SIGNS = ["*", "?", "[", "]", "[a]", "[^a]", "%", "_", "\\", "\\%", "'", "É", "ß", "東"]
+
+
+@pytest.fixture
+async def statements(db: Database) -> AsyncIterator[list[tuple[str, Any]]]:
+    """Each with its parameters."""
+    with _noted(db) as noted:
+        yield noted
+
+
+@contextmanager
+def _noted(db: Database) -> Iterator[list[tuple[str, Any]]]:
+    noted: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        noted.append((statement, parameters))
+
+    engine = db._reader.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    yield noted
+    event.remove(engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("wanted", WORST)
+async def test_no_pattern_is_longer_than_a_trigram(room: Room, statements: list[tuple[str, Any]], wanted: str) -> None:
+    """A GLOB or LIKE of 254 signs takes a hundred times as long as a comparison of bytes."""
+    await room.make(title=wanted)
+    statements.clear()
+    answer = await room.browse(f"?search={wanted.replace('%', '%25')}")
+    assert [link["title"] for link in answer.json()["data"]] == [wanted]
+    assert statements
+    for statement, parameters in statements:
+        assert not any(slow in statement for slow in ("GLOB", "strpos"))
+        if " LIKE " in statement:
+            assert wanted not in parameters.values()
+
+
+async def test_signs_mean_themselves(room: Room, db: Database) -> None:
+    for number, title in enumerate((*SIGNS, "a", "plain")):
+        await room.make(title=title, slug=str(number))
+    for wanted in SIGNS:
+        async with db.read() as tx:
+            searched = Wanted(search=wanted)
+            found, _ = await lists.page(tx, room.alice.account_id, searched, PageRequest(1, 100), room.clock())
+        assert {link.title for link in found} == {each for each in SIGNS if wanted.casefold() in each.casefold()}
+
+
+async def test_few_trigrams_are_compared_in_the_event_loop(
+    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trigrams, "_ENOUGH", 1_000)
+    wanted = "".join(chr(0x4E00 + number) for number in range(255))
+    async with db.read() as tx:
+        assert len(await trigrams.rarest(tx, room.alice.account_id, wanted)) <= trigrams._COMPARED
