@@ -3,6 +3,7 @@
 # make test-slow   kill loops, journeys, property tests and looks at pages in full, a day of a million visits, whether every code scans
 # make lint        the checks alone
 # make bench       measures, prints one table and writes docs/benchmarks.md
+# make attack      attacks a started service, prints what others felt meanwhile, and writes it into docs/security.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
@@ -10,7 +11,7 @@ UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
 SOURCES := src tests bench
 
-.PHONY: run test test-slow lint bench geo clean
+.PHONY: run test test-slow lint bench attack geo clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -36,6 +37,9 @@ lint: .venv/.installed-test
 
 bench: .venv/.installed-test .venv/.tools-bench
 	.venv/bin/python -m bench $(ARGS)
+
+attack: .venv/.installed-test
+	.venv/bin/python -m bench.attacks $(ARGS)
 
 geo: .venv/.installed-run
 	@scripts/ensure 'test -r /usr/share/tor/geoip6' tor-geoipdb

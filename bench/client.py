@@ -16,8 +16,12 @@ class Answer:
     milliseconds: float
 
     @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
     def data(self) -> Any:
-        return json.loads(self.body)["data"]
+        return self.json["data"]
 
 
 class Client:
@@ -32,11 +36,15 @@ class Client:
     async def open(cls, port: int) -> Self:
         return cls(*await asyncio.open_connection("127.0.0.1", port), port)
 
-    async def request(self, method: str, path: str, *, key: str, body: object = None) -> Answer:
-        content = b"" if body is None else json.dumps(body).encode()
+    async def request(
+        self, method: str, path: str, *, key: str, body: object = None, content: bytes = b"", content_type: str = ""
+    ) -> Answer:
+        """`body` is sent as JSON; `content`, of a `content_type`, as it is."""
+        if body is not None:
+            content, content_type = json.dumps(body).encode(), "application/json"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nAuthorization: Bearer {key}\r\n"
         if content:
-            head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+            head += f"Content-Type: {content_type}\r\nContent-Length: {len(content)}\r\n"
         began = time.perf_counter()
         self._writer.write(f"{head}Accept: application/json\r\n\r\n".encode() + content)
         lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")

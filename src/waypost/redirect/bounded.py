@@ -142,6 +142,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self.active_at = time.monotonic()
         super().on_response_complete()
+        if self.is_answered:
+            self.cycle.body.clear()  # not wanted; uvicorn would keep it as long as the connection
         if not (self.pipeline or self.is_in_head):
             self.guard.release(self)
         if self.pipeline or self.flow.write_paused:  # uvicorn has just resumed reading

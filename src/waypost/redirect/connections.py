@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 
 _DESCRIPTORS = 16_384
-_HELD_AT_MOST = 16 << 20  # bytes
+_HELD_AT_MOST = 12 << 20  # bytes
 _FRESH = 1.0  # seconds in which an honest client has sent the rest of its request
 _LOG_EVERY = 60.0  # seconds
 

@@ -1,0 +1,1 @@
+"""Attacks on a started service, and what its other users notice meanwhile."""

@@ -1,0 +1,94 @@
+"""Attacks by those whom the service asks: a destination whose answer never begins, or never ends."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from bench.attacks.stage import Felt, Stage
+from bench.client import Client
+from bench.report import Row, told
+
+_AT_ONCE = 4  # checks of an account
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def _informational(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 2_000)
+        await writer.drain()
+
+
+async def _headers(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"a: b\r\n" * 10_000)
+        await writer.drain()
+
+
+async def _markup(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+    while True:
+        writer.write(b"<meta " * 10_000)
+        await writer.drain()
+
+
+async def informational(stage: Stage) -> list[Row]:
+    return await _against(stage, "destinations that send 1xx answers without end", _informational)
+
+
+async def headers(stage: Stage) -> list[Row]:
+    return await _against(stage, "destinations that send headers without end", _headers)
+
+
+async def markup(stage: Stage) -> list[Row]:
+    return await _against(stage, "destinations of hostile HTML without end", _markup)
+
+
+async def _against(stage: Stage, name: str, answer: Answer) -> list[Row]:
+    felt, statuses = list[Felt](), list[int]()
+    async with _server(answer) as url, stage.observed(felt):
+        ended = asyncio.get_running_loop().time() + stage.seconds
+
+        async def create(key: str, number: int) -> None:
+            client = await Client.open(stage.port)
+            while asyncio.get_running_loop().time() < ended:
+                body = {"destination_url": f"{url}/{number}"}
+                statuses.append((await client.request("POST", "/api/v1/links", key=key, body=body)).status)
+                if statuses[-1] == 429:
+                    break
+            await client.close()
+
+        await asyncio.gather(*(create(stage.attacker.keys[n], n) for n in range(_AT_ONCE)))
+    counts = ", ".join(f"{statuses.count(status)} x {status}" for status in sorted(set(statuses)))
+    return [*felt[0].rows(name, stage.before), told(f"{name}: what the attacker got", counts)]
+
+
+async def _page(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    page = b"<!doctype html><title>A page</title>"
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(page) + page)
+    await writer.drain()
+    await asyncio.sleep(1)
+
+
+def website() -> contextlib.AbstractAsyncContextManager[str]:
+    """A destination as it should be."""
+    return _server(_page)
+
+
+@contextlib.asynccontextmanager
+async def _server(answer: Answer) -> AsyncIterator[str]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            await answer(reader, writer)
+        writer.transport.abort()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+ATTACKS = {"endless-1xx": informational, "endless-headers": headers, "hostile-html": markup}

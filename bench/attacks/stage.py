@@ -1,0 +1,144 @@
+"""A started service with two accounts: the attacker's, and the neighbour's, whose requests the observer times."""
+
+import asyncio
+import contextlib
+import json
+import statistics
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from bench.attacks.observer import GAVE_UP
+from bench.client import percentile
+from bench.report import Row, at_most, told
+from bench.seed import add_keys, add_links, new_account, slug_of
+from bench.servers import ALL_CORES, Server, module, waypost
+from waypost.database import Database
+from waypost.database.migrations import migrate
+
+_LINKS = 100  # of the neighbour
+_KEYS = 12
+_REDIRECT_P50, _REDIRECT_P99 = 10.0, 50.0  # milliseconds
+
+
+@dataclass(frozen=True)
+class Account:
+    id: UUID
+    email: str
+    keys: list[str]
+
+
+@dataclass(frozen=True)
+class Felt:
+    """Milliseconds that others' requests took."""
+
+    redirect: list[float]
+    api: list[float]
+
+    @property
+    def api_p99(self) -> float:
+        return _p99(self.api)
+
+    def rows(self, attack: str, before: "Felt") -> list[Row]:
+        detail = f"before: {_summary(before.redirect)}; meanwhile: {_summary(self.redirect)}"
+        calls = f"before: {_summary(before.api)}; meanwhile: {_summary(self.api)}"
+        return [
+            at_most(f"{attack}: a visitor's redirect, median", _p50(self.redirect), _REDIRECT_P50, detail, " ms"),
+            at_most(f"{attack}: a visitor's redirect, p99", _p99(self.redirect), _REDIRECT_P99, detail, " ms"),
+            told(f"{attack}: another account's list of links, p99", f"{_p99(self.api):.0f} ms", calls),
+        ]
+
+
+def _summary(taken: list[float]) -> str:
+    lost = sum(each >= GAVE_UP for each in taken)
+    failed = f", {lost} failed" if lost else ""
+    times = f"median {_p50(taken):.1f} ms, p99 {_p99(taken):.1f} ms, worst {max(taken):.0f} ms"
+    return f"{len(taken)} requests, {times}{failed}"
+
+
+def _p50(taken: list[float]) -> float:
+    return statistics.median(taken)
+
+
+def _p99(taken: list[float]) -> float:
+    return percentile(taken, 99)
+
+
+@dataclass
+class Stage:
+    server: Server
+    directory: Path
+    attacker: Account
+    neighbour: Account
+    seconds: float
+    """How long an attack without an end of its own goes on."""
+    database_url: str
+    crowd: int
+    """Connections of an attack that opens many."""
+    before: Felt = field(default_factory=lambda: Felt([], []))
+
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @contextlib.asynccontextmanager
+    async def observed(self, felt: list[Felt]) -> AsyncIterator[None]:
+        """Adds to `felt` what others noticed while the block ran."""
+        arguments = [str(self.port), slug_of(0), *self.neighbour.keys]
+        process = await asyncio.create_subprocess_exec(
+            *module("attacks.observer", *arguments), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            yield
+        finally:
+            out, _ = await process.communicate(b"")
+        felt.append(Felt(**json.loads(out)))
+
+    def web_memory(self) -> int:
+        """Bytes of the web process's resident memory."""
+        for pid in self.server.processes():
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if b"waypost.child" in command and b"\0web\0" in command:
+                status = Path(f"/proc/{pid}/status").read_text()
+                return int(status.partition("VmRSS:")[2].split()[0]) << 10
+        raise LookupError("no web process")
+
+    def log_lines(self) -> int:
+        return len(self.server.log.read_text(errors="replace").splitlines())
+
+
+@contextlib.contextmanager
+def opened(directory: Path, *, seconds: float, crowd: int, database_url: str = "") -> Iterator[Stage]:
+    url = database_url or f"sqlite:///{directory / 'waypost.db'}"
+    attacker, neighbour = asyncio.run(_furnish(url))
+    store = _Store(url)
+    options = {"outbound_allow": "127.0.0.0/8", "default_plan": "lifetime"}
+    with waypost(store, directory, role="all", cores=ALL_CORES, **options) as server:
+        yield Stage(server, directory, attacker, neighbour, seconds, url, crowd)
+
+
+@dataclass(frozen=True)
+class _Store:
+    url: str
+
+
+async def _furnish(url: str) -> tuple[Account, Account]:
+    db = Database(url)
+    await migrate(db)
+    found = []
+    for name in ("neighbour", "attacker"):
+        account = await new_account(db, name)
+        found.append(Account(account, f"{name}@example.com", await add_keys(db, account, _KEYS)))
+    await add_links(db, found[0].id, _LINKS)
+    await db.close()
+    return found[1], found[0]
+
+
+def say(text: str) -> None:
+    sys.stderr.write(f"  {text}\n")
