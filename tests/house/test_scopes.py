@@ -67,7 +67,8 @@ async def test_keys_with_all_sets_of_scopes(house: House, endpoint: Endpoint) ->
         answer = await house.ask(key, endpoint, *own, **body(house, endpoint))
         assert answer.status_code == (endpoint.success if is_allowed(endpoint, scopes) else 403), named(scopes)
         if answer.status_code == 403:
-            assert answer.json()["error"]["code"] == CODES[403]
+            error = answer.json()["error"]
+            assert (error["code"], f" {endpoint.scope} " in error["message"]) == (CODES[403], True)
 
 
 @pytest.mark.asyncio(loop_scope="module")

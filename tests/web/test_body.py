@@ -1,6 +1,7 @@
 """Whatever a body holds: fields, a 422 or a 413. Never a 500."""
 
 import contextlib
+import gzip
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,8 +19,11 @@ JSON = "application/json"
 FORM = "multipart/form-data; boundary=xyz"
 
 
-async def read(body: bytes, content_type: str | None = JSON, *, step: int = 65_536, announce: bool = True) -> Any:
+async def read(
+    body: bytes, content_type: str | None = JSON, *, step: int = 65_536, announce: bool = True, encoding: str = ""
+) -> Any:
     headers = [(b"content-length", str(len(body)).encode())] if announce else []
+    headers += [(b"content-encoding", encoding.encode())] if encoding else []
     if content_type is not None:
         headers.append((b"content-type", content_type.encode()))
     chunks = [body[start : start + step] for start in range(0, len(body), step)]
@@ -64,6 +68,18 @@ async def test_json_by_other_names(content_type: str | None) -> None:
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/mixed"])
 async def test_other_types_are_told_what_to_send(content_type: str) -> None:
     assert "application/json" in await refused(b"{}", content_type)
+
+
+@pytest.mark.parametrize("content_type", [JSON, FORM])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, GZIP"])
+async def test_a_compressed_body_is_refused_unread(content_type: str, encoding: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        await read(gzip.compress(b"{}"), content_type, encoding=encoding)
+    assert caught.value.errors == {"body": ["Send the body uncompressed, without Content-Encoding."]}
+
+
+async def test_an_encoding_that_changes_nothing() -> None:
+    assert await read(b"{}", encoding="Identity") == {}
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_any_text_can_be_told() -> None:
 async def test_wrong_verb_names_all_right_ones(client: httpx.AsyncClient) -> None:
     told = await client.put(THING)
     assert told.headers["Allow"] == "GET, PATCH"
+    assert told.json()["error"]["message"] == "The path does not take that method. Use one of: GET, PATCH."
     assert (await client.get("/api/v1/things")).headers["Allow"] == "POST"
 
 

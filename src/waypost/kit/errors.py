@@ -57,8 +57,8 @@ class MethodNotAllowed(WaypostError):
     """The path does not take that method."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
-        super().__init__()
         self.allowed = sorted(allowed)
+        super().__init__(f"The path does not take that method. Use one of: {', '.join(self.allowed)}.")
 
 
 class NoDomain(WaypostError):

@@ -36,6 +36,9 @@ async def read_fields(request: Request) -> dict[str, Any]:
 
 
 async def read_body(request: Request, limit: int) -> bytes:
+    """Raises Invalid on `body` for a compressed one: decompressing could make gigabytes of a few bytes."""
+    if request.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise malformed("Send the body uncompressed, without Content-Encoding.")
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
         raise TooLarge

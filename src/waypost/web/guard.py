@@ -39,6 +39,11 @@ from waypost.web.peers import is_passed_on
 
 _UUID = PathParameter(json_schema_extra={"format": "uuid"})  # told, not checked: what is no UUID is a 404, not a 422
 
+LACKS_SCOPE = (
+    "The API key lacks the scope {} that this endpoint needs."
+    " Create a key that has it: scopes cannot be added to an existing key."
+)
+
 Allowed = Callable[[Request], Awaitable[KeyHolder]]
 
 
@@ -88,7 +93,7 @@ class Guard:
             if not accounts.is_live(caller.account.plan, at):
                 raise PaymentRequired
             if scope is not None and scope not in caller.key.scopes:
-                raise Forbidden
+                raise Forbidden(LACKS_SCOPE.format(scope))
             note_budget(request, taken, self._budget.limit)
             if not taken.allowed:
                 raise RateLimited(taken.retry_after)

@@ -22,7 +22,8 @@ _MESSAGES = {
     "list_type": "This must be a list.",
     "dict_type": "This must be an object.",
     "model_type": "This must be an object.",
-    "is_instance_of": "This must be a file.",  # the only class whose instances a body can hold
+    # files are the only class whose instances a body can hold
+    "is_instance_of": "This must be a file: send it as a multipart/form-data part with a filename.",
     "missing": "This is required.",
     "string_too_long": "This may have at most {max_length} characters.",
     "string_too_short": "This must have at least {min_length} characters.",

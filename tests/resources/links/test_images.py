@@ -200,7 +200,9 @@ async def test_a_form_in_which_no_file_was_chosen(room: Room) -> None:
 
 async def test_a_text_in_its_place_is_refused(room: Room) -> None:
     fields = [("destination_url", room.site.url()), ("og_image_file", "text")]
-    assert faults(await room.send_form("POST", "", fields)) == {"og_image_file": ["This must be a file."]}
+    message = "This must be a file: send it as a multipart/form-data part with a filename."
+    assert faults(await room.post(dict(fields))) == {"og_image_file": [message]}
+    assert faults(await room.send_form("POST", "", fields)) == {"og_image_file": [message]}
 
 
 async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
