@@ -164,7 +164,7 @@ def _api(
     api.include_router(links_api.routes(rooms.links, guard))
     api.include_router(domains_api.routes(rooms.domains, guard))
     api.include_router(qrcodes_api.routes(rooms.qrcodes, guard))
-    api.include_router(clicks_api.routes(db, guard, base_url=settings.base_url))
+    api.include_router(clicks_api.routes(db, guard, base_url=settings.base_url, clock=clock))
     api.include_router(stats_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(webhooks_api.routes(rooms.webhooks, guard))
     api.include_router(pixels_api.routes(rooms.pixels, guard))

@@ -89,7 +89,8 @@ def _limits(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 
 
 def _pattern(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
-    if not (isinstance(value, str) and re.search(schema["pattern"], value)):
+    pattern = re.sub(r"\$$", r"\\Z", schema["pattern"])  # Python's own `$` also matches before a last line break
+    if not (isinstance(value, str) and re.search(pattern, value)):
         yield f"{at}: {value!r} does not match"
 
 

@@ -67,6 +67,15 @@ FULL = {
 }
 
 
+VALID = {
+    **dict.fromkeys(("destination_url", "og_image", "url", "root_url", "not_found_url"), "https://example.com/"),
+    **dict.fromkeys(("foreground", "background"), "#000000"),
+    "hostname": "go.example.com",
+    "tags": ["text"],
+    "utm_params": {"utm_source": "text"},
+}
+
+
 @dataclass
 class Document:
     """The document as it is served, and requests whose answers are held to it."""
@@ -393,6 +402,73 @@ async def test_every_parameter_of_the_list_is_read(document: Document, key: str)
     for name in told:
         answer = await document.ask(key, BROWSE, params={name: "\x01"})
         assert set(answer.json()["error"]["errors"]) == {name}
+
+
+async def test_an_empty_parameter_is_an_absent_one(document: Document, key: str) -> None:
+    """On every list, and with two of a name."""
+    house = document.house
+    link, (webhook, _) = await house.link(key), await house.webhook(key)
+    asked = 0
+    for endpoint in ENDPOINTS:
+        told = [each["name"] for each in document.operation(endpoint).get("parameters", ()) if each["in"] == "query"]
+        if told:
+            id_ = webhook["id"] if "webhooks" in endpoint.path else link["id"]
+            reader = await house.key(await house.account(), SCOPES) if "{id}" not in endpoint.path else key
+            plain_answer = await document.ask(reader, endpoint, id_)
+            empty = await document.ask(reader, endpoint, id_, params=[(name, "") for name in (*told, *told)])
+            assert (plain_answer.status_code, empty.status_code) == (200, 200), endpoint
+            assert _without_now(empty.json()) == _without_now(plain_answer.json()), endpoint
+            asked += 1
+    assert asked == 9
+
+
+def _without_now(answer: dict[str, Any]) -> dict[str, Any]:
+    """Without where a period that nobody named ends."""
+    data = answer["data"]
+    return answer | {"data": {**data, "to": ""} if isinstance(data, dict) else data}
+
+
+async def test_the_control_characters_that_are_declared_are_those_refused(document: Document) -> None:
+    """In every text of every body: where the schema takes a character, so does the endpoint."""
+    house = document.house
+    account = await house.account()
+    owner = await house.key(account, SCOPES)
+    link, pixel, domain = await house.link(owner), await house.pixel(owner), await house.domain(owner)
+    for endpoint, id_ in (
+        (CREATE, ""),
+        (CHANGE, link["id"]),
+        (MAKE_PIXEL, ""),
+        (CHANGE_PIXEL, pixel["id"]),
+        (SUBSCRIBE, ""),
+        (CLAIM, ""),
+        (CHANGE_DOMAIN, domain["id"]),
+        (SET_LOOK, link["id"]),
+    ):
+        key = await house.key(account, SCOPES)  # with a budget of its own
+        schema = document.body(endpoint)
+        for code in (*range(0x20), 0x7F):
+            sent = {
+                name: _with_inside(VALID.get(name, "text"), chr(code))
+                for name, field in schema["properties"].items()
+                if {"enum", "format"}.isdisjoint(plain(field))
+                and name not in {"pixel_ids", "event_types", "size", "margin"}
+            }
+            declared = {
+                name for name, text in sent.items() if [*faults(document.content, schema["properties"][name], text)]
+            }
+            answer = await document.ask(key, endpoint, id_, json=sent)
+            refused = {name.partition(".")[0] for name in answer.json()["error"]["errors"]}
+            assert refused & sent.keys() == declared, (endpoint, code)
+            assert sent.keys() - declared <= {"og_description"}, (endpoint, code)
+
+
+def _with_inside(value: Any, character: str) -> Any:
+    """In each text of the value."""
+    if isinstance(value, dict):
+        return {name: _with_inside(each, character) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_inside(each, character) for each in value]
+    return value[:4] + character + value[4:]
 
 
 def test_what_is_shown_is_the_specification_s_link(document: Document) -> None:

@@ -60,7 +60,7 @@ def test_links_ask_for_as_many_as_they_get() -> None:
 
 def test_other_parameters_stay() -> None:
     url = page(15, 40, "tag=a%26b&page=1&tag=c&per_page=15&page=2&search=")["links"]["next"]
-    assert url == f"{BASE}/api/v1/links?tag=a%26b&tag=c&per_page=15&search=&page=3"
+    assert url == f"{BASE}/api/v1/links?tag=a%26b&tag=c&per_page=15&page=3"
 
 
 def test_a_path_is_written_as_a_url() -> None:
@@ -91,7 +91,7 @@ def test_the_farthest_page_fits_the_database() -> None:
     assert 10**12 < asked.offset + 100 < 2**63
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "", "x", "1.5", "1e3", "+1", " 1", "٣", "²", "0" * 5_000])
+@pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", "1e3", "+1", " 1", "٣", "²", "0" * 5_000])
 def test_what_is_no_page(text: str) -> None:
     with pytest.raises(Invalid) as caught:
         page_request(request(f"page={text}&per_page={text}"))

@@ -7,6 +7,10 @@ from pydantic import Field, InstanceOf
 
 from waypost.web import Body, LongText, Text, Timestamp, Upload, Uuid, parse
 
+NO_UNICODE = (
+    "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."
+)
+NO_FILE = "This must be a file: send it as a multipart/form-data part with a filename."
 ID = UUID("01a1fbb0-9c64-766d-a0c1-63dfc9473774")
 
 
@@ -64,7 +68,8 @@ def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
         ("title", ["x"], "title", "This must be a string."),
         ("title", "a\0", "title", "This may not hold control characters."),
         ("title", "a\n", "title", "This may not hold control characters."),
-        ("title", "\ud800", "title", "This may not hold control characters."),
+        ("title", "\ud800", "title", NO_UNICODE),
+        ("about", "a\udc00", "about", NO_UNICODE),
         ("about", "a\0", "about", "This may not hold control characters other than line breaks and tabs."),
         ("tags", "x", "tags", "This must be a list."),
         ("tags", [None], "tags.0", "This must be a string."),
@@ -76,8 +81,8 @@ def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
         ("expires_at", "soon", "expires_at", "This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z."),
         ("pixel_ids", ["x"], "pixel_ids.0", "This must be a UUID."),
         ("pixel_ids", [ID.hex], "pixel_ids.0", "This must be a UUID."),
-        ("file", "x", "file", "This must be a file."),
-        ("file", {"filename": "x", "content_type": "y", "content": b""}, "file", "This must be a file."),
+        ("file", "x", "file", NO_FILE),
+        ("file", {"filename": "x", "content_type": "y", "content": b""}, "file", NO_FILE),
         ("size", "5", "size", "This must be an integer."),
         ("size", 5.0, "size", "This must be an integer."),
         ("is_on", 1, "is_on", "This must be true or false."),

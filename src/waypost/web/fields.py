@@ -6,13 +6,22 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.ids import parse_id
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_CONTROLS_IN_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+"""Of text without control characters, for the OpenAPI document: ECMA-262, and what Python, Go and Rust read alike."""
+LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+"""The same with line breaks and tabs."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROLS_IN_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_NO_UNICODE = (
+    "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."
+)
 
 
 class Body(BaseModel):
@@ -31,13 +40,22 @@ class Upload:
     content: bytes
 
 
+def text_problem(text: str) -> str | None:
+    """What is wrong with text of one line. None of it is stored, and PostgreSQL would not even compare a NUL."""
+    if _SURROGATES.search(text):
+        return _NO_UNICODE
+    return "This may not hold control characters." if _CONTROLS.search(text) else None
+
+
 def _one_line(text: str) -> str:
-    if _CONTROLS.search(text):
-        raise ValueError("This may not hold control characters.")
+    if problem := text_problem(text):
+        raise ValueError(problem)
     return text
 
 
 def _lines(text: str) -> str:
+    if _SURROGATES.search(text):
+        raise ValueError(_NO_UNICODE)
     if _CONTROLS_IN_LINES.search(text):
         raise ValueError("This may not hold control characters other than line breaks and tabs.")
     return text
@@ -88,8 +106,8 @@ def _uuid(value: Any) -> UUID:
     return parsed
 
 
-Text = Annotated[str, AfterValidator(_one_line)]
-LongText = Annotated[str, AfterValidator(_lines)]
+Text = Annotated[str, AfterValidator(_one_line), WithJsonSchema({"type": "string", "pattern": ONE_LINE})]
+LongText = Annotated[str, AfterValidator(_lines), WithJsonSchema({"type": "string", "pattern": LINES})]
 """Text that may have several lines."""
 Timestamp = Annotated[datetime, BeforeValidator(_timestamp)]
 Uuid = Annotated[UUID, BeforeValidator(_uuid)]

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Problems
 from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
+from waypost.web.query import read_query
 
 _LAST = 2**53 - 1
 """A page no list has: every reader of JSON takes the number, and its offset fits the databases' 64 bits."""
@@ -34,7 +35,7 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
     path = base_url + quote(request.scope["path"])
     others = [
         (name, page.request.per_page if name == "per_page" else text)
-        for name, text in request.query_params.multi_items()
+        for name, text in read_query(request).multi_items()
         if name != "page"
     ]
 
@@ -62,7 +63,7 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
 
 
 def _natural(request: Request, name: str, default: int, problems: Problems) -> int:
-    text = request.query_params.get(name)
+    text = read_query(request).get(name)
     if text is None:
         return default
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):

@@ -66,7 +66,7 @@ async def open_room(
 
     def routes(guard: Guard) -> APIRouter:
         router = APIRouter()
-        router.include_router(api.routes(db, guard, base_url=BASE_URL))
+        router.include_router(api.routes(db, guard, base_url=BASE_URL, clock=clock))
         router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
         return router
 

@@ -67,8 +67,9 @@ async def test_null_clears(room: Room) -> None:
 
 async def test_a_blank_clears_like_null(room: Room) -> None:
     link = await room.make()
-    blank = await room.changed(link, title="", og_title="", og_description=" \n")
-    assert blank == link | {"title": "Untitled", "og_title": None, "og_description": None}
+    blank = await room.changed(link, title="", og_title="", og_description=" \n", og_image=" ")
+    cleared = {"title": "Untitled", "og_title": None, "og_description": None, "og_image": None}
+    assert blank == link | cleared
 
 
 async def test_a_new_destination_leaves_the_preview(room: Room) -> None:

@@ -1,5 +1,6 @@
 """Lists of clicks over JSON. Thin: reads the request, calls a verb, shows the clicks."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -7,6 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.accounts import Caller
 from waypost.database import Database
+from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
 from waypost.kit.pages import Page, PageRequest
 from waypost.resources.clicks import openapi, service
@@ -21,7 +23,7 @@ _OF_ONE = ("page", "per_page", *FILTERS)
 _OF_ALL = ("page", "per_page", "link_id", *FILTERS)
 
 
-def routes(db: Database, guard: Guard, *, base_url: str) -> APIRouter:
+def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["clicks"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
@@ -33,21 +35,21 @@ def routes(db: Database, guard: Guard, *, base_url: str) -> APIRouter:
     async def browse(caller: reader, request: Request) -> Response:
         problems = Problems()
         link_id = read_link_id(request, problems)
-        asked = _asked(request, _OF_ALL, problems)
+        asked = _asked(request, _OF_ALL, problems, clock())
         if link_id is None:
             return answer(await service.browse(db, caller, *asked), request)
         return answer(await service.browse_link(db, caller, link_id, *asked), request)
 
     @router.get(_OF_LINK, **openapi.BROWSE_LINK)
     async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
-        asked = _asked(request, _OF_ONE, Problems())
+        asked = _asked(request, _OF_ONE, Problems(), clock())
         return answer(await service.browse_link(db, caller, link_id, *asked), request)
 
     return router
 
 
-def _asked(request: Request, names: tuple[str, ...], problems: Problems) -> tuple[Filters, PageRequest]:
+def _asked(request: Request, names: tuple[str, ...], problems: Problems, at: datetime) -> tuple[Filters, PageRequest]:
     only(request, names, problems)
-    asked = read_filters(request, problems), read_page(request, problems)
+    asked = read_filters(request, problems, at), read_page(request, problems)
     problems.raise_if_any()
     return asked

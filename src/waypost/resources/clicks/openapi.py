@@ -6,7 +6,8 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
-from waypost.resources.clicks.parameters import ALL, DEVICES, MAX_TEXT
+from waypost.resources.clicks.parameters import ALL, DEVICES, MAX_TEXT, UNKNOWN
+from waypost.web.fields import ONE_LINE
 from waypost.web.openapi import PAGING, Page, endpoint, parameter
 
 
@@ -27,18 +28,22 @@ class Click(BaseModel):
 
 
 _TEXT = {"type": "string"}
-_LINE = {**_TEXT, "maxLength": MAX_TEXT}
+_LINE = {**_TEXT, "maxLength": MAX_TEXT, "pattern": ONE_LINE}
 FROM = parameter("from", {**_TEXT, "format": "date-time"}, "From this moment on")
 TO = parameter("to", {**_TEXT, "format": "date-time"}, "Before this moment")
 _LINK_ID = parameter("link_id", {**_TEXT, "format": "uuid"}, "Of this link only")
 _FILTERS = (
     FROM,
     TO,
-    parameter("country", {**_TEXT, "pattern": "^([A-Za-z][A-Za-z0-9])?$"}, "Its code; empty for an unknown one"),
+    parameter(
+        "country",
+        {**_TEXT, "pattern": f"^([A-Za-z][A-Za-z0-9]|{UNKNOWN['country']})$"},
+        f"Its code of two letters, or `{UNKNOWN['country']}`",
+    ),
     parameter("device", {**_TEXT, "enum": list(DEVICES)}, "What the visitor held"),
     parameter("browser", _LINE, "Its family"),
     parameter("platform", _LINE, "The operating system's family"),
-    parameter("referrer", _LINE, "Origin and path of the referring page; empty for direct visits"),
+    parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
     parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Who came; only people are clicks"),
 )
 

@@ -14,30 +14,34 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
 from waypost.resources.clicks.pages import Filters, Value
+from waypost.web import read_query
+from waypost.web.fields import text_problem
 
 ALL: Final = "all"
 DEVICES = ("desktop", "mobile", "tablet", "other")
 MAX_TEXT = 2048
 FILTERS = ("from", "to", "country", "device", "browser", "platform", "referrer", "kind")
 
-_COUNTRY = re.compile(r"([A-Z][A-Z0-9])?")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+UNKNOWN: Mapping[Value, str] = {"country": "unknown", "referrer": "direct"}
+"""What to ask for where the click object holds the empty string: an empty parameter is an absent one."""
+
+_COUNTRY = re.compile(r"[A-Z][A-Z0-9]")
 _TEXTS: tuple[Value, ...] = ("browser", "platform", "referrer")
+_SPACE_BEFORE_OFFSET = re.compile(r"(?<=\d) (?=\d{2}:?\d{2}$)")
 
 
 def only(request: Request, names: Collection[str], problems: Problems) -> None:
     """Names that do not exist, and those given twice: two readers may take two different ones."""
-    for name, count in Counter(name for name, _ in request.query_params.multi_items()).items():
+    for name, count in Counter(name for name, _ in read_query(request).multi_items()).items():
         if name not in names:
             problems.add(name, f"There is no such parameter. There are: {', '.join(names)}.")
         elif count > 1:
             problems.add(name, "This may be given only once.")
 
 
-def read_filters(request: Request, problems: Problems) -> Filters:
-    """An empty country or referrer asks for those that are not known: these are values, too."""
-    given = request.query_params
-    start, end = read_period(given, problems)
+def read_filters(request: Request, problems: Problems, now: datetime) -> Filters:
+    given = read_query(request)
+    start, end = read_period(given, problems, now)
     values: dict[Value, str] = {}
     for name in (*_TEXTS, "country", "device"):
         if name in given:
@@ -46,16 +50,19 @@ def read_filters(request: Request, problems: Problems) -> Filters:
         _look_at_text(name, values.get(name, ""), problems)
     if "country" in values:
         values["country"] = values["country"].upper()
-        if not _COUNTRY.fullmatch(values["country"]):
-            problems.add("country", "This must be a country's code of two letters, or empty for an unknown one.")
+        if not _COUNTRY.fullmatch(values["country"]) and given["country"] != UNKNOWN["country"]:
+            problems.add("country", "This must be a country's code of two letters, or `unknown`.")
     if "device" in values:
         choice("device", values["device"], DEVICES, problems)
+    values |= dict.fromkeys((name for name, word in UNKNOWN.items() if given.get(name) == word), "")
     return Filters(_kind(given.get("kind", HUMAN), problems), start, end, values)
 
 
-def read_period(given: Mapping[str, str], problems: Problems) -> tuple[datetime | None, datetime | None]:
+def read_period(given: Mapping[str, str], problems: Problems, now: datetime) -> tuple[datetime | None, datetime | None]:
     start, end = _moment("from", given, problems), _moment("to", given, problems)
-    if start and end:
+    if start and start >= now:
+        problems.add("from", "This must be a time in the past. Send an earlier one, or leave it out.")
+    elif start and end:
         in_order(start, end, problems)
     return start, end
 
@@ -66,7 +73,7 @@ def in_order(start: datetime, end: datetime, problems: Problems) -> None:
 
 
 def read_link_id(request: Request, problems: Problems) -> UUID | None:
-    text = request.query_params.get("link_id")
+    text = read_query(request).get("link_id")
     found = None if text is None else parse_id(text)
     if text is not None and found is None:
         problems.add("link_id", "This must be a UUID.")
@@ -86,15 +93,16 @@ def _kind(text: str, problems: Problems) -> Kind | None:
 def _moment(name: str, given: Mapping[str, str], problems: Problems) -> datetime | None:
     if name not in given:
         return None
+    text = _SPACE_BEFORE_OFFSET.sub("+", given[name])  # a `+` that was not written as %2B reads as a space
     try:
-        return parse_timestamp(given[name])
+        return parse_timestamp(text)
     except ValueError:
         problems.add(name, "This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.")
         return None
 
 
 def _look_at_text(name: str, text: str, problems: Problems) -> None:
-    if _CONTROLS.search(text):  # no stored text has any, and PostgreSQL would not even compare NUL
-        problems.add(name, "This may not hold control characters.")
+    if problem := text_problem(text):
+        problems.add(name, problem)
     if len(text) > MAX_TEXT:
         problems.add(name, f"This may have at most {MAX_TEXT} characters.")

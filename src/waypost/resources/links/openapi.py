@@ -7,7 +7,9 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from waypost.resources.links import rules
+from waypost.resources.links.asked import MAX_SEARCH
 from waypost.resources.links.schemas import LinkChange, NewLink, UtmKey
+from waypost.web.fields import ONE_LINE
 from waypost.web.openapi import PAGING, One, Page, endpoint, parameter
 from waypost.web.openapi_bodies import request_body
 
@@ -32,8 +34,8 @@ class Link(BaseModel):
     updated_at: datetime
 
 
-_TEXT = {"type": "string"}
-_LINE = {"type": "string", "maxLength": 255}
+_ANY_TEXT = {"type": "string", "pattern": ONE_LINE}
+_LINE = {"type": "string", "maxLength": 255, "pattern": ONE_LINE}
 _DETAILS: dict[str, dict[str, Any]] = {
     "destination_url": {"maxLength": rules.MAX_URL},
     "slug": {"maxLength": rules.MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"},
@@ -64,10 +66,10 @@ _CHANGE = request_body(
     example={"title": "Spring sale", "tags": ["mail", "sale"], "status": "active"},
 )
 _FILTERS = (
-    parameter("search", {**_TEXT, "maxLength": 255}, "Text in title, slug or destination"),
-    parameter("tag", _TEXT, "A tag, whole"),
-    parameter("hostname", _TEXT, "A domain of the account, or the shared one"),
-    parameter("status", {**_TEXT, "enum": list(get_args(rules.Status))}, "Whether the link resolves"),
+    parameter("search", {**_ANY_TEXT, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
+    parameter("tag", _ANY_TEXT, "A tag, whole"),
+    parameter("hostname", _ANY_TEXT, "A domain of the account, or the shared one"),
+    parameter("status", {"type": "string", "enum": list(get_args(rules.Status))}, "Whether the link resolves"),
 )
 
 BROWSE = endpoint(

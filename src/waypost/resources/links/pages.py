@@ -20,9 +20,8 @@ from waypost.resources.links.doors import Doors
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order
 from waypost.resources.links.schemas import LinkChange
-from waypost.web import path_id
+from waypost.web import path_id, read_page, read_query
 from waypost.web.dashboard import Form, Reception, Views, read_form
-from waypost.web.pages import read_page
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Of each link its clicks on the last days, today's last."""
@@ -76,7 +75,7 @@ class _Pages:
         problems = Problems()
         wanted = read_wanted(request, self._doors, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
-        asked = Form(dict(request.query_params), problems.errors)
+        asked = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
         async with self._doors.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
@@ -152,7 +151,8 @@ def _order(asked: Form) -> Order:
 
 def _query(request: Request) -> str:
     """Which list was looked at: only what a list reads, and nothing that is blank."""
-    given = ((name, request.query_params.get(name)) for name in _KEPT)
+    query = read_query(request)
+    given = ((name, query.get(name)) for name in _KEPT)
     return urlencode([(name, text) for name, text in given if text and (name, text) != ("sort", "newest")])
 
 

@@ -32,8 +32,8 @@ class Results(BaseModel):
 _LINE = {"minLength": 1, "maxLength": MAX_TEXT}
 _DETAILS: dict[str, dict[str, Any]] = {
     "name": _LINE,
-    "pixel_id": {**_LINE, "writeOnly": True},
-    "access_token": {"maxLength": MAX_TOKEN, "writeOnly": True},
+    "pixel_id": {**_LINE, "pattern": r"^[^\x00-\x1f\x7f-\xa0]*$", "writeOnly": True},
+    "access_token": {"maxLength": MAX_TOKEN, "pattern": r"^[\x21-\x7e]*$", "writeOnly": True},
 }
 _REQUIRED = {"platform", "name", "pixel_id"}
 _NEW = request_body(

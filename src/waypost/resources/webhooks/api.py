@@ -25,6 +25,7 @@ from waypost.web import (
     path_id,
     read_fields,
     read_page,
+    read_query,
 )
 
 _ONE = "/{id}"
@@ -86,8 +87,8 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
 
 
 def _wanted(request: Request, problems: Problems) -> Wanted:
-    """The filters; an empty one is none, as an untouched form field sends it."""
-    given = {name: request.query_params.get(name) or None for name in _CHOICES}
+    query = read_query(request)
+    given = {name: query.get(name) for name in _CHOICES}
     for name, choices in _CHOICES.items():
         if given[name] not in {None, *choices}:
             problems.add(name, f"This must be one of: {', '.join(choices)}.")

@@ -38,7 +38,7 @@ class Delivery(BaseModel):
 _SCOPE: Final = "webhooks:manage"
 _EVENTS = get_args(model.EventType)
 _DETAILS: dict[str, dict[str, Any]] = {
-    "url": {"maxLength": MAX_URL, "pattern": "^[Hh][Tt][Tt][Pp][Ss]://"},
+    "url": {"maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"},
     "event_types": {"minItems": 1, "maxItems": 100},
 }
 _REQUIRED = {"url", "event_types"}

@@ -21,7 +21,7 @@ from waypost.resources.webhooks.doors import Doors
 from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.resources.webhooks.store import Wanted
-from waypost.web import page_request, parse, path_id
+from waypost.web import page_request, parse, path_id, read_query
 from waypost.web.dashboard import Form, Reception, Views, read_form
 
 _ALL = "/webhooks"
@@ -150,7 +150,8 @@ async def _ids(request: Request) -> tuple[UUID, UUID]:
 
 def _wanted(request: Request) -> Wanted:
     """Filters; one that there is not narrows nothing."""
-    status, event = (request.query_params.get(name) for name in ("status", "event"))
+    query = read_query(request)
+    status, event = query.get("status"), query.get("event")
     is_event = event in {*_EVENTS, TEST}
     return Wanted(cast("Status", status) if status in _STATUSES else None, event if is_event else None)
 

@@ -308,7 +308,6 @@ async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) ->
         ("from=1970-01-01&interval=hour", "interval"),
         ("timezone=europe/berlin", "timezone"),
         ("timezone=../UTC", "timezone"),
-        ("timezone=", "timezone"),
         ("interval=day&interval=week", "interval"),
     ],
 )

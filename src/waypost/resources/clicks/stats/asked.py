@@ -11,6 +11,7 @@ from waypost.kit.errors import Problems
 from waypost.resources.clicks.parameters import choice, in_order, only, read_period
 from waypost.resources.clicks.stats import periods
 from waypost.resources.clicks.stats.periods import MAX_ENTRIES, Entry, Interval, TooMany
+from waypost.web import read_query
 
 NAMES = ("from", "to", "interval", "timezone")
 DEFAULT_INTERVAL: Interval = "day"
@@ -31,9 +32,9 @@ class Asked:
 
 def read(request: Request, now: datetime) -> Asked:
     """Raises Invalid."""
-    problems, given = Problems(), request.query_params
+    problems, given = Problems(), read_query(request)
     only(request, NAMES, problems)
-    start, end = read_period(given, problems)
+    start, end = read_period(given, problems, now)
     for name, at in (("from", start), ("to", end)):
         if at and not _EARLIEST <= at <= _LATEST:
             problems.add(name, f"This must lie between the years {_EARLIEST.year} and {_LATEST.year}.")
