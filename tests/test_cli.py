@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import forked
@@ -113,8 +114,23 @@ def test_a_refused_password_creates_no_account(waypost: Waypost) -> None:
         (["key", "create", "--account", "nobody@example.com", "--name", "x"], 1, "no account nobody@example.com"),
         (["key", "revoke", "first"], 1, "There is no key first"),
         (["key", "revoke", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no"),
-        (["account", "create", "nobody"], 1, "email: "),
-        (["account", "plan", "a@example.com", "trial", "--trial-ends-at", "soon"], 1, "no account a@example.com"),
+        (["account", "create", "nobody"], 2, "email: "),
+        (["account", "plan", "a@example.com", "trial", "--trial-ends-at", "soon"], 2, "--trial-ends-at: soon is not"),
+        (["account", "plan", "a@example.com", "none", "--trial-ends-at", "2030-01-01"], 2, "--trial-ends-at: The plan"),
+        (["account", "plan", "a@example.com", "trial"], 1, "no account a@example.com"),
+        (["key", "create", "--account", "a@example.com", "--name", "x", "--expires-at", ""], 2, "--expires-at: "),
+        (
+            ["key", "create", "--account", "a@b.c", "--name", "x", *(["--scope", "links:read"] * 2)],
+            2,
+            "--scope: links:read",
+        ),
+        (["key"], 2, "waypost key COMMAND"),
+        (["key", "mint"], 2, "mint"),
+        (["account", "list", "--jsno"], 2, "--jsno"),
+        (["migrate", "now"], 2, "now"),
+        (["serve", "--role", "cook"], 2, "cook"),
+        (["serve", "--role", "worker", "--workers", "3"], 2, "--workers: This has no effect"),
+        (["serve", "--tls-port", "8443"], 2, "--tls-port: This has no effect without --tls"),
         (["account", "create", "a@example.com", "--plan", "gold"], 2, "gold"),
         (["serve", "--port", "70000"], 2, "--port"),
         (["serve", "--workers", "0"], 2, "--workers"),
@@ -141,9 +157,82 @@ def test_a_database_that_is_not_there_is_not_made_by_accident(empty: Waypost, ar
     assert not (empty.directory / "data" / "waypost.db").exists()
 
 
-def test_a_server_that_is_gone(empty: Waypost) -> None:
-    done = empty("account", "list", code=1, WAYPOST_DATABASE_URL="postgresql://waypost:hunter2@127.0.0.1:1/waypost")
-    assert done.stderr == "The database cannot be used right now. Try again in a moment.\n"
+@pytest.mark.parametrize("arguments", [["account", "list"], ["migrate"], ["serve"], ["serve", "--role", "worker"]])
+def test_a_server_that_is_gone_is_named(empty: Waypost, arguments: list[str]) -> None:
+    done = empty(*arguments, code=1, WAYPOST_DATABASE_URL="postgresql://waypost:hunter2@127.0.0.1:1/waypost")
+    assert done.stderr.startswith("The database 127.0.0.1:1 cannot be used: ")
+    assert "refused" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["account", "list"], ["migrate"], ["serve"]])
+def test_a_file_that_is_no_database_is_named(empty: Waypost, arguments: list[str]) -> None:
+    (empty.directory / "notes.txt").write_text("not a database" * 100)
+    done = empty(*arguments, code=1, WAYPOST_DATABASE_URL="sqlite:///notes.txt")
+    assert done.stderr == "The database notes.txt cannot be used: file is not a database\n"
+
+
+def test_a_directory_that_is_missing_is_named(empty: Waypost) -> None:
+    done = empty("migrate", code=1, WAYPOST_DATABASE_URL="sqlite:///none/waypost.db")
+    assert done.stderr == "The database none/waypost.db cannot be used: unable to open database file\n"
+
+
+def test_an_account_that_exists_is_no_wrong_usage(waypost: Waypost) -> None:
+    waypost("account", "create", "alice@example.com")
+    for command in ("create", "invite"):
+        assert "email: " in waypost("account", command, "alice@example.com", code=1).stderr
+
+
+def test_the_version(empty: Waypost) -> None:
+    assert empty("--version", by=forked.alone).stdout == f"waypost {version('waypost')}\n"
+
+
+FAULTS = {
+    "WAYPOST_Trial_Days": "7",
+    "WAYPOST_TRIAL_DAYS": "8",
+    "WAYPOST_BASE_ULR": "https://app.example.com",
+    "WAYPOST_COLOUR": "red",
+    "WAYPOST_SECRET_KEY": "hunter2",
+    "WAYPOST_STRIPE_SECRET_KEY": "sk_live_hunter2",
+    "WAYPOST_OUTBOUND_CA_FILE": "notes.txt",
+    "WAYPOST_BLOCKLIST": "missing.txt",
+    "WAYPOST_GEOIP_DATABASE": "notes.txt",
+    "WAYPOST_DNS_SERVERS": "dns.example",
+    "WAYPOST_TRUSTED_PROXIES": "10.0.0.0/33",
+    "WAYPOST_DATABASE_URL": "postgresql://waypost:hunter2@db:port/waypost",
+    "WAYPOST_SMTP_URL": "mail:hunter2",
+    "WAYPOST_DATA_DIR": "notes.txt",
+    "WAYPOST_CLICK_RETENTION_DAYS": "9" * 30,
+    "WAYPOST_TLS": "true",
+}
+NAMED = {
+    *(FAULTS.keys() - {"WAYPOST_Trial_Days", "WAYPOST_STRIPE_SECRET_KEY"}),
+    "WAYPOST_STRIPE_WEBHOOK_SECRET",
+    "WAYPOST_STRIPE_PRICES",
+}
+
+
+@pytest.mark.parametrize("arguments", [["serve"], ["serve", "--role", "worker"], ["migrate"], ["account", "list"]])
+def test_every_faulty_setting_is_named_before_anything_starts(empty: Waypost, arguments: list[str]) -> None:
+    (empty.directory / "notes.txt").write_text("some notes")
+    done = empty(*arguments, code=2, **FAULTS)
+    assert {line.partition(":")[0].partition(" ")[0] for line in done.stderr.splitlines()} == NAMED
+    assert "hunter2" not in done.stderr
+    assert done.stdout == ""
+    assert [path.name for path in empty.directory.iterdir()] == ["notes.txt"]
+
+
+def test_the_doctor_names_the_same_faults_and_goes_on(empty: Waypost) -> None:
+    (empty.directory / "notes.txt").write_text("some notes")
+    done = empty("doctor", "--json", code=1, **FAULTS)
+    findings = json.loads(done.stdout)
+    faults = {finding["message"] for finding in findings if finding["check"] == "settings"}
+    assert faults == set(empty("serve", code=2, **FAULTS).stderr.splitlines())
+    assert "clock" in {finding["check"] for finding in findings}
+    assert "hunter2" not in done.stdout + done.stderr
+    for fault in faults:
+        assert fault in " ".join(empty("doctor", code=1, **FAULTS, COLUMNS="2000").stdout.splitlines())
 
 
 def test_a_data_directory_that_cannot_be_made(empty: Waypost) -> None:

@@ -96,8 +96,8 @@ def test_a_reader_that_leaves_is_no_fault(waypost: Waypost, link: UUID) -> None:
         (["--account", ""], 1, "There is no account"),
         (["--link", "spring"], 1, "There is no link spring"),
         (["--link", "01a1fbb2-2855-72ee-8e77-c161c4205e89"], 1, "There is no link 01a1fbb2"),
-        (["--from", "yesterday"], 1, "--from: yesterday is not a time"),
-        (["--from", "2030-01-02", "--to", "2030-01-02"], 1, "--from: This must be earlier than --to."),
+        (["--from", "yesterday"], 2, "--from: yesterday is not a time"),
+        (["--from", "2030-01-02", "--to", "2030-01-02"], 2, "--from: This must be earlier than --to."),
         (["--kind", "robot"], 2, "robot"),
         (["--format", "xml"], 2, "xml"),
     ],
@@ -116,7 +116,7 @@ def test_another_account_s_link_is_not_found(waypost: Waypost, link: UUID) -> No
 async def test_only_the_days_from_one_on_are_rebuilt(waypost: Waypost, link: UUID) -> None:
     assert waypost("stats", "rebuild", "--from", "2030-01-02").stderr.startswith("0 days")
     assert waypost("stats", "rebuild", "--from", START.date().isoformat()).stderr.startswith("1 days")
-    assert "--from: soon" in waypost("stats", "rebuild", "--from", "soon", code=1).stderr
+    assert "--from: soon" in waypost("stats", "rebuild", "--from", "soon", code=2).stderr
     db = Database(f"sqlite:///{waypost.directory / 'data' / 'waypost.db'}")
     async with db.read() as tx:
         assert {row.visitors for row in await tx.execute(click_totals.select())} == {2}

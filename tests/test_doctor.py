@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import insert, text, update
 
 from waypost.commands.doctor import examine
@@ -12,7 +13,7 @@ from waypost.kit import clock
 from waypost.resources.clicks.model import click_retention
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.secret_key import FILE, with_secret_key
-from waypost.settings import Settings
+from waypost.settings import Fault, Settings
 from waypost.worker import jobs
 from waypost.worker.model import jobs as table
 
@@ -31,7 +32,7 @@ async def found(settings: Settings, check: str):
 
 async def test_it_works(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
-    checks = "base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
+    checks = "settings, base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
     of_database = "schema, database, queue, clicks"
     expected = dict.fromkeys(f"{checks}, {of_database}".split(", "), "ok")
     assert {finding.check: finding.state for finding in findings} == expected
@@ -69,7 +70,36 @@ async def test_a_database_that_is_gone(settings: Settings) -> None:
     gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/none"})
     finding = await found(gone, "database")
     assert finding.state == "failed"
+    assert "127.0.0.1:1 cannot be used" in finding.message
     assert "hunter2" not in finding.message
+    assert "\n" not in finding.message
+
+
+async def test_what_rests_on_a_faulty_setting_is_not_looked_at(settings: Settings) -> None:
+    findings = await examine(settings, [Fault("database_url", "WAYPOST_DATABASE_URL: is wrong")])
+    assert [finding.message for finding in findings if finding.check == "settings"] == [
+        "WAYPOST_DATABASE_URL: is wrong"
+    ]
+    checks = {finding.check for finding in findings}
+    assert {"DNS", "disk", "countries"} < checks
+    assert not {"schema", "database", "queue"} & checks
+    assert {finding.check for finding in await examine(settings, [Fault("", "waypost.toml: is wrong")])} == {
+        "settings",
+        "clock",
+    }
+
+
+async def test_a_former_key_that_is_short(settings: Settings) -> None:
+    former = settings.model_copy(update={"secret_key": SecretStr("k" * 32 + ",short")})
+    assert (await found(former, "secret key")).state == "warning"
+    assert "short" not in str(await found(former, "secret key")).replace("shorter", "")
+
+
+async def test_a_damaged_database(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "broken.db").write_bytes(b"no database at all" * 100)
+    broken = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path}/broken.db"})
+    finding = await found(broken, "database")
+    assert (finding.state, "broken.db cannot be used: file is not a database" in finding.message) == ("failed", True)
 
 
 async def test_a_queue_that_nobody_works_on(settings: Settings, db: Database) -> None:

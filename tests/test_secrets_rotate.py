@@ -20,7 +20,8 @@ from waypost.database.secrets import Encrypted
 from waypost.kit.clock import now
 from waypost.resources.webhooks.model import webhooks
 
-OLD, BOTH, NEW = KeyRing(["old"]), KeyRing(["new", "old"]), KeyRing(["new"])
+OLD_KEY, NEW_KEY = "old" * 12, "new" * 12
+OLD, BOTH, NEW = KeyRing([OLD_KEY]), KeyRing([NEW_KEY, OLD_KEY]), KeyRing([NEW_KEY])
 MANY = 120  # more than two transactions
 
 vault = Table("vault", MetaData(), Column("id", Id, primary_key=True), Column("a", Encrypted), Column("b", Encrypted))
@@ -103,7 +104,7 @@ class Interrupted(KeyRing):
     """Once, between the reading of a value and the writing of its successor, something else happens."""
 
     def __init__(self, meanwhile: Callable[[], None]) -> None:
-        super().__init__(["new", "old"])
+        super().__init__([NEW_KEY, OLD_KEY])
         self._meanwhile = [meanwhile]
 
     def seal(self, column: Column, row: UUID, text: str) -> Sealed:
@@ -191,9 +192,9 @@ async def subscribe(db: Database, number: int, keys: KeyRing) -> None:
 async def test_the_command(waypost: Waypost, db: Database) -> None:
     for number in (1, 2, 3):
         await subscribe(db, number, OLD)
-    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new, old")
+    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY=f"{NEW_KEY}, {OLD_KEY}")
     assert done.stderr == f"3 secrets looked at with the {RING}; 3 encrypted anew, 0 left as they are.\n"
-    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY="new,old")
+    done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY=f"{NEW_KEY},{OLD_KEY}")
     assert done.stderr == f"3 secrets looked at with the {RING}; 0 encrypted anew, 0 left as they are.\n"
     async with db.read() as tx:
         for each in await tx.execute(select(webhooks.c.id, webhooks.c.secret)):
@@ -203,7 +204,7 @@ async def test_the_command(waypost: Waypost, db: Database) -> None:
 async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> None:
     await subscribe(db, 1, KeyRing(["lost"]))
     await subscribe(db, 2, OLD)
-    done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY="new,old")
+    done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=f"{NEW_KEY},{OLD_KEY}")
     assert done.stderr == (
         f"webhooks {row(1)}: none of the {RING} opens its secret.\n"
         f"2 secrets looked at with the {RING}; 1 encrypted anew, 1 left as they are.\n"
@@ -214,7 +215,7 @@ async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> N
 async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> None:
     """Without the setting, `secret.key` holds the keys, the first one first."""
     await subscribe(db, 1, OLD)
-    file = key_file(waypost, "new,old\n")
+    file = key_file(waypost, f"{NEW_KEY},{OLD_KEY}\n")
     told = f"1 secrets looked at with the 2 keys of {file}; 1 encrypted anew, 0 left as they are.\n"
     assert waypost("secrets", "rotate").stderr == told
 
@@ -222,13 +223,13 @@ async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> 
 async def test_without_the_service_s_settings_it_does_not_say_that_all_is_done(waypost: Waypost, db: Database) -> None:
     """They have the new key; this shell finds only the old one, under which nothing is left to do."""
     await subscribe(db, 1, OLD)
-    file = key_file(waypost, "old\n")
+    file = key_file(waypost, f"{OLD_KEY}\n")
     told = waypost("secrets", "rotate", code=1).stderr
     assert f"no key to rotate away from: {file} has only one" in told
     assert "looked at" not in told
 
 
-@pytest.mark.parametrize("keys", ["new", "new, new"])
+@pytest.mark.parametrize("keys", [NEW_KEY, f"{NEW_KEY}, {NEW_KEY}"], ids=["one", "one twice"])
 async def test_a_single_key(waypost: Waypost, db: Database, keys: str) -> None:
     await subscribe(db, 1, NEW)
     told = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=keys).stderr
@@ -246,7 +247,7 @@ async def test_no_key_is_made(waypost: Waypost, db: Database) -> None:
 async def test_progress_is_shown_to_who_sits_there(waypost: Waypost, db: Database) -> None:
     await subscribe(db, 1, OLD)
     screen, terminal = pty.openpty()
-    environment = waypost.environment | {"TERM": "xterm", "WAYPOST_SECRET_KEY": "new,old"}
+    environment = waypost.environment | {"TERM": "xterm", "WAYPOST_SECRET_KEY": f"{NEW_KEY},{OLD_KEY}"}
     subprocess.run([WAYPOST, "secrets", "rotate"], stderr=terminal, cwd=waypost.directory, env=environment, check=True)
     os.close(terminal)
     seen = os.read(screen, 1 << 16)

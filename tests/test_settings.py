@@ -1,10 +1,13 @@
 """Settings: where they come from, and that every fault is named."""
 
+import contextlib
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
+from waypost.commands.checking import load_checked
+from waypost.database.place import place
 from waypost.settings import SettingsError, load
 
 
@@ -114,6 +117,13 @@ def test_an_unknown_name_in_the_file() -> None:
         ("OUTBOUND_ALLOW", "10.0.0.0/33"),
         ("TRIAL_DAYS", "-1"),
         ("TRIAL_DAYS", "two"),
+        ("TRIAL_DAYS", "36501"),
+        ("CLICK_RETENTION_DAYS", "100001"),
+        ("DATA_DIR", ""),
+        ("DATABASE_URL", "sqlite://"),
+        ("DATABASE_URL", "sqlite:///:memory:"),
+        ("SAFE_BROWSING_URL", "http://localhost"),
+        ("TLS", "true"),
         ("DEFAULT_PLAN", "gold"),
         ("IP_PRIVACY", "some"),
         ("ROUTES_IN_MEMORY", "10"),
@@ -134,6 +144,129 @@ def test_every_fault_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "WAYPOST_TRIAL_DAYS",
         "WAYPOST_IP_PRIVACY",
     }
+
+
+def test_the_same_setting_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('base_url = "https://a.example.com"\nWAYPOST_BASE_URL = "https://b.example.com"\n')
+    monkeypatch.setenv("WAYPOST_Signup", "closed")
+    monkeypatch.setenv("WAYPOST_SIGNUP", "open")
+    with pytest.raises(SettingsError) as told:
+        load()
+    assert str(told.value).splitlines() == [
+        "WAYPOST_BASE_URL: waypost.toml sets it as WAYPOST_BASE_URL and as base_url: keep one",
+        "WAYPOST_SIGNUP: the environment sets it as WAYPOST_SIGNUP and as WAYPOST_Signup: keep one",
+    ]
+
+
+def test_every_unknown_name_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('trial_dayz = 3\ncolour = "red"\n')
+    monkeypatch.setenv("WAYPOST_BASE_ULR", "x")
+    with pytest.raises(SettingsError) as told:
+        load()
+    assert [line.partition(" ")[0] for line in str(told.value).splitlines()] == [
+        "WAYPOST_TRIAL_DAYZ",
+        "WAYPOST_COLOUR",
+        "WAYPOST_BASE_ULR",
+    ]
+
+
+@pytest.mark.parametrize("given", [["SECRET_KEY"], ["WEBHOOK_SECRET"], ["PRICES"], ["SECRET_KEY", "PRICES"]])
+def test_half_of_stripe_is_refused(monkeypatch: pytest.MonkeyPatch, given: list[str]) -> None:
+    values = {"SECRET_KEY": "sk_test_1", "WEBHOOK_SECRET": "whsec_1", "PRICES": "Monthly=price_1"}
+    for name in given:
+        monkeypatch.setenv(f"WAYPOST_STRIPE_{name}", values[name])
+    with pytest.raises(SettingsError) as told:
+        load()
+    missing = {line.partition(":")[0] for line in str(told.value).splitlines()}
+    assert missing == {f"WAYPOST_STRIPE_{name}" for name in values.keys() - set(given)}
+
+
+def test_an_empty_value_unsets_a_secret_and_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BLOCKLIST", "SECRET_KEY", "STRIPE_SECRET_KEY", "GEOIP_DATABASE"):
+        monkeypatch.setenv(f"WAYPOST_{name}", "")
+    settings = load()
+    assert (settings.blocklist, settings.secret_key, settings.stripe_secret_key) == (None, None, None)
+
+
+def test_bytes_that_are_no_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "\udcff" * 40)
+    with pytest.raises(SettingsError, match=r"^WAYPOST_SECRET_KEY: is not UTF-8 text$"):
+        load()
+
+
+def test_a_network_of_the_file_is_text() -> None:
+    write("trusted_proxies = [10]\n")
+    with pytest.raises(SettingsError, match="WAYPOST_TRUSTED_PROXIES: must be networks in quotes"):
+        load()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://",
+        "postgresql:///",
+        "postgresql://waypost:hunter2@db:port/waypost",
+        "postgresql://waypost:hunter2@db:99999/waypost",
+        "postgresql://waypost:hun/ter2@db/waypost",
+        "postgresql://waypost:hunter2@x@db/waypost",
+        "postgresql://waypost:hunter2@db/waypost?colour=red",
+        "postgresql://waypost:hunter2@[::1/waypost",
+    ],
+)
+def test_a_database_that_nobody_could_reach(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
+    with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: ") as told:
+        load_checked()
+    assert "hun" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://waypost:p%40ss@db.example.com:5433/waypost?sslmode=require",
+        "postgres://waypost:a#b?c@db/waypost",
+        "postgresql://postgres@/waypost?host=/run/postgresql&port=5433",
+        "postgresql:///waypost",
+        "postgresql://waypost@[::1]:5432/waypost",
+    ],
+)
+def test_a_database_that_can_be_reached(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
+    assert load_checked().database == url
+
+
+def test_where_a_database_is_without_its_password() -> None:
+    assert place("postgresql://waypost:hunter2@db.example.com/waypost") == "db.example.com:5432"
+    assert place("postgresql://postgres:hunter2@/waypost?host=/run/postgresql") == "/run/postgresql:5432"
+    assert place("postgresql:///waypost") == "port 5432 of this machine"
+    assert place("sqlite:////srv/waypost.db") == "/srv/waypost.db"
+
+
+@pytest.mark.parametrize(("keys", "is_fine"), [("k" * 31, False), ("k" * 32, True), ("short," + "k" * 32, False)])
+def test_the_key_that_encrypts_cannot_be_guessed(monkeypatch: pytest.MonkeyPatch, keys: str, is_fine: bool) -> None:
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", keys)
+    with contextlib.nullcontext() if is_fine else pytest.raises(SettingsError, match="fewer than 32") as told:
+        load_checked()
+    assert is_fine or "kkk" not in str(told.value)
+
+
+def test_a_short_key_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_SECRET_KEY", "k" * 32 + ",short")
+    load_checked()
+    monkeypatch.delenv("WAYPOST_SECRET_KEY")
+    Path("data").mkdir()
+    Path("data/secret.key").write_text("short\n")
+    with pytest.raises(SettingsError, match=r"data/secret.key the first key has fewer than 32"):
+        load_checked()
+
+
+@pytest.mark.parametrize("name", ["file", "file/data", "dangling", "dangling/data"])
+def test_a_data_directory_that_cannot_be(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    Path("file").touch()
+    Path("dangling").symlink_to("nowhere")
+    monkeypatch.setenv("WAYPOST_DATA_DIR", name)
+    with pytest.raises(SettingsError, match=r"^WAYPOST_DATA_DIR: .* is not a directory"):
+        load_checked()
 
 
 def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,12 @@
 """Which of the service's own names get certificates, and what the settings of TLS refuse."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from waypost.commands import serving
-from waypost.kit.errors import SettingsError
+from waypost.kit.errors import Invalid, SettingsError
 from waypost.settings import Settings, load
 
 
@@ -47,10 +48,35 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str)
 
 
 def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WAYPOST_BASE_URL", "https://app.example.com")
     for name in ("TLS", "TLS_PORT", "DATA_DIR"):
         monkeypatch.setenv(f"WAYPOST_{name}", "")
         monkeypatch.delenv(f"WAYPOST_{name}")
     settings = serving._settings(None, None, tls=True, tls_port=8443)
     assert (settings.tls, settings.tls_port, settings.data_dir) == (True, 8443, Path("data"))
-    with pytest.raises(SettingsError, match="--tls-port between 1 and 65535"):
-        serving.start(host="127.0.0.1", port=None, workers=1, role="all", data_dir=None, tls=True, tls_port=70_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"tls_port": 70_000}, {"--tls-port": "between 1 and 65535"}),
+        ({"port": 0, "workers": 0, "host": ""}, {"--host": "empty", "--port": "between", "--workers": "at least 1"}),
+        ({"role": "worker", "workers": 1, "tls_port": 8443}, {"--workers": "no effect", "--tls-port": "no effect"}),
+        ({"tls_port": 8443}, {"--tls-port": "no effect without --tls"}),
+        ({"tls": True, "tls_port": 8443, "port": 8443}, {"--tls-port": "on 8443 already"}),
+    ],
+)
+def test_options_without_effect_are_refused_together(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], told: dict[str, str]
+) -> None:
+    for name in ("TLS", "TLS_PORT"):
+        monkeypatch.setenv(f"WAYPOST_{name}", "")
+        monkeypatch.delenv(f"WAYPOST_{name}")
+    monkeypatch.setenv("WAYPOST_BASE_URL", "https://app.example.com")
+    given = {"host": "127.0.0.1", "port": None, "workers": None, "role": "all", "data_dir": None, **options}
+    with pytest.raises(Invalid) as refused:
+        serving.start(**given)
+    assert refused.value.errors.keys() == told.keys()
+    for option, text in told.items():
+        assert text in refused.value.errors[option][0]
+    assert list(Path.cwd().iterdir()) == []

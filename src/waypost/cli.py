@@ -26,8 +26,15 @@ Role = Literal["all", "web", "redirect", "worker"]
 AsJson = Annotated[bool, Parameter(name="--json", negative="")]
 Account = Annotated[str, Parameter(name="--account")]
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return f"waypost {version('waypost')}"
+
+
 # plain text: rendering help as Markdown would take 0.1 s more
-app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version_flags=[])
+app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
 account = App(name="account", help="Accounts and their plans.")
 key = App(name="key", help="API keys.")
 for group in (account, key, domain, stats, export, webhook, secrets):
@@ -42,7 +49,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     role: Role = "all",
     tls: Annotated[bool, Parameter(negative="")] = False,
     tls_port: int | None = None,
@@ -55,11 +62,12 @@ def serve(
     host
         Address to listen on; 0.0.0.0 is every one.
     port
-        Port to listen on; without it the one of a local WAYPOST_BASE_URL, else 8000, with --tls 80.
+        Port to listen on; without it the one of a local WAYPOST_BASE_URL, else 8000, with --tls 80. With --role worker,
+        the port of /healthz, /readyz and /metrics, 8001 unless named.
     workers
-        Number of web processes.
+        Number of web processes, 1 unless named.
     role
-        all is everything in one command; the others are the parts of a larger deployment.
+        all: everything in one command. web: API, dashboard, redirects. redirect: redirects only. worker: jobs only.
     tls
         Serve HTTPS too, with certificates obtained by ACME (WAYPOST_TLS).
     tls_port
@@ -135,14 +143,18 @@ def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, jso
         from waypost import accounts
         from waypost.commands import opening, printing
         from waypost.kit import clock
+        from waypost.kit.errors import Invalid
 
+        if trial_ends_at is not None and plan != "trial":
+            raise Invalid({"--trial-ends-at": [f"The plan {plan} has no trial: remove the option."]})
+        ends_at = opening.moment("--trial-ends-at", trial_ends_at)
         async with opening.database(settings) as db:
             changed = await accounts.set_plan(
                 db,
                 (await opening.account(db, email)).id,
                 plan,
                 now=clock.now(),
-                trial_ends_at=opening.moment("--trial-ends-at", trial_ends_at),
+                trial_ends_at=ends_at,
                 trial_days=settings.trial_days,
             )
         printing.show(printing.account(changed), as_json=json)
@@ -181,7 +193,11 @@ def create_key(
         from waypost import accounts
         from waypost.commands import opening, printing
         from waypost.kit import clock
+        from waypost.kit.errors import Invalid
 
+        if repeated := sorted({each for each in scope if scope.count(each) > 1}):
+            raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
+        ends_at = opening.moment("--expires-at", expires_at)
         async with opening.database(settings) as db:
             owner = await opening.account(db, account)
             made, text = await accounts.create_key(
@@ -189,7 +205,7 @@ def create_key(
                 account_id=owner.id,
                 name=name,
                 scopes=scope,
-                expires_at=opening.moment("--expires-at", expires_at),
+                expires_at=ends_at,
                 now=clock.now(),
             )
         printing.show(printing.new_key(made, text), as_json=json)
@@ -238,16 +254,15 @@ def list_keys(*, account: Account, json: AsJson = False) -> int:
 @app.command
 def doctor(*, json: AsJson = False) -> int:
     """Check everything the service stands on; say what is wrong and what to do."""
+    import asyncio
 
-    async def run(settings: "Settings") -> int:
-        from waypost.commands import printing
-        from waypost.commands.doctor import examine
+    from waypost.commands import printing
+    from waypost.commands.checking import read_checked
+    from waypost.commands.doctor import examine
 
-        findings = await examine(settings)
-        printing.findings(findings, as_json=json)
-        return FAILED if any(finding.state == "failed" for finding in findings) else DONE
-
-    return with_settings(run)
+    findings = asyncio.run(examine(*read_checked()))
+    printing.findings(findings, as_json=json)
+    return FAILED if any(finding.state == "failed" for finding in findings) else DONE
 
 
 @app.command
@@ -267,7 +282,7 @@ def backup(file: Path, /) -> int:
 def main() -> NoReturn:
     restrict_new_files()
     try:
-        code = app(exit_on_error=False, result_action="return_value")
+        code = _without_command() or app(exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already told
         code = WRONG_USAGE
     except KeyboardInterrupt:
@@ -277,3 +292,14 @@ def main() -> NoReturn:
 
         code = tell(error)
     sys.exit(code or DONE)
+
+
+def _without_command() -> int | None:
+    """`waypost key` alone: its help, on stderr, and a code that tells a script that nothing was done."""
+    chain, apps, rest = app.parse_commands()
+    if not chain or rest or apps[-1].default_command:
+        return None
+    from rich.console import Console
+
+    app.help_print(chain, console=Console(stderr=True))
+    return WRONG_USAGE

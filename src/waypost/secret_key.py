@@ -11,6 +11,8 @@ from waypost import private_files
 from waypost.settings import Settings, SettingsError
 
 FILE = "secret.key"
+SHORTEST = 32
+"""Characters: what `openssl rand -hex 16` prints. Keys made here have 64."""
 
 
 def with_secret_key(settings: Settings) -> Settings:
@@ -39,13 +41,49 @@ def make_data_dir(path: Path) -> None:
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be made: {error.strerror}") from None
 
 
+def check_data_dir(path: Path) -> None:
+    """Raises SettingsError where it can be neither used nor made. Changes nothing."""
+    whole = path.absolute()
+    found = next(each for each in (whole, *whole.parents) if os.path.lexists(each))
+    if not found.is_dir():
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {found} is not a directory")
+    if not os.access(found, os.R_OK | os.W_OK | os.X_OK):
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {found} is not writable for this user")
+
+
+def check(settings: Settings) -> None:
+    """Raises SettingsError where the first key, which encrypts, could be guessed. Makes none.
+
+    A shorter one may follow it, to be replaced: there was no limit once.
+    """
+    path = settings.data_dir / FILE
+    try:
+        keys = settings.secret_key.get_secret_value() if settings.secret_key else _read(path)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from None
+    source = "WAYPOST_SECRET_KEY:" if settings.secret_key else f"{path}"
+    if keys:
+        _refuse_empty(keys, source)
+        if is_short(keys.partition(",")[0]):
+            advice = "Make one with openssl rand -base64 48 and put it before the present one: new,old"
+            raise SettingsError(f"{source} the first key has fewer than {SHORTEST} characters. {advice}")
+
+
+def is_short(key: str) -> bool:
+    return len(key.strip()) < SHORTEST
+
+
+def _refuse_empty(keys: str, source: str) -> None:
+    if not all(part.strip() for part in keys.split(",")):
+        raise SettingsError(f"{source} has an empty key: remove the comma that is too much")
+
+
 def _kept_or_made(path: Path) -> str:
     try:
         key = _read(path) or _make(path)
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from None
-    if not all(part.strip() for part in key.split(",")):
-        raise SettingsError(f"{path} has an empty key: remove the comma that is too much")
+    _refuse_empty(key, str(path))
     return key
 
 
@@ -54,6 +92,8 @@ def _read(path: Path) -> str:
         return path.read_text().strip()
     except FileNotFoundError:
         return ""
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not a key: put the key back from a backup") from None
 
 
 def _make(path: Path) -> str:

@@ -1,30 +1,47 @@
 """Every setting, read once from the environment and `waypost.toml`, then handed down as arguments.
 
-Only `app.py` and `cli.py` read it. An unknown name is an error that names the nearest known one.
+`read` reports every fault that the values themselves show, at once. What only the files and servers they name can show
+is checked by `commands.checking`, which every command goes through; the processes of `serve` use `load`.
 """
 
 import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import AnyUrl, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    AnyUrl,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import sender_of, server_of
 from waypost.kit.urls import BadUrl, canonical, origin
 
-__all__ = ["CONFIG_FILE", "PREFIX", "Network", "Settings", "SettingsError", "load"]
+__all__ = ["CONFIG_FILE", "PREFIX", "Fault", "Network", "Settings", "SettingsError", "load", "read", "refuse"]
 
 Network = IPv4Network | IPv6Network
 PREFIX = "WAYPOST_"
 CONFIG_FILE = Path("waypost.toml")
+
+
+class Fault(NamedTuple):
+    setting: str
+    """Its field in Settings, or a name that is none; empty when no setting can be relied on."""
+    text: str
+    """A line for the operator, without the value of a secret."""
 
 
 def _commas(value: object) -> object:
@@ -34,57 +51,80 @@ def _commas(value: object) -> object:
 
 def _networks(value: object) -> object:
     parts = _commas(value)
-    return [ip_network(part, strict=False) for part in parts] if isinstance(parts, list) else parts
+    if not isinstance(parts, list):
+        return parts
+    return [ip_network(part, strict=False) if isinstance(part, str) else _no_network(part) for part in parts]
 
 
-Networks = Annotated[list[Network], NoDecode, BeforeValidator(_networks)]
-Strings = Annotated[list[str], NoDecode, BeforeValidator(_commas)]
+def _no_network(value: object) -> object:
+    """Of the TOML file: `ip_network` would take a number for an address. A parsed network passes through."""
+    if isinstance(value, IPv4Network | IPv6Network):
+        return value
+    raise ValueError("must be networks in quotes, such as 10.0.0.0/8")
 
 
-class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+def _none_if_empty(value: object) -> object:
+    """`WAYPOST_BLOCKLIST=` unsets it: the empty path would be the working directory."""
+    return None if value == "" else value
+
+
+Networks = Annotated[list[Network], BeforeValidator(_networks)]
+Strings = Annotated[list[str], BeforeValidator(_commas)]
+File = Annotated[Path | None, BeforeValidator(_none_if_empty)]
+Secret = Annotated[SecretStr | None, BeforeValidator(_none_if_empty)]
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str = "http://localhost:8000"
     shared_domain: str = ""
     data_dir: Path = Path("./data")
     database_url: str = Field("", repr=False)  # may hold a password
-    secret_key: SecretStr | None = None
+    secret_key: Secret = None
     trusted_proxies: Networks = []
     outbound_allow: Networks = []
-    outbound_ca_file: Path | None = None
+    outbound_ca_file: File = None
     dns_servers: Strings = []
     cname_target: str = ""
     tls: bool = False
     tls_port: int = Field(443, ge=1, le=65_535)
     acme_directory: AnyUrl = AnyUrl("https://acme-v02.api.letsencrypt.org/directory")
     acme_email: str = ""
-    webhook_backoff: Annotated[list[Annotated[float, Field(ge=0, le=86_400)]], NoDecode, BeforeValidator(_commas)] = [
+    webhook_backoff: Annotated[list[Annotated[float, Field(ge=0, le=86_400)]], BeforeValidator(_commas)] = [
         10,
         30,
         60,
         300,
     ]
     webhook_timeout: float = Field(10, gt=0, le=60)
-    smtp_url: SecretStr | None = None
+    smtp_url: Secret = None
     mail_from: str = ""
     signup: Literal["open", "invite", "closed"] = "open"
-    trial_days: int = Field(14, ge=0)
+    trial_days: int = Field(14, ge=0, le=36_500)
     default_plan: Literal["trial", "lifetime", "none"] = "trial"
-    safe_browsing_key: SecretStr | None = None
+    safe_browsing_key: Secret = None
     safe_browsing_url: AnyUrl = AnyUrl("https://safebrowsing.googleapis.com")
     meta_url: AnyUrl = AnyUrl("https://graph.facebook.com")
     tiktok_url: AnyUrl = AnyUrl("https://business-api.tiktok.com")
     pinterest_url: AnyUrl = AnyUrl("https://api.pinterest.com")
-    stripe_secret_key: SecretStr | None = None
-    stripe_webhook_secret: SecretStr | None = None
+    stripe_secret_key: Secret = None
+    stripe_webhook_secret: Secret = None
     stripe_prices: Strings = []
     stripe_url: AnyUrl = AnyUrl("https://api.stripe.com")
-    blocklist: Path | None = None
-    geoip_database: Path | None = None
+    blocklist: File = None
+    geoip_database: File = None
     ip_privacy: Literal["full", "truncated", "none"] = "full"
-    click_retention_days: int | None = Field(None, ge=1)
+    click_retention_days: int | None = Field(None, ge=1, le=100_000)
     routes_in_memory: int = Field(250_000, ge=1_000)
     spool_limit_mb: int = Field(4_096, ge=64)
+
+    @field_validator("data_dir", mode="before")
+    @classmethod
+    def _is_named(cls, value: object) -> object:
+        if value == "":
+            raise ValueError("is empty: name a directory, or remove the setting")
+        return value
 
     @field_validator("base_url")
     @classmethod
@@ -114,7 +154,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a host name alone, such as go.example.com")
         return host
 
-    @field_validator("meta_url", "tiktok_url", "pinterest_url", "stripe_url")
+    @field_validator("safe_browsing_url", "meta_url", "tiktok_url", "pinterest_url", "stripe_url")
     @classmethod
     def _can_be_asked(cls, value: AnyUrl) -> AnyUrl:
         canonical(str(value))  # tells at the start what would otherwise fail at each event
@@ -136,21 +176,24 @@ class Settings(BaseSettings):
     @field_validator("smtp_url")
     @classmethod
     def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        server_of(value.get_secret_value() if value else "")
+        _reworded(server_of, value.get_secret_value() if value else "")
         return value
 
     @field_validator("mail_from")
     @classmethod
     def _is_sender(cls, value: str) -> str:
         if value:
-            sender_of(value)
+            _reworded(sender_of, value)
         return value
 
     @field_validator("database_url")
     @classmethod
     def _is_database(cls, value: str) -> str:
-        if value and value.partition("://")[0] not in {"sqlite", "postgresql", "postgres"}:
-            raise ValueError("must start with postgresql:// or sqlite://")
+        scheme, _, rest = value.partition("://")
+        if value and scheme not in {"sqlite", "postgresql", "postgres"}:
+            raise ValueError("must start with postgresql:// or sqlite:///")
+        if scheme == "sqlite" and rest.removeprefix("/") in {rest, "", ":memory:"}:
+            raise ValueError("must name a file, such as sqlite:///waypost.db or sqlite:////srv/waypost.db")
         return value
 
     @field_validator("secret_key")
@@ -209,30 +252,33 @@ class Settings(BaseSettings):
         """The database's URL; SQLite in the data directory unless another is set."""
         return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings
-
 
 def load(**overrides: Any) -> Settings:
-    """Command line over environment over file. Raises SettingsError with every fault named."""
-    in_environment = {_plain(name) for name in os.environ if name.upper().startswith(PREFIX)}
-    _refuse_unknown(in_environment)
-    from_file = _read_file(CONFIG_FILE)
-    _refuse_unknown(from_file)
-    given = {name: value for name, value in from_file.items() if name not in in_environment}
-    given |= {name: value for name, value in overrides.items() if value is not None}
+    """Raises SettingsError with every fault that `read` finds."""
+    settings, faults = read(**overrides)
+    refuse(faults)
+    return settings
+
+
+def refuse(faults: Iterable[Fault]) -> None:
+    if lines := [fault.text for fault in faults]:
+        raise SettingsError("\n".join(lines))
+
+
+def read(**overrides: Any) -> tuple[Settings, list[Fault]]:
+    """Command line over environment over file; where a value is faulty, the default takes its place."""
+    in_environment = {name: value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
+    in_file, faults = _read_file(CONFIG_FILE)
+    values = _by_setting(in_file, str(CONFIG_FILE), faults)
+    values |= _by_setting(in_environment, "the environment", faults)
+    values |= {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)
-    except ValidationError as error:
-        raise SettingsError(_told(error)) from None  # the error's own text would print secret values
+        settings = Settings(**values)
+    except ValidationError as error:  # its own text would print secret values
+        found = list(_faults_of(error))
+        settings = Settings(**{name: values[name] for name in values.keys() - {fault.setting for fault in found}})
+        faults += found
+    return settings, [*faults, *_contradictions(settings, {fault.setting for fault in faults})]
 
 
 def _is_public_name(host: str) -> bool:
@@ -243,31 +289,66 @@ def _is_public_name(host: str) -> bool:
         return False
 
 
-def _told(error: ValidationError) -> str:
-    """A line for each fault, with the setting's name and never its value."""
-    lines = [(str(fault["loc"][0]).upper(), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
-    return "\n".join(f"{PREFIX}{name}: {message}" for name, message in lines)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    """The file's keys are the settings' names, with or without prefix, in any case."""
+def _reworded(check: Callable[[str], object], value: str) -> None:
+    """A SettingsError as the ValueError that pydantic collects; the setting's name is put before it again."""
     try:
-        content = tomllib.loads(path.read_text())
+        check(value)
+    except SettingsError as error:
+        raise ValueError(str(error).partition(": ")[2]) from None
+
+
+def _read_file(path: Path) -> tuple[dict[str, Any], list[Fault]]:
+    try:
+        return tomllib.loads(path.read_text()), []
     except FileNotFoundError:
-        return {}
+        return {}, []
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: {error}") from None
-    return {_plain(key): value for key, value in content.items()}
+        return {}, [Fault("", f"{path}: {error}")]
 
 
-def _plain(name: str) -> str:
-    """The field's name: case counts neither in the environment nor in the file."""
-    return name.upper().removeprefix(PREFIX).lower()
+def _by_setting(given: Mapping[str, Any], source: str, faults: list[Fault]) -> dict[str, Any]:
+    """By field name: neither case nor, in the file, the prefix matters. Leaves out what is faulty."""
+    spellings: dict[str, list[str]] = {}
+    for name in given:
+        spellings.setdefault(name.upper().removeprefix(PREFIX).lower(), []).append(name)
+    values = {}
+    for setting, names in spellings.items():
+        full = f"{PREFIX}{setting.upper()}"
+        if setting not in Settings.model_fields:
+            [near] = difflib.get_close_matches(setting, Settings.model_fields, n=1, cutoff=0)
+            faults.append(Fault(setting, f"{full} is not a setting. Did you mean {PREFIX}{near.upper()}?"))
+        elif len(names) > 1:
+            faults.append(Fault(setting, f"{full}: {source} sets it as {' and as '.join(sorted(names))}: keep one"))
+        elif not _is_text(given[names[0]]):
+            faults.append(Fault(setting, f"{full}: is not UTF-8 text"))
+        else:
+            values[setting] = given[names[0]]
+    return values
 
 
-def _refuse_unknown(names: Iterable[str]) -> None:
-    known = Settings.model_fields
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0)
-            raise SettingsError(f"{PREFIX}{name.upper()} is not a setting. Did you mean {PREFIX}{near[0].upper()}?")
+def _is_text(value: object) -> bool:
+    """Bytes of the environment that are not UTF-8 arrive as lone surrogates, which nothing can encode later on."""
+    if not isinstance(value, str):
+        return True
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _faults_of(error: ValidationError) -> Iterator[Fault]:
+    for each in error.errors(include_url=False, include_context=False, include_input=False):
+        setting = str(each["loc"][0])
+        yield Fault(setting, f"{PREFIX}{setting.upper()}: {each['msg'].removeprefix('Value error, ')}")
+
+
+def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[Fault]:
+    """Settings that are right by themselves and not together. A faulty one is not blamed twice."""
+    stripe = ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices")
+    missing = [name for name in stripe if not getattr(settings, name) and name not in faulty]
+    if len(missing) < len(stripe):
+        for name in missing:
+            text = "is missing: set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
+            yield Fault(name, f"{PREFIX}{name.upper()}: {text}")
+    if settings.tls and not settings.base_url.startswith("https://") and not faulty & {"tls", "base_url"}:
+        yield Fault("tls", "WAYPOST_TLS: needs a WAYPOST_BASE_URL with https://, such as https://app.example.com")

@@ -42,7 +42,7 @@ from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
-from waypost.settings import Settings, SettingsError
+from waypost.settings import Settings
 from waypost.web.background import every
 from waypost.web.dashboard import Front
 from waypost.worker import mail
@@ -156,11 +156,8 @@ def domain_doors(
 
 
 def plan_doors(settings: Settings, db: Database, way_out: Outbound, clock: Clock) -> plan.Doors:
-    """Raises SettingsError."""
     key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
-    if len({bool(key), bool(secret), bool(settings.stripe_prices)}) > 1:
-        raise SettingsError("WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES belong together: set all or none.")
-    stripe = plan.Stripe(way_out, key.get_secret_value(), str(settings.stripe_url)) if key else None
+    stripe = plan.Stripe(way_out, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
     offered = (each.partition("=") for each in settings.stripe_prices)
     prices = tuple(plan.Price(label.strip(), price.strip()) for label, _, price in offered)
     return plan.Doors(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)

@@ -12,13 +12,14 @@ import zxingcpp
 from journeys.service import Service, Website, eventually
 from PIL import Image
 
+OLD_KEY = "old" * 12
 PERSON = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) Version/18.1 Mobile/15E148 Safari/604.1"
 
 
 @pytest.fixture
 def service(tmp_path: Path, database_url: str) -> Iterator[Service]:
     options = ("--workers", "2")
-    with Service(tmp_path, options=options, WAYPOST_DATABASE_URL=database_url, WAYPOST_SECRET_KEY="old") as running:
+    with Service(tmp_path, options=options, WAYPOST_DATABASE_URL=database_url, WAYPOST_SECRET_KEY=OLD_KEY) as running:
         yield running
 
 
@@ -62,7 +63,7 @@ def test_it_works(service: Service) -> None:
     assert kinds == {True, False}
 
     service.stop()
-    service.environment["WAYPOST_SECRET_KEY"] = "new,old"
+    service.environment["WAYPOST_SECRET_KEY"] = f"{'new' * 12},{OLD_KEY}"
     service.start()
     assert read(fetch(code["image_url"])) == target
     assert shown("/qrcode", "image_url") != (code["image_url"],)

@@ -15,7 +15,7 @@ from waypost.accounts.model import Account, Plan, Proven
 from waypost.accounts.stamp import announcing
 from waypost.accounts.tokens import Token
 from waypost.database import Tx
-from waypost.kit.errors import Forbidden, Invalid, NotFound, Problems
+from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.worker import mail
 
@@ -70,7 +70,7 @@ async def invite(doors: Doors, email: str) -> str:
     rules.check_account(address, "")
     async with doors.db.write() as tx:
         if await store.account_of(tx, address):
-            raise Invalid({"email": [TAKEN]})
+            raise Conflict({"email": [TAKEN]})
         token = await tokens.issue(tx, "invite", now=doors.clock(), email=address)
         subject, text = letters.letter(doors.base_url, "invite", token)
         await mail.send_later(tx, to=address, subject=subject, text=text, now=doors.clock(), account_id=None)

@@ -10,7 +10,7 @@ from waypost.accounts import keys, rules, sessions, store
 from waypost.accounts.model import SCOPES, Account, ApiKey, PlanChoice
 from waypost.accounts.stamp import announcing
 from waypost.database import Database
-from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.errors import Conflict, Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 
@@ -33,7 +33,7 @@ async def create_account(
         async with db.write() as tx:
             await store.add_account(tx, account, password_hash)
     except IntegrityError:
-        raise Invalid({"email": ["This e-mail address is already taken."]}) from None
+        raise Conflict({"email": ["This e-mail address is already taken."]}) from None
     return account
 
 

@@ -1,11 +1,12 @@
 """`waypost doctor`: looks at everything the service stands on, says what is wrong and what to do. Changes nothing."""
 
 import asyncio
+import contextlib
 import shutil
 import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +24,7 @@ from waypost.kit.errors import SettingsError, Unavailable
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.resources.clicks.stats.owed import owed
-from waypost.settings import Settings
+from waypost.settings import Fault, Settings
 from waypost.worker.model import jobs
 
 _MB = 1 << 20
@@ -41,37 +42,67 @@ class Finding:
     advice: str = ""
 
 
-async def examine(settings: Settings, *, now: Clock = clock.now) -> list[Finding]:
-    findings = [*_settings(settings), *_files(settings), _countries(settings, now), _clock(settings)]
-    findings.append(await _dns(settings))
+async def examine(settings: Settings, faults: Sequence[Fault] = (), *, now: Clock = clock.now) -> list[Finding]:
+    """What rests on a faulty setting is not looked at: the service would use something else."""
+    faulty = {fault.setting for fault in faults}
+
+    def is_known(*names: str) -> bool:
+        return not faulty & {"", *names}
+
+    findings = [*_settings(faults)]
+    if is_known("base_url", "tls", "trusted_proxies"):
+        findings.append(_base_url(settings))
+    if is_known("outbound_allow"):
+        findings.append(_outbound(settings))
+    if is_known("data_dir", "secret_key", "spool_limit_mb"):
+        findings += _files(settings)
+    if is_known("geoip_database"):
+        findings.append(_countries(settings, now))
+    findings.append(_clock(settings))
+    if is_known("base_url"):
+        findings.append(await _dns(settings))
+    if is_known("data_dir", "database_url", "click_retention_days"):
+        findings += await _whole_database(settings, now)
+    return findings
+
+
+async def _whole_database(settings: Settings, now: Clock) -> list[Finding]:
+    findings = []
     db = Database(settings.database, readers=1)
     try:
-        findings += [finding async for finding in _database(db, settings, now)]
+        async for finding in _database(db, settings, now):
+            findings.append(finding)  # noqa: PERF401  # those before a failure are kept
     except Unavailable as error:
         advice = "Run waypost migrate, or check WAYPOST_DATABASE_URL and that the server runs and lets us in."
-        findings.append(Finding("database", "failed", f"cannot be used: {error.__cause__}".partition("\n")[0], advice))
+        findings.append(Finding("database", "failed", error.details, advice))
     finally:
         await db.close()
     return findings
 
 
-def _settings(settings: Settings) -> Iterator[Finding]:
+def _settings(faults: Sequence[Fault]) -> list[Finding]:
+    failed = [Finding("settings", "failed", fault.text) for fault in faults]
+    return failed or [Finding("settings", "ok", "all can be used")]
+
+
+def _base_url(settings: Settings) -> Finding:
     base = urlsplit(settings.base_url)
     if base.scheme == "http" and base.hostname not in _LOCAL:
         advice = "Put a TLS proxy in front and set WAYPOST_BASE_URL to its https:// address."
-        yield Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
-    elif base.scheme == "https" and not (settings.tls or settings.trusted_proxies):
+        return Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
+    if base.scheme == "https" and not (settings.tls or settings.trusted_proxies):
         advice = "Name the proxy that serves HTTPS in WAYPOST_TRUSTED_PROXIES and let it send X-Forwarded-Proto."
         told = f"nobody is trusted to say that visitors come to {settings.base_url} over HTTPS"
-        yield Finding("base URL", "warning", told, advice)
-    else:
-        yield Finding("base URL", "ok", settings.base_url)
+        return Finding("base URL", "warning", told, advice)
+    return Finding("base URL", "ok", settings.base_url)
+
+
+def _outbound(settings: Settings) -> Finding:
     if settings.outbound_allow:
         networks = ", ".join(map(str, settings.outbound_allow))
         advice = "Remove WAYPOST_OUTBOUND_ALLOW unless links into these networks are meant."
-        yield Finding("outbound", "warning", f"destinations in {networks} are reachable for every user", advice)
-    else:
-        yield Finding("outbound", "ok", "public addresses only")
+        return Finding("outbound", "warning", f"destinations in {networks} are reachable for every user", advice)
+    return Finding("outbound", "ok", "public addresses only")
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
@@ -99,7 +130,7 @@ def _writable(directory: Path) -> Finding:
 def _key(settings: Settings) -> Finding:
     path = settings.data_dir / secret_key.FILE
     if settings.secret_key:
-        return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
+        return _given_key(settings.secret_key.get_secret_value())
     if not path.exists():
         return Finding("secret key", "failed", f"{path} is missing", "Start waypost serve once, or restore a backup.")
     mode = path.stat().st_mode & 0o777
@@ -119,6 +150,13 @@ def _modes(directory: Path) -> Finding:
     return Finding("file modes", "failed" if found[0] == directory else "warning", message, f"chmod -R go= {directory}")
 
 
+def _given_key(keys: str) -> Finding:
+    if any(map(secret_key.is_short, keys.split(","))):
+        message = f"a former key of WAYPOST_SECRET_KEY has fewer than {secret_key.SHORTEST} characters"
+        return Finding("secret key", "warning", message, "Run waypost secrets rotate, then remove that key.")
+    return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
+
+
 def _disk(directory: Path) -> Finding:
     free = shutil.disk_usage(directory).free // _MB
     advice = "Free some space: without it links cannot be created, nor clicks kept."
@@ -127,7 +165,11 @@ def _disk(directory: Path) -> Finding:
 
 
 def _spool(directory: Path, limit: int) -> Finding:
-    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) // _MB
+    size = 0
+    for path in directory.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # drained and deleted meanwhile
+            size += path.stat().st_size
+    size //= _MB
     if size > limit // 2:
         advice = "Clicks are not being drained: see that the worker runs and what its log says."
         return Finding("spool", "failed", f"{size} MB of {limit} MB", advice)

@@ -32,6 +32,6 @@ async def account(db: Database, email: str) -> Account:
 
 def moment(option: str, text: str | None) -> datetime | None:
     try:
-        return clock.parse_timestamp(text) if text else None
+        return None if text is None else clock.parse_timestamp(text)
     except ValueError:
         raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None

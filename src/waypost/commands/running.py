@@ -13,9 +13,9 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 def with_settings(command: "Callable[[Settings], Coroutine[Any, Any, int]]") -> int:
     import asyncio  # noqa: PLC0415  # see above
 
-    from waypost.settings import load  # noqa: PLC0415
+    from waypost.commands.checking import load_checked  # noqa: PLC0415
 
-    return asyncio.run(command(load()))
+    return asyncio.run(command(load_checked()))
 
 
 def say(text: str) -> None:

@@ -15,18 +15,40 @@ from uuid import UUID
 from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from waypost.database import one_trip
+from waypost.database.place import place
 from waypost.database.turn import Turn
 from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import FairQueue
 
 Tx = AsyncConnection
 """An open transaction. Whoever holds one got it from `read()` or `write()` and neither commits nor rolls back."""
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be used right now. Try again in a moment."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.place = place
+
+    @property
+    def details(self) -> str:
+        """Where it is and why, in one line."""
+        cause = getattr(self.__cause__, "orig", None) or self.__cause__
+        return f"The database {self.place} cannot be used: {' '.join(str(cause).split())}"
 
 
 class Glance:
@@ -121,7 +143,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
-        async with _told_plainly(), engine.connect() as connection:
+        async with _told_plainly(self.url), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
@@ -135,17 +157,17 @@ class Database:
         Each statement sees its own snapshot, and none can be rolled back. Raises Unavailable when the database is gone.
         """
         if self.dialect == "postgresql":
-            async with _told_plainly(), self._reader.connect() as connection:
+            async with _told_plainly(self.url), self._reader.connect() as connection:
                 yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # two trips less
             return
-        async with _told_plainly():
+        async with _told_plainly(self.url):
             with self._glancing.connect() as connection:
                 yield Glance(connection)
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
-        async with _told_plainly(), self._turn_taken(), self._writer.begin() as connection:
+        async with _told_plainly(self.url), self._turn_taken(), self._writer.begin() as connection:
             yield connection
 
     def _turn_taken(self) -> contextlib.AbstractAsyncContextManager[None]:
@@ -160,7 +182,7 @@ class Database:
 
 
 @contextlib.asynccontextmanager
-async def _told_plainly() -> AsyncIterator[None]:
+async def _told_plainly(url: str) -> AsyncIterator[None]:
     try:
         yield
     except IntegrityError:
@@ -168,10 +190,10 @@ async def _told_plainly() -> AsyncIterator[None]:
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         if _is_interrupted(error):
             raise Unavailable("The database took too long to answer. Ask for less, or try again later.") from error
-        raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
+        raise DatabaseUnavailable(place(url)) from error
     except Exception as error:
         if _is_outage(error):
-            raise Unavailable("The database cannot be used right now. Try again in a moment.") from error
+            raise DatabaseUnavailable(place(url)) from error
         raise
 
 
@@ -182,6 +204,8 @@ def _is_interrupted(error: Exception) -> bool:
 
 
 def _is_outage(error: Exception) -> bool:
+    if type(error) is DatabaseError:  # SQLite: the file is damaged, or no database
+        return True
     if isinstance(error, DBAPIError):
         return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _OUTDATED
     psycopg = sys.modules.get("psycopg")  # 7 MB that are loaded on PostgreSQL only, where COPY goes past SQLAlchemy

@@ -10,6 +10,7 @@
     ├── NoDomain           the name is one that nobody can have alone
     ├── TooLarge           the body is over its limit
     ├── Invalid            fields that failed, each with its messages
+    │   └── Conflict       by what there is already, not by themselves
     ├── RateLimited        the budget is spent
     └── Unavailable        something we stand on is gone for now
 
@@ -31,6 +32,11 @@ class WaypostError(Exception):
     @property
     def message(self) -> str:
         return str(self.args[0])
+
+    @property
+    def details(self) -> str:
+        """The message for operators, who may learn more than callers."""
+        return self.message
 
 
 class BadRequest(WaypostError):
@@ -90,6 +96,14 @@ class Invalid(WaypostError):
     def __init__(self, errors: Errors) -> None:
         super().__init__()
         self.errors = errors
+
+    @property
+    def details(self) -> str:
+        return "\n".join(f"{name}: {' '.join(texts)}" for name, texts in self.errors.items())
+
+
+class Conflict(Invalid):
+    """The given data was invalid."""
 
 
 class SettingsError(Exception):

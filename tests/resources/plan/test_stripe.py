@@ -13,7 +13,7 @@ from servers import ALLOW
 from sqlalchemy import select
 
 from waypost import accounts
-from waypost.kit.errors import SettingsError, Unavailable
+from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
 from waypost.wiring import outbound, plan_doors
@@ -292,10 +292,7 @@ async def test_who_leaves_is_charged_nothing_more(
         await plan.Cancelling(None)(job)
 
 
-async def test_half_of_the_settings_is_an_error(database_url: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="belong together"):
-        async with open_place(database_url, tmp_path, stripe_secret_key=KEY):
-            pass
+async def test_a_price_without_a_name_is_an_error(database_url: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Monthly=price_123"):
         async with open_place(database_url, tmp_path, stripe_prices=["price_123"]):
             pass

@@ -11,7 +11,7 @@ from uuid import UUID
 from waypost.accounts import Caller, hold_account
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
-from waypost.kit.errors import Invalid, NoDomain, NotFound, Problems
+from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
@@ -117,7 +117,7 @@ async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain | N
                 return None
             raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
-            raise Invalid({name: ["It is verified, and its links work. Add --force to release it all the same."]})
+            raise Conflict({name: ["It is verified, and its links work. Add --force to release it all the same."]})
         publish = await remove(doors, tx, domain)
         now = doors.clock()
         await claims.end(tx, domain.account_id, name, since=now - claims.KEPT, at=now)

@@ -1,0 +1,60 @@
+"""The one validation of all settings: `serve`, `doctor` and every other command go through it before anything starts.
+
+To the faults that the values themselves show, it adds those that only the named files show. Each part of the service
+checks its own setting, and is imported only where that is set.
+"""
+
+# ruff: noqa: PLC0415  # see above
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from waypost import secret_key
+from waypost.settings import Fault, Settings, SettingsError, read, refuse
+
+
+def load_checked(**overrides: Any) -> Settings:
+    """Raises SettingsError with every fault."""
+    settings, faults = read_checked(**overrides)
+    refuse(faults)
+    return settings
+
+
+def read_checked(**overrides: Any) -> tuple[Settings, list[Fault]]:
+    """Settings with the default in place of each faulty value, and every fault."""
+    settings, faults = read(**overrides)
+    faulty = {fault.setting for fault in faults}
+    for name, check in _checks(settings):
+        if name in faulty:
+            continue
+        try:
+            check()
+        except SettingsError as error:
+            faults.append(Fault(name, str(error)))
+    return settings, faults
+
+
+def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
+    yield "data_dir", partial(secret_key.check_data_dir, settings.data_dir)
+    yield "secret_key", partial(secret_key.check, settings)
+    if settings.database_url.startswith("postgres"):
+        from waypost.database.place import check
+
+        yield "database_url", partial(check, settings.database_url)
+    if settings.dns_servers:
+        from waypost.outbound.name_servers import resolver
+
+        yield "dns_servers", partial(resolver, settings.dns_servers)
+    if settings.outbound_ca_file:
+        from waypost.outbound.client import trusting
+
+        yield "outbound_ca_file", partial(trusting, settings.outbound_ca_file)
+    if settings.blocklist:
+        from waypost.outbound import blocklist
+
+        yield "blocklist", partial(blocklist.read, settings.blocklist)
+    if settings.geoip_database:
+        from waypost.resources.clicks.intake import countries
+
+        yield "geoip_database", partial(countries.dated, settings.geoip_database)
