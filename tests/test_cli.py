@@ -204,7 +204,6 @@ FAULTS = {
     "WAYPOST_SMTP_URL": "mail:hunter2",
     "WAYPOST_DATA_DIR": "notes.txt",
     "WAYPOST_CLICK_RETENTION_DAYS": "9" * 30,
-    "WAYPOST_TLS": "true",
 }
 NAMED = {
     *(FAULTS.keys() - {"WAYPOST_Trial_Days", "WAYPOST_STRIPE_SECRET_KEY"}),

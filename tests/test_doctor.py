@@ -122,6 +122,8 @@ async def test_what_an_operator_should_think_about(settings: Settings) -> None:
     for given, state in (({}, "warning"), ({"trusted_proxies": "127.0.0.1/32"}, "ok"), ({"tls": True}, "ok")):
         behind = Settings(data_dir=settings.data_dir, base_url="https://app.test", **given)
         assert (await found(behind, "base URL")).state == state, given
+    tls = settings.model_copy(update={"tls": True})
+    assert (await found(tls, "base URL")).message == "WAYPOST_TLS gets no certificate for http://localhost:8000"
     assert "10.0.0.0/8" in (await found(daring, "outbound")).message
     assert (await found(daring, "DNS")).state == "failed"
 

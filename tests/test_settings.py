@@ -123,7 +123,6 @@ def test_an_unknown_name_in_the_file() -> None:
         ("DATABASE_URL", "sqlite://"),
         ("DATABASE_URL", "sqlite:///:memory:"),
         ("SAFE_BROWSING_URL", "http://localhost"),
-        ("TLS", "true"),
         ("DEFAULT_PLAN", "gold"),
         ("IP_PRIVACY", "some"),
         ("ROUTES_IN_MEMORY", "10"),

@@ -350,5 +350,3 @@ def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[Fault]:
         for name in missing:
             text = "is missing: set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
             yield Fault(name, f"{PREFIX}{name.upper()}: {text}")
-    if settings.tls and not settings.base_url.startswith("https://") and not faulty & {"tls", "base_url"}:
-        yield Fault("tls", "WAYPOST_TLS: needs a WAYPOST_BASE_URL with https://, such as https://app.example.com")

@@ -87,6 +87,9 @@ def _settings(faults: Sequence[Fault]) -> list[Finding]:
 
 def _base_url(settings: Settings) -> Finding:
     base = urlsplit(settings.base_url)
+    if base.scheme == "http" and settings.tls:
+        advice = "Set WAYPOST_BASE_URL to its https:// address, unless only custom domains are meant to have HTTPS."
+        return Finding("base URL", "warning", f"WAYPOST_TLS gets no certificate for {settings.base_url}", advice)
     if base.scheme == "http" and base.hostname not in _LOCAL:
         advice = "Put a TLS proxy in front and set WAYPOST_BASE_URL to its https:// address."
         return Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
