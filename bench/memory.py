@@ -27,7 +27,8 @@ def measure(run: Run) -> list[Row]:
 
 def main(path: str, count: int, feed: str) -> None:
     source = SqliteRoutes(Path(path), "127.0.0.1:8000", KeyRing(["bench"]))
-    table = RouteTable(source, ChangeFeed(Path(feed)), capacity=count * 2 + 1_000)
+    shared_host = b"127.0.0.1:8000"
+    table = RouteTable(source, ChangeFeed(Path(feed)), capacity=count * 2 + 1_000, shared_host=shared_host)
     slugs = [slug_of(number).encode() for number in range(count)]
     random.Random(1).shuffle(slugs)
     for slug in slugs[:100]:

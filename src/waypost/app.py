@@ -102,7 +102,9 @@ async def open_web(
         stack.callback(feed.close)
         source = wiring.source(settings, db)
         stack.callback(source.close)
-        table = RouteTable(source, feed, capacity=settings.routes_in_memory)
+        table = RouteTable(
+            source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()
+        )
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
         hosts = HostTable(domains.Hosts(db), feed, capacity=_HOSTS_IN_MEMORY)

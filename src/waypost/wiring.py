@@ -74,7 +74,7 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
         links=doors,
         domains=domain_doors(settings, db, feed, clock, vet=doors.destinations.vet),
         webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
-        pixels=pixels.Doors(db, ring, partial(links.reroute, doors), base_url, clock),
+        pixels=pixels.Doors(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_doors(settings, db, way_out, clock),
     )
@@ -146,6 +146,7 @@ def domain_doors(
     return domains.Doors(
         db=db,
         host_changed=partial(links.host_changed, feed.publish, clock),
+        host_pages_changed=partial(links.host_pages_changed, feed.publish, clock),
         links_freed=partial(links.free_links, clock=clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         cname_target=settings.cname_host,

@@ -1,13 +1,15 @@
 """R20, R21: bounded, never older than its source, and serving when the source is gone."""
 
 import asyncio
+import sys
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
-from wire import Routes, route
+from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import TAGGED, ChangeFeed, RouteTable, new_route
+from waypost.redirect import ChangeFeed, Route, RouteTable, new_route, of_host, of_pixel, unserved
 from waypost.redirect.route import MISSING
 
 
@@ -48,28 +50,148 @@ def test_too_much_missed_news_forgets_everything(table: RouteTable, source: Rout
     assert source.asked == [b"hello", b"hello"]
 
 
-def test_all_routes_with_tags_can_be_named_at_once(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
-    pixels = [(UUID(int=1), "facebook", "1")]
-    source.routes[b"tagged"] = new_route(b"short.example", "https://example.com/", UUID(int=2), pixels=pixels)
-    table.find(b"tagged")
-    table.find(b"hello")
-    source.routes = {b"tagged": route()}
-    feed.publish([TAGGED.decode()])
-    assert (table.find(b"tagged"), source.asked) == (route(), [b"tagged", b"hello", b"tagged"])
-    assert table.find(b"hello") == route()  # in memory still
+PIXEL, OTHER = UUID(int=1), UUID(int=2)
+CUSTOM = b"go.brand.test"
+
+
+def with_pixels(*pixels: UUID, destination: str = "https://example.com/", host: bytes = HOST) -> Route:
+    return new_route(host, destination, UUID(int=9), pixels=[(pixel, "facebook", "1") for pixel in pixels])
+
+
+@pytest.mark.parametrize(
+    ("changed", "forgotten"),
+    [
+        (of_pixel(PIXEL), {b"one", b"both", b"unfired"}),
+        (of_pixel(OTHER), {b"both", b"custom"}),
+        (of_host("go.brand.test"), {b"custom", b"unserved"}),
+        (of_host("brand.test"), set()),
+    ],
+)
+def test_a_change_of_what_many_routes_depend_on(
+    table: RouteTable, source: Routes, feed: ChangeFeed, changed: str, forgotten: set[bytes]
+) -> None:
+    """The next hit of each that depends on it asks the source; no other does."""
+    source.routes |= {
+        b"one": with_pixels(PIXEL),
+        b"both": with_pixels(OTHER, PIXEL),
+        b"unfired": new_route(HOST, "https://example.com/", UUID(int=9), pixels=[(PIXEL, "facebook", None)]),
+        b"custom": with_pixels(OTHER, host=CUSTOM),
+        b"unserved": route(host=unserved(CUSTOM)),
+    }
+    for slug in source.routes:
+        table.find(slug)
+    feed.publish(["another", of_pixel(UUID(int=3))])
+    source.routes = {slug: route("https://example.com/new") for slug in source.routes}
+    source.asked.clear()
+    feed.publish([changed])
+    for slug in source.routes:
+        for _ in range(2):
+            assert (table.find(slug) == route("https://example.com/new")) == (slug in forgotten)
+    assert set(source.asked) == forgotten
+    assert len(source.asked) == len(forgotten)
+
+
+def test_what_is_read_after_a_change_stays(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+    source.routes[b"one"] = with_pixels(PIXEL)
+    for _ in range(3):
+        feed.publish([of_pixel(PIXEL)])
+        table.find(b"one")
+        feed.publish([of_pixel(OTHER)])
+        table.find(b"one")
+    assert source.asked == [b"one"] * 3
+
+
+@pytest.mark.parametrize("message", [of_pixel(PIXEL), of_host(CUSTOM.decode())])
+def test_a_change_costs_the_same_however_many_routes_are_in_memory(
+    source: Routes, feed: ChangeFeed, message: str
+) -> None:
+    """R39. Counted in lines and calls, which do not depend on the machine."""
+    counts = []
+    for routes in (10, 5_000):
+        table = RouteTable(source, feed, capacity=100_000, shared_host=HOST)
+        source.routes = {b"s%d" % n: with_pixels(PIXEL, host=CUSTOM) for n in range(routes)}
+        for slug in source.routes:
+            table.find(slug)
+        feed.publish([message])
+        steps = 0
+
+        def count(*_event: object) -> Callable[..., object]:
+            nonlocal steps
+            steps += 1
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        table.find(b"s1")
+        sys.settrace(before)
+        counts.append(steps)
+        assert len(table) == routes
+    assert counts[0] == counts[1]
+    assert source.asked.count(b"s1") == 4, "read twice by each table"
+
+
+def test_changes_that_are_remembered_are_bounded(
+    table: RouteTable, source: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the bound everything that depends on something is asked for again, and nothing else."""
+    monkeypatch.setattr("waypost.redirect.table._CHANGED_AT_MOST", 100)
+    source.routes[b"one"] = with_pixels(PIXEL)
+    for slug in (b"hello", b"one"):
+        table.find(slug)
+    source.asked.clear()
+    feed.publish([of_pixel(PIXEL)])
+    source.routes[b"one"] = route("https://example.com/new", host=CUSTOM)
+    feed.publish(of_pixel(UUID(int=n)) for n in range(100, 300))
+    for slug in (b"hello", b"one"):
+        for _ in range(2):
+            table.find(slug)
+    assert source.asked == [b"one"]
+    assert len(table._changed) <= 100
+
+
+async def test_a_pixel_s_change_during_a_read_is_not_cached_over(
+    table: RouteTable, source: Routes, feed: ChangeFeed
+) -> None:
+    source.is_embedded, source.gate = False, asyncio.Event()
+    source.routes[b"one"] = with_pixels(PIXEL)
+    reading = asyncio.create_task(table.load(b"one"))
+    while not source.asked:
+        await asyncio.sleep(0)
+    source.routes[b"one"] = route()
+    feed.publish([of_pixel(PIXEL)])
+    source.gate.set()
+    assert await reading == with_pixels(PIXEL)  # asked before the change
+    assert await table.load(b"one") == route()
+
+
+async def test_a_changed_route_is_not_served_without_its_source_either(
+    table: RouteTable, source: Routes, feed: ChangeFeed
+) -> None:
+    source.is_embedded = False
+    source.routes[b"one"] = with_pixels(PIXEL)
+    await table.load(b"one")
+    source.is_gone = True
+    table.distrust()
+    assert await table.load(b"one") == with_pixels(PIXEL)
+    table.drop(of_pixel(PIXEL).encode())
+    with pytest.raises(Unavailable):
+        await table.load(b"one")
 
 
 @pytest.mark.parametrize("capacity", [1_000, 20_000])
-def test_it_is_bounded(source: Routes, feed: ChangeFeed, capacity: int) -> None:
-    table = RouteTable(source, feed, capacity=capacity)
+@pytest.mark.parametrize("kinds", [[HOST], [CUSTOM], [HOST, CUSTOM]])
+def test_it_is_bounded(source: Routes, feed: ChangeFeed, capacity: int, kinds: list[bytes]) -> None:
+    table = RouteTable(source, feed, capacity=capacity, shared_host=HOST)
     for n in range(capacity * 3):
-        source.routes[b"s%d" % n] = route()
+        source.routes[b"s%d" % n] = route(host=kinds[n % len(kinds)])
         table.find(b"s%d" % n)
     assert capacity / 4 < len(table) <= capacity
 
 
-def test_what_is_in_use_stays(source: Routes, feed: ChangeFeed) -> None:
-    table = RouteTable(source, feed, capacity=5_000)
+@pytest.mark.parametrize("host", [HOST, CUSTOM])
+def test_what_is_in_use_stays(source: Routes, feed: ChangeFeed, host: bytes) -> None:
+    table = RouteTable(source, feed, capacity=5_000, shared_host=HOST)
+    source.routes[b"hello"] = route(host=host)
     for n in range(50_000):
         source.routes[b"s%d" % n] = route()
         table.find(b"s%d" % n)

@@ -76,7 +76,7 @@ def feed(tmp_path: Path) -> AsyncIterator[ChangeFeed]:
 
 @pytest.fixture
 def table(source: Routes, feed: ChangeFeed) -> RouteTable:
-    return RouteTable(source, feed, capacity=100_000)
+    return RouteTable(source, feed, capacity=100_000, shared_host=HOST)
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, new_host, new_route, unserved
 from waypost.redirect.spool import Spool
-from waypost.redirect.table import TAGGED, HostTable, RouteTable, Source, of_host
+from waypost.redirect.table import HostTable, RouteTable, Source, of_host, of_pixel
 
 __all__ = [
     "NEVER",
-    "TAGGED",
     "ChangeFeed",
     "Connections",
     "HostTable",
@@ -25,6 +24,7 @@ __all__ = [
     "new_host",
     "new_route",
     "of_host",
+    "of_pixel",
     "protocol_for",
     "unserved",
 ]

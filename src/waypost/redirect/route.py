@@ -9,8 +9,8 @@ from uuid import UUID
 from waypost.redirect import firing
 from waypost.redirect.firing import Tags
 
-Route = tuple[bytes, bytes, float, Tags | None]
-"""(host, the link's id and its location, expiry in seconds since 1970, what its page fires).
+Route = tuple[bytes, bytes, float, Tags | None, tuple[bytes, ...]]
+"""(host, the link's id and its location, expiry in seconds since 1970, what its page fires, ids of its pixels in hex).
 
 Plain tuples of bytes and a float, because the garbage collector stops tracking those: with a million routes in
 memory, a class of our own would cost a pause at every full collection. Id and location share an object, because each
@@ -22,15 +22,20 @@ LINK = slice(32)
 LOCATION = slice(32, None)
 """Where in a route's second part: the id is 32 hex digits."""
 TAGS: Final = 3
+PIXELS: Final = 4
+"""Also of pixels that cannot be fired for now: a change of theirs is a change of the route."""
 
 NEVER = math.inf
-MISSING: Route = (b"", b"", NEVER, None)
+MISSING: Route = (b"", b"", NEVER, None, ())
 """Known to lead nowhere: no link, a deleted one, or one that is switched off."""
 
 
+UNSERVED: Final = b" "
+"""Before a route's host: it is not served for now. No request can name such a host."""
+
+
 def unserved(host: bytes) -> bytes:
-    """In a route's first place: its host is not served for now. No request can name such a host."""
-    return b" " + host
+    return UNSERVED + host
 
 
 SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
@@ -47,17 +52,18 @@ def new_route(
     destination: str,
     link: UUID,
     expires_at: float = NEVER,
-    pixels: Sequence[tuple[UUID, str, str]] = (),
+    pixels: Sequence[tuple[UUID, str, str | None]] = (),
 ) -> Route:
-    """`pixels`: (our id, platform, the platform's id), in the link's order.
+    """`pixels`: (our id, platform, what its tag is given or None: it does not fire), in the link's order.
 
     Raises ValueError for a destination that must never be sent as a `Location` (R17).
 
     A route's bytes are never changed once made, so what passed here is what is sent.
     """
     location = _location(destination)
-    tags = firing.prepare(destination, pixels) if pixels else None
-    return host, link.hex.encode() + location, expires_at, tags
+    fired = [(id_, platform, theirs) for id_, platform, theirs in pixels if theirs is not None]
+    tags = firing.prepare(destination, fired) if fired else None
+    return host, link.hex.encode() + location, expires_at, tags, tuple(id_.hex.encode() for id_, _, _ in pixels)
 
 
 def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Route:
@@ -66,7 +72,7 @@ def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Ro
     Raises ValueError as `new_route`.
     """
     root, unknown = (_location(url) if url else b"" for url in (root_url, not_found_url))
-    return host, _NO_LINK + root + b" " + unknown, NEVER, None
+    return host, _NO_LINK + root + b" " + unknown, NEVER, None, ()
 
 
 def _location(url: str) -> bytes:

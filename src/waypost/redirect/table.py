@@ -4,6 +4,10 @@ Each of 256 shards is a pair of dictionaries, young and old. Routes are read int
 becomes the old one and the previous old one is dropped; a hit in the old one moves the route back. That keeps what is
 in use like an LRU does, but a hit writes nothing, and no step ever frees or rehashes more than a few thousand entries:
 one large dictionary would stop the process for tens of milliseconds when it grows.
+
+A pixel or a custom domain may be on very many links. Their change is one number: routes that depend on such a thing are
+kept apart, each with the number of changes seen when it was read, and are compared with it at every hit. So a change
+costs the same however many routes are in memory, and routes that depend on nothing pay nothing for it.
 """
 
 import asyncio
@@ -11,25 +15,35 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
+from uuid import UUID
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import HOST, HOSTNAME, MISSING, SLUG, TAGS, Route
+from waypost.redirect.route import HOST, HOSTNAME, MISSING, PIXELS, SLUG, UNSERVED, Route
 
-TAGGED = b"*"
-"""What is told in a slug's place, and is none: every route with tags may have changed."""
-_OF_HOST = "@"
+_OF_HOST, _OF_PIXEL = b"@", b"*"
+"""What a message begins with that is no slug."""
 
 _SHARDS = 256
 _MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
 _MISSING_AT_MOST = 20_000
 _SOURCE_REST = 1.0  # seconds a source that failed is left alone while there is a route in memory to serve
 _UNTRUSTED = -1  # no position of a feed
+_CHANGED_AT_MOST = 20_000  # hosts and pixels whose last change is remembered
 
 
 def of_host(hostname: str) -> str:
-    """What is told in a slug's place, and is none: every route on this host may have changed, and the host's own."""
-    return f"{_OF_HOST}{hostname}"
+    """Published in a slug's place: every route on this host may have changed, and the host's own."""
+    return f"{_OF_HOST.decode()}{hostname}"
+
+
+def of_pixel(pixel_id: UUID) -> str:
+    """Published in a slug's place: every route with this pixel may have changed."""
+    return f"{_OF_PIXEL.decode()}{pixel_id.hex}"
+
+
+_Dependent = tuple[Route, int]
+"""A route on a custom domain or with pixels, and how many changes of such had been seen when it was read."""
 
 
 class Source(Protocol):
@@ -48,8 +62,8 @@ class RouteTable:
 
     keys = SLUG
 
-    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
-        """`capacity`: routes in memory, at most."""
+    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes = b"") -> None:
+        """`capacity`: routes in memory, at most. `shared_host`: routes on it do not depend on their host."""
         self._source = source
         self._feed = feed
         self._head = feed.head
@@ -57,13 +71,20 @@ class RouteTable:
         self._half_shard = max(1, capacity // _SHARDS // 2)
         self._young: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
         self._old: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
+        self._young_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
+        self._old_dependent: list[dict[bytes, _Dependent]] = [{} for _ in range(_SHARDS)]
+        self._shared_host = shared_host
+        self._changes = 0
+        self._changed: dict[bytes, int] = {}
+        self._all_changed = 0
         self._missing: dict[bytes, float] = {}
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
         self._is_trusted = True
         self._source_failed_at = float("-inf")
 
     def __len__(self) -> int:
-        return sum(map(len, self._young)) + sum(map(len, self._old))
+        independent = sum(map(len, self._young)) + sum(map(len, self._old))
+        return independent + sum(map(len, self._young_dependent)) + sum(map(len, self._old_dependent))
 
     def find(self, slug: bytes) -> Route | None:
         """The route, MISSING, or None: only `load` can tell. The hot path: it neither waits nor raises."""
@@ -72,7 +93,7 @@ class RouteTable:
             if not self._is_trusted:
                 return None
         shard = hash(slug) & 255
-        return self._young[shard].get(slug) or self._find_further(shard, slug)
+        return self._young[shard].get(slug) or self._find_dependent(shard, slug)
 
     async def load(self, slug: bytes) -> Route:
         """The route or MISSING, from the source if need be. Raises Unavailable when neither it nor memory can tell."""
@@ -91,33 +112,34 @@ class RouteTable:
             raise
 
     def drop(self, told: bytes) -> None:
-        """The slug changed: whatever was known of it is forgotten, also what is being read right now.
-
-        `told` may also be TAGGED or `of_host` of a name.
+        """A slug, or what `of_host` or `of_pixel` made: what was known of it is not served any more, nor kept when it
+        is being read right now.
         """
-        if told == TAGGED:  # nobody's pixels are worth forgetting everybody's links
-            self._drop_where(lambda route: bool(route[TAGS]))
-            return
-        if told.startswith(_OF_HOST.encode()):
-            host = told.removeprefix(_OF_HOST.encode())
-            self._drop_where(lambda route: route[HOST].lstrip() == host)
-            return
-        shard = hash(told) & 255
-        self._young[shard].pop(told, None)
-        self._old[shard].pop(told, None)
-        self._missing.pop(told, None)
-        self._loading.pop(told, None)
+        if told.startswith((_OF_HOST, _OF_PIXEL)):
+            self._note_change(told[1:])
+        else:
+            self._forget(told)
 
-    def _drop_where(self, is_changed: Callable[[Route], bool]) -> None:
-        for routes in (*self._young, *self._old):
-            for slug in [slug for slug, route in routes.items() if is_changed(route)]:
-                del routes[slug]
-        self._loading.clear()
+    def _forget(self, slug: bytes) -> None:
+        shard = hash(slug) & 255
+        self._young[shard].pop(slug, None)
+        self._old[shard].pop(slug, None)
+        self._young_dependent[shard].pop(slug, None)
+        self._old_dependent[shard].pop(slug, None)
+        self._missing.pop(slug, None)
+        self._loading.pop(slug, None)
+
+    def _note_change(self, of: bytes) -> None:
+        self._changes += 1
+        if len(self._changed) >= _CHANGED_AT_MOST:
+            self._changed, self._all_changed = {}, self._changes
+        self._changed[of] = self._changes
+        self._loading.clear()  # any of these may be of a route that has just changed
 
     def clear(self) -> None:
         for shard in range(_SHARDS):
-            self._young[shard] = {}
-            self._old[shard] = {}
+            self._young[shard], self._old[shard] = {}, {}
+            self._young_dependent[shard], self._old_dependent[shard] = {}, {}
         self._missing.clear()
         self._loading.clear()
 
@@ -131,10 +153,22 @@ class RouteTable:
         self.clear()
         self._is_trusted = True
 
+    def _find_dependent(self, shard: int, slug: bytes) -> Route | None:
+        dependent = self._young_dependent[shard].get(slug)
+        if dependent is None:
+            return self._find_further(shard, slug)
+        route, seen = dependent
+        if seen == self._changes:
+            return route
+        if not self._is_current(route, seen):
+            return self._find_further(shard, slug)
+        self._young_dependent[shard][slug] = route, self._changes
+        return route
+
     def _find_further(self, shard: int, slug: bytes) -> Route | None:
         if not self.keys.fullmatch(slug):
             return MISSING  # nobody can have it: neither asked for nor remembered, however long it is
-        route = self._old[shard].pop(slug, None)
+        route = self._old[shard].pop(slug, None) or self._current(self._old_dependent[shard].pop(slug, None))
         if route is not None:
             self._keep(slug, route)
             return route
@@ -160,7 +194,8 @@ class RouteTable:
 
     def _peek(self, slug: bytes) -> Route | None:
         shard = hash(slug) & 255
-        return self._young[shard].get(slug) or self._old[shard].get(slug)
+        young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
+        return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
 
     async def _load_once(self, slug: bytes) -> Route:
         """However many visitors ask for a slug at once, the source is asked once."""
@@ -192,12 +227,25 @@ class RouteTable:
         return MISSING
 
     def _keep(self, slug: bytes, route: Route) -> None:
+        """One that is current."""
         shard = hash(slug) & 255
-        young = self._young[shard]
-        if len(young) >= self._half_shard:
-            self._old[shard] = young
-            young = self._young[shard] = {}
-        young[slug] = route
+        if len(self._young[shard]) + len(self._young_dependent[shard]) >= self._half_shard:
+            self._old[shard], self._young[shard] = self._young[shard], {}
+            self._old_dependent[shard], self._young_dependent[shard] = self._young_dependent[shard], {}
+        if route[PIXELS] or route[HOST] != self._shared_host:
+            self._young_dependent[shard][slug] = route, self._changes
+            self._young[shard].pop(slug, None)  # which would be found first
+        else:
+            self._young[shard][slug] = route
+
+    def _current(self, dependent: _Dependent | None) -> Route | None:
+        return dependent[0] if dependent and self._is_current(*dependent) else None
+
+    def _is_current(self, route: Route, seen: int) -> bool:
+        """Whether nothing that it depends on has changed since so many changes had been `seen`."""
+        if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(UNSERVED), 0) > seen:
+            return False
+        return all(self._changed.get(pixel, 0) <= seen for pixel in route[PIXELS])
 
 
 class HostTable(RouteTable):
@@ -207,4 +255,4 @@ class HostTable(RouteTable):
 
     def drop(self, told: bytes) -> None:
         """`told`: a host's name, or `of_host` of it."""
-        super().drop(told.removeprefix(_OF_HOST.encode()))
+        self._forget(told.removeprefix(_OF_HOST))

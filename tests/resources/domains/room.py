@@ -87,6 +87,7 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
         doors = Doors(
             db=db,
             host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
+            host_pages_changed=partial(links.host_pages_changed, beside.told.extend, beside.clock),
             links_freed=partial(links.free_links, clock=beside.clock),
             own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
             cname_target=TARGET,

@@ -13,7 +13,6 @@ from waypost.kit.ids import new_id
 from waypost.redirect import of_host
 from waypost.resources.domains import service
 from waypost.resources.domains.certificates.model import certificates
-from waypost.resources.links import rerouting
 from waypost.resources.links.freeing import JOB
 from waypost.worker.model import jobs
 
@@ -33,7 +32,7 @@ async def test_it_works(room: Room) -> None:
     room.told.clear()
     answer = await room.delete(made)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert room.told == [NAME, "spring"], "the host and every link on it"
+    assert room.told == [of_host(NAME)], "the host and every link on it"
     assert await freed(room) == [made["id"]]
     moved = (await room.links.find(link)).json()["data"]
     assert moved == link | {"hostname": "go.test", "short_url": moved["short_url"]}
@@ -44,23 +43,11 @@ async def test_it_works(room: Room) -> None:
 
 async def test_one_that_was_never_verified(room: Room) -> None:
     empty, used = await room.make(), await room.make("used.test")
-    slugs = [(await room.links.make(hostname="used.test"))["slug"] for _ in range(3)]
+    await room.links.make(hostname="used.test")
     room.told.clear()
     await room.delete(empty)
     await room.delete(used)
-    assert room.told[:2] == [NAME, "used.test"]
-    assert sorted(room.told[2:]) == sorted(slugs)
-
-
-async def test_too_many_links_to_name(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rerouting, "NAMED_AT_MOST", 1)
-    few, many = await room.make("few.test"), await room.make("many.test")
-    for host, slug in (("few.test", "a"), ("many.test", "b"), ("many.test", "c")):
-        await room.links.make(hostname=host, slug=f"slug-{slug}")
-    room.told.clear()
-    await room.delete(few)
-    await room.delete(many)
-    assert room.told == ["few.test", "slug-a", of_host("many.test")]
+    assert room.told == [of_host(NAME), of_host("used.test")]
 
 
 async def test_its_certificate_goes_with_it(room: Room) -> None:

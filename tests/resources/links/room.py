@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Safety
 from waypost.resources import pixels
-from waypost.resources.links import Doors, api, media, reroute
+from waypost.resources.links import Doors, api, media, pixel_changed
 from waypost.resources.pixels import api as pixels_api
 from waypost.web import Guard
 
@@ -156,7 +156,7 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             reserved=RESERVED,
         )
 
-        tags = pixels.Doors(db, KEYS, partial(reroute, doors), BASE_URL, clock)
+        tags = pixels.Doors(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
 
         def routes(guard: Guard) -> APIRouter:
             router = APIRouter()

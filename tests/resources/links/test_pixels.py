@@ -150,7 +150,7 @@ async def look(room: Room, slug: bytes, keys: KeyRing = KEYS) -> Route | None:
         routes.close()
 
 
-def route(room: Room, link: dict[str, Any], *fired: tuple[str, str, str]) -> Route:
+def route(room: Room, link: dict[str, Any], *fired: tuple[str, str, str | None]) -> Route:
     tags = [(UUID(id_), platform, platforms_id) for id_, platform, platforms_id in fired]
     return new_route(SHARED.encode(), room.site.url(), UUID(link["id"]), pixels=tags)
 
@@ -189,11 +189,14 @@ async def test_of_one_that_no_key_opens_the_log_tells_once(room: Room) -> None:
         await tx.execute(update(pixels).where(pixels.c.id == UUID(moved)).values(pixel_id=of_another))
     db = room.doors.db
     routes = SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
+    expected = route(room, link, (moved, "facebook", None), (fine, "facebook", "222"))
     with capture_logs() as told:
         for _ in range(3):
-            assert await routes.find(b"a") == route(room, link, (fine, "facebook", "222"))
+            assert await routes.find(b"a") == expected
     routes.close()
     assert [line["pixel"] for line in told] == [moved]
     with capture_logs():
         plain = await look(room, b"a", KeyRing(["another key"]))
-    assert plain == route(room, link)
+    assert plain == route(room, link, (moved, "facebook", None), (fine, "facebook", None))
+    assert plain is not None
+    assert plain[3] is None

@@ -9,6 +9,7 @@ from resources.links.room import KEYS, Room, faults
 from resources.pixels.asking import NEW, ask, make, patch
 from sqlalchemy import select
 
+from waypost.redirect import of_pixel
 from waypost.resources.pixels import pixels, service
 
 
@@ -96,4 +97,4 @@ async def test_only_what_is_fired_is_told_to_the_redirects(room: Room) -> None:
     assert room.told == []
     await patch(room, made, {"pixel_id": "5"})
     await patch(room, made, {"platform": "pinterest"})
-    assert room.told == ["with", "with"]
+    assert room.told == [of_pixel(UUID(made["id"]))] * 2

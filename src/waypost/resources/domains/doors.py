@@ -11,11 +11,8 @@ from waypost.kit.urls import Url
 
 
 class HostChanged(Protocol):
-    async def __call__(self, tx: Tx, hostname: str, *, links_of: UUID | None) -> Callable[[], None]:
-        """Announces that a host is served differently from now on; `links_of`: the links on that domain as well.
-
-        What it returns is to be called after the commit and before the answer.
-        """
+    async def __call__(self, tx: Tx, hostname: str) -> Callable[[], None]:
+        """Announces a change to the redirects. Call what it returns after the commit and before the answer."""
 
 
 class LinksFreed(Protocol):
@@ -36,6 +33,9 @@ async def nowhere(_url: Url) -> None:
 class Doors:
     db: Database
     host_changed: HostChanged
+    """The host and its links are served differently."""
+    host_pages_changed: HostChanged
+    """Visits to none of its links lead elsewhere."""
     links_freed: LinksFreed
     own_hosts: tuple[str, ...]
     """Hosts of the service itself, without ports: nobody registers these, or names below them."""

@@ -89,7 +89,7 @@ async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainCh
             return before
         after = replace(after, updated_at=doors.clock())
         await store.save_pages(tx, after)
-        publish = await doors.host_changed(tx, after.hostname, links_of=None)
+        publish = await doors.host_pages_changed(tx, after.hostname)
     publish()
     return after
 
@@ -138,7 +138,7 @@ async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
         await claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.forget(tx, domain.hostname, now)
     await doors.links_freed(tx, domain.account_id, domain.id)
-    return await doors.host_changed(tx, domain.hostname, links_of=domain.id if domain.links_count else None)
+    return await doors.host_changed(tx, domain.hostname)
 
 
 async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:

@@ -8,7 +8,7 @@ from waypost.resources.links.doors import Doors
 from waypost.resources.links.freeing import free_links
 from waypost.resources.links.lookups import names, require
 from waypost.resources.links.model import HOSTNAME, Link, links
-from waypost.resources.links.rerouting import host_changed, reroute
+from waypost.resources.links.rerouting import host_changed, host_pages_changed, pixel_changed
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.links.service import change, create, delete, find
 
@@ -28,8 +28,9 @@ __all__ = [
     "find",
     "free_links",
     "host_changed",
+    "host_pages_changed",
     "links",
     "names",
+    "pixel_changed",
     "require",
-    "reroute",
 ]

@@ -139,15 +139,6 @@ async def bury(tx: Tx, link: Link, at: datetime) -> None:
     await _count(tx, link.account_id, -1)
 
 
-async def slugs_of(tx: Tx, link_ids: Sequence[UUID]) -> list[str]:
-    return list((await tx.execute(select(links.c.slug).where(links.c.id.in_(link_ids), ALIVE))).scalars())
-
-
-async def slugs_on(tx: Tx, domain_id: UUID, limit: int) -> list[str]:
-    on_it = select(links.c.slug).where(links.c.domain_id == domain_id, ALIVE)
-    return list((await tx.execute(on_it.limit(limit))).scalars())
-
-
 async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
     """Tells other processes, should this one die between its commit and `routes_changed`; and other machines anyway."""
     rows = [{"slug": slug, "at": at} for slug in slugs_changed]

@@ -1,6 +1,6 @@
 """What the pixels room needs from the rest of the house, handed in once by the composition root."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -9,9 +9,9 @@ from waypost.database import Database, KeyRing, Tx
 from waypost.kit.clock import Clock
 
 
-class LinksChanged(Protocol):
-    async def __call__(self, tx: Tx, link_ids: Sequence[UUID] | None) -> Callable[[], None]:
-        """Announces that these links fire something else from now on; None: too many to name.
+class PixelChanged(Protocol):
+    async def __call__(self, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
+        """Announces that links with this pixel fire something else from now on.
 
         What it returns is to be called after the commit and before the answer.
         """
@@ -21,6 +21,6 @@ class LinksChanged(Protocol):
 class Doors:
     db: Database
     keys: KeyRing
-    links_changed: LinksChanged
+    pixel_changed: PixelChanged
     base_url: str
     clock: Clock

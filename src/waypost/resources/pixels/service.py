@@ -1,11 +1,11 @@
 """The verbs of pixels. Each opens its own transaction; nothing slow is inside."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from waypost.accounts import Caller, hold_account
-from waypost.database import Sealed, Tx
+from waypost.database import Sealed
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
@@ -17,8 +17,6 @@ from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
 
 MOST = 200
 """Pixels of an account."""
-NAMED_AT_MOST = 200
-"""Links whose routes are dropped one by one; with more of them all routes are."""
 DETACHED_AT_ONCE = 2_000
 COUNTED_TO = 1_000
 REQUIRED = "This field is required."
@@ -71,7 +69,7 @@ async def change(doors: Doors, caller: Caller, pixel_id: UUID, wanted: PixelChan
             secrets.setdefault("access_token", None)
         after = replace(after, updated_at=doors.clock())
         await store.save(tx, after, secrets)
-        publish = await _announced(doors, tx, pixel_id) if _FIRED & sent else _nothing
+        publish = await doors.pixel_changed(tx, pixel_id) if _FIRED & sent else _nothing
     publish()
     return after
 
@@ -80,7 +78,7 @@ async def delete(doors: Doors, caller: Caller, pixel_id: UUID) -> None:
     """From the first commit on it is on no link; the rows that attached it then go in short transactions."""
     async with doors.db.write() as tx:
         _there(await store.find_for_change(tx, caller.account.id, pixel_id))
-        publish = await _announced(doors, tx, pixel_id)
+        publish = await doors.pixel_changed(tx, pixel_id)
         await store.remove(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)
     publish()
@@ -130,11 +128,6 @@ async def _there_is_room(doors: Doors, account: UUID, problems: Problems) -> Non
         async with doors.db.read() as tx:
             if await store.count(tx, account) >= MOST:
                 problems.add("name", TOO_MANY)
-
-
-async def _announced(doors: Doors, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-    links = await store.links_of(tx, pixel_id, NAMED_AT_MOST + 1)
-    return await doors.links_changed(tx, links if len(links) <= NAMED_AT_MOST else None)
 
 
 def _nothing() -> None:

@@ -28,7 +28,7 @@ async def find(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
 
 
 async def find_for_change(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
-    """Waits for those who hold it to attach it, so that `links_of` sees their links; and nobody else attaches it."""
+    """Waits for those who hold it to attach it, and nobody else attaches it until the transaction ends."""
     row = (await tx.execute(_PIXEL.where(*_is(account_id, pixel_id)).with_for_update())).one_or_none()
     return _pixel(row)
 
@@ -48,11 +48,6 @@ async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> No
 
 async def remove(tx: Tx, pixel_id: UUID) -> None:
     await tx.execute(delete(pixels).where(pixels.c.id == pixel_id))
-
-
-async def links_of(tx: Tx, pixel_id: UUID, at_most: int) -> list[UUID]:
-    found = select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == pixel_id).limit(at_most)
-    return list((await tx.execute(found)).scalars())
 
 
 async def links_counts(tx: Tx, pixel_ids: Sequence[UUID], at_most: int) -> dict[UUID, int]:

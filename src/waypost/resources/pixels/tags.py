@@ -18,14 +18,12 @@ class Tags:
         self._keys = keys
         self._told: set[UUID] = set()
 
-    def opened(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str]]:
-        """(our id, platform, what the platform's tag is given) of each; without those that no key opens, which are
-        logged once.
-
-        A link leads where it leads, whatever becomes of its pixels.
+    def opened(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str | None]]:
+        """(our id, platform, what the platform's tag is given) of each. None for what no key opens, which is logged
+        once: a link leads where it leads, whatever becomes of its pixels.
         """
         found = ((id_, platform, self._open(id_, value)) for id_, platform, value in sealed)
-        return [(id_, platform, tag_id(platform, text)) for id_, platform, text in found if text]
+        return [(id_, platform, None if text is None else tag_id(platform, text)) for id_, platform, text in found]
 
     def _open(self, id_: UUID, value: bytes) -> str | None:
         try:

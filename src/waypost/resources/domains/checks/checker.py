@@ -110,8 +110,7 @@ class Checker:
             kept = {"leased_until": claimed.leased_until} if proof.outcome == "proven" else {}  # until it is probed
             await queue.save(tx, domain.id, {**outcome.values, **kept})
             if outcome.went:
-                links_of = domain.id if domain.links_count else None
-                publish = await self._doors.host_changed(tx, domain.hostname, links_of=links_of)
+                publish = await self._doors.host_changed(tx, domain.hostname)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "down":
