@@ -27,7 +27,7 @@ from waypost.redirect.bounded import IDLE
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import api as account_api
-from waypost.resources.account import closing, key_pages
+from waypost.resources.account import closing
 from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks import api as clicks_api
@@ -191,7 +191,6 @@ def _dashboard(
     stack.push_async_callback(figures.live.close)
     pages = [
         *account_pages.routes(wiring.account_doors(settings, db, rooms), door, views),
-        *key_pages.routes(db, door, views, clock=clock),
         *card_pages.routes(rooms.links, door),
         *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),

@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
-from waypost.accounts import hash_password, passwords
+from waypost.accounts import Visitor, hash_password, passwords
 from waypost.kit.errors import Unavailable
 
 PASSWORD = "four plain words suffice"
@@ -59,24 +60,55 @@ def test_new_ones_that_would_be_guessed_are_refused(password: str, *, is_refused
     assert bool(passwords.fault_of(password, "ada@example.com", "Ada Lovelace")) is is_refused
 
 
-async def test_a_flood_is_refused_instead_of_queued(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for longer than it takes to try those that are let in."""
-    loop, begun, door = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
-
-    def matches(*_: str) -> bool:
-        loop.call_soon_threadsafe(begun.set)
-        return door.wait(60)
-
-    with ThreadPoolExecutor(1) as threads:
+@pytest.fixture
+async def held(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator["Held"]:
+    with ThreadPoolExecutor(passwords.AT_ONCE) as threads:
+        held = Held()
         monkeypatch.setattr(passwords, "_threads", threads)
-        monkeypatch.setattr(passwords, "_matches", matches)
-        waiting = [asyncio.ensure_future(passwords.is_right("x", "stored"))]
-        await begun.wait()
-        waiting += [asyncio.ensure_future(passwords.is_right("x", None)) for _ in range(passwords.WAITING_AT_MOST)]
-        await asyncio.sleep(0)  # each is in the queue now
-        with pytest.raises(Unavailable):
-            await passwords.is_right("x", None)
-        waiting.append(asyncio.ensure_future(passwords.is_right("x", "stored", is_known=True)))  # was here before
-        await asyncio.sleep(0)
-        door.set()
-        assert await asyncio.gather(*waiting) == [True, *[False] * passwords.WAITING_AT_MOST, True]
+        monkeypatch.setattr(passwords, "_matches", held.matches)
+        yield held
+        held.door.set()
+
+
+class Held:
+    """Passwords that are being compared until `door` is set."""
+
+    def __init__(self) -> None:
+        self.door = threading.Event()
+        self.order: list[str] = []
+
+    def matches(self, text: str, _: str) -> bool:
+        self.order.append(text)
+        return self.door.wait(60)
+
+    async def send(self, visitor: Visitor, text: str = "x") -> asyncio.Task[bool]:
+        task = asyncio.create_task(passwords.is_right(text, "stored", visitor))
+        await asyncio.sleep(0)  # it is in the queue now
+        return task
+
+
+def stranger(n: int) -> Visitor:
+    return Visitor(n.to_bytes(4))
+
+
+async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
+    """Nobody waits for longer than it takes to try those that are let in."""
+    let_in = range(passwords.AT_ONCE + passwords.WAITING_AT_MOST)
+    waiting = [await held.send(stranger(n)) for n in let_in]
+    with pytest.raises(Unavailable):
+        await passwords.is_right("x", None, stranger(len(let_in)))
+    waiting.append(await held.send(Visitor(b"owner", is_known=True), "the owner's"))
+    held.door.set()
+    assert all(await asyncio.gather(*waiting))
+    assert held.order.index("the owner's") <= 2 * passwords.AT_ONCE, "the known wait for no queue of strangers"
+
+
+async def test_one_client_does_not_keep_others_waiting(held: Held) -> None:
+    """R14: it sent sixty attempts at once, and everybody else was refused or waited for all of them."""
+    waiting = [await held.send(stranger(1)) for _ in range(passwords.AT_ONCE + passwords.WAITING_EACH)]
+    with pytest.raises(Unavailable):
+        await passwords.is_right("x", None, stranger(1))
+    waiting.append(await held.send(stranger(2), "another's"))
+    held.door.set()
+    assert all(await asyncio.gather(*waiting))
+    assert held.order.index("another's") <= 2 * passwords.AT_ONCE

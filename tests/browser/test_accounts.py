@@ -1,6 +1,8 @@
 """Signing in with a passkey, in a real browser with a device that is only made up."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from browser.watching import LOOP, Watched, watched
@@ -76,13 +78,23 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
     assert again.status == 422, "what was signed once must not let anybody in again"
     await eve.close()
 
+    sign_in_was_long_ago(service)
     await page.get_by_role("link", name="Remove").click()
     await page.get_by_role("button", name="Remove the passkey").click()
-    await expect(page.get_by_text("The passkey was removed.")).to_be_visible()
-    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_text("This is not your password.")).to_be_visible()
+    await page.get_by_role("link", name="use a passkey").click()
+    await page.get_by_role("button", name="Confirm with a passkey").click()
+    await expect(page.get_by_role("heading", name="Remove this passkey?")).to_be_visible()
+    await page.get_by_role("button", name="Remove the passkey").click()
+    await expect(page.get_by_text("The passkey was removed, and the sessions that it began")).to_be_visible()
     await page.get_by_role("button", name="Sign in with a passkey").click()
     await expect(page.get_by_text("This passkey could not be used.")).to_be_visible()
     assert await page.evaluate("violations") == []
+
+
+def sign_in_was_long_ago(service: Service) -> None:
+    with closing(sqlite3.connect(service.directory / "data" / "waypost.db")) as db, db:
+        db.execute("UPDATE sessions SET authenticated_at = authenticated_at - 3600000000")
 
 
 async def test_a_device_that_does_not_know_the_person_is_refused(chromium: Browser, service: Service) -> None:
@@ -105,6 +117,14 @@ async def test_without_scripts_all_but_passkeys_works(chromium: Browser, service
     await page.get_by_label("New password").fill("short")
     await page.get_by_role("button", name="Change password").click()
     await expect(page.get_by_text("This is not your password.")).to_be_visible()
+    sign_in_was_long_ago(service)
+    await page.goto("/integrations/api/new")
+    await page.get_by_label("Name").fill("Robot")
+    await page.get_by_role("button", name="Create key").click()
+    await expect(page.get_by_text("This is not your password.")).to_be_visible()
+    await page.get_by_label("Your password").fill(PASSWORD)
+    await page.get_by_role("button", name="Create key").click()
+    await expect(page.get_by_text("wp_live_").first).to_be_visible()
     await page.goto("/account/delete")
     await page.get_by_role("button", name="Delete the account for good").click()
     await expect(page.get_by_text("Your account is deleted.")).to_be_visible()

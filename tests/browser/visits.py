@@ -55,7 +55,7 @@ def of_everybody() -> Iterator[Visit]:
     """Where somebody with nothing finds how to begin."""
     names = ["", "links", "links/new", "domains", "pixels", "pixels/new", "webhooks", "webhooks/new"]
     names += ["integrations/api", "integrations/api/new", "plan", "links/nothing/here"]
-    names += ["account", "account/security", "account/sessions", "account/data", "account/delete"]
+    names += ["account", "account/security", "account/sessions", "account/data", "account/delete", "account/verify"]
     yield from (Visit(f"/{name}") for name in names)
 
 
@@ -67,6 +67,7 @@ def of_owner(house: House) -> Iterator[Visit]:
     yield from (Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
     yield Visit("/integrations/api/new", form="#new-key")
+    yield Visit("/account/verify?next=/links", form="main form", fields={"#current_password": "wrong"})
     yield Visit("/account", form="form[action='/account/name']", fields={"#name": " "})
     yield Visit("/account", form="form[action='/account/email']", fields={"#email": "nobody"})
     yield Visit("/account/security", form="form[action='/account/password']", fields={"#password": "short"})

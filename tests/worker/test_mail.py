@@ -26,10 +26,10 @@ async def test_it_works(db: Database) -> None:
     clock = FakeClock()
     with pytest.raises(ZeroDivisionError):
         async with db.write() as tx:
-            await mail.send_later(tx, **MAIL, now=clock(), account_id=new_id())
+            await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
             raise ZeroDivisionError
     async with db.write() as tx:
-        await mail.send_later(tx, **MAIL, now=clock(), account_id=new_id())
+        await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
         sending = mail.Sending(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
         runner = JobRunner(db, {mail.JOB: sending}, clock=clock, at_once=1)

@@ -2,7 +2,19 @@
 
 from waypost.accounts.callers import Callers
 from waypost.accounts.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
-from waypost.accounts.model import SCOPES, Account, ApiKey, Caller, KeyHolder, Plan, PlanChoice, Proven, Scope, accounts
+from waypost.accounts.model import (
+    SCOPES,
+    Account,
+    ApiKey,
+    Caller,
+    KeyHolder,
+    Plan,
+    PlanChoice,
+    Proven,
+    Scope,
+    Visitor,
+    accounts,
+)
 from waypost.accounts.passwords import hash_password
 from waypost.accounts.rules import is_live, is_usable
 from waypost.accounts.service import (
@@ -34,6 +46,7 @@ __all__ = [
     "Proven",
     "Scope",
     "Taken",
+    "Visitor",
     "accounts",
     "browse_keys",
     "create_account",

@@ -3,7 +3,7 @@
 Where mail is sent, the plan of a new account, and with it links and API, begins when the address is confirmed.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.accounts import left, letters, passwords, rules, store, tokens
 from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, Plan, Proven
+from waypost.accounts.model import Account, Plan, Proven, Visitor
 from waypost.accounts.stamp import announcing
 from waypost.accounts.tokens import Token
 from waypost.database import Tx
@@ -30,8 +30,21 @@ AGAIN_AFTER = timedelta(minutes=2)  # a mail that was sent just now is still goo
 NOT_YET = Plan("none", None, None, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    url: str
+    is_sent: bool
+    """False where no mail is sent, and for an address that has received enough."""
+
+
 async def sign_up(
-    doors: Doors, *, email: str, name: str, password: str, invitation: str | None = None
+    doors: Doors,
+    visitor: Visitor,
+    *,
+    email: str,
+    name: str,
+    password: str,
+    invitation: str | None = None,
 ) -> Proven | None:
     """Raises Forbidden, Invalid, and NotFound for an invitation that does not hold any more.
 
@@ -44,7 +57,7 @@ async def sign_up(
     account = _new(doors, email.strip().lower(), name.strip(), is_invited=invitation is not None)
     _check(account, password)
     is_mailed = doors.sends_mail and invitation is None
-    hashed = await passwords.hash_password(password)
+    hashed = await passwords.hash_password(password, visitor)
     try:
         async with doors.db.write() as tx:
             if invitation is not None and await tokens.spend(tx, "invite", invitation, now=doors.clock()) is None:
@@ -62,8 +75,8 @@ async def sign_up(
     return None if is_mailed else Proven(account, password=hashed)
 
 
-async def invite(doors: Doors, email: str) -> str:
-    """Returns the link, which is sent as well. Raises Forbidden while nobody can sign up, and Invalid."""
+async def invite(doors: Doors, email: str) -> Invitation:
+    """Raises Forbidden while nobody can sign up, and Invalid."""
     if doors.signup == "closed":
         raise Forbidden(CLOSED)
     address = email.strip().lower()
@@ -73,8 +86,10 @@ async def invite(doors: Doors, email: str) -> str:
             raise Conflict({"email": [TAKEN]})
         token = await tokens.issue(tx, "invite", now=doors.clock(), email=address)
         subject, text = letters.letter(doors.base_url, "invite", token)
-        await mail.send_later(tx, to=address, subject=subject, text=text, now=doors.clock(), account_id=None)
-    return letters.link(doors.base_url, "invite", token)
+        is_queued = await mail.send_later(
+            tx, "requested", to=address, subject=subject, text=text, now=doors.clock(), account_id=None
+        )
+    return Invitation(letters.link(doors.base_url, "invite", token), is_queued and doors.sends_mail)
 
 
 async def invited(doors: Doors, invitation: str) -> Token:
@@ -199,7 +214,7 @@ async def _ask_to_confirm(doors: Doors, tx: Tx, account: Account) -> None:
     now = doors.clock()
     token = await tokens.issue(tx, "confirm", now=now, account_id=account.id, email=account.email)
     subject, text = letters.letter(doors.base_url, "confirm", token)
-    await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+    await mail.send_later(tx, "requested", to=account.email, subject=subject, text=text, now=now, account_id=account.id)
 
 
 async def _ask_to_move(doors: Doors, tx: Tx, account: Account, address: str) -> None:
@@ -216,7 +231,7 @@ async def _ask_to_move(doors: Doors, tx: Tx, account: Account, address: str) -> 
         await _tell_owner(doors, tx, address)
     elif not asked_by:
         subject, text = letters.letter(doors.base_url, "move", token)
-        await mail.send_later(tx, to=address, subject=subject, text=text, now=now, account_id=account.id)
+        await mail.send_later(tx, "requested", to=address, subject=subject, text=text, now=now, account_id=account.id)
 
 
 async def _tell_owner(doors: Doors, tx: Tx, address: str) -> None:
@@ -227,7 +242,7 @@ async def _tell_owner(doors: Doors, tx: Tx, address: str) -> None:
         return
     await tokens.issue(tx, "taken", now=now, account_id=owner.id, email=address)
     subject, text = letters.taken(doors.base_url)
-    await mail.send_later(tx, to=address, subject=subject, text=text, now=now, account_id=owner.id)
+    await mail.send_later(tx, "requested", to=address, subject=subject, text=text, now=now, account_id=owner.id)
 
 
 async def _confirmed(doors: Doors, tx: Tx, token: Token) -> Account:
@@ -248,7 +263,9 @@ async def _move(doors: Doors, tx: Tx, account: Account, address: str) -> Account
     await left.remember(tx, doors.address_keys, account, now)
     await tokens.end_all(tx, account.id)  # what is under way to the old address
     subject, text = letters.moved(doors.base_url, address)
-    await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+    await mail.send_later(
+        tx, letters.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
+    )
     return await prove(doors, tx, moved) if doors.sends_mail else moved
 
 

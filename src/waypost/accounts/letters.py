@@ -1,6 +1,8 @@
 """What is written to people about their accounts: plain text, each with the one thing there is to do."""
 
+from waypost.accounts.model import Account
 from waypost.accounts.tokens import LASTS, Purpose
+from waypost.worker.mail_budget import Kind
 
 PATHS: dict[Purpose, str] = {
     "enter": "enter",
@@ -56,6 +58,11 @@ def moved(base_url: str, address: str) -> tuple[str, str]:
 
 def taken(base_url: str) -> tuple[str, str]:
     return "Your address has an account already", _TAKEN.format(base_url=base_url)
+
+
+def notice_kind(account: Account) -> Kind:
+    """Of a notice that something was changed. Whoever signed up with an unconfirmed address may be a stranger to it."""
+    return "security" if account.confirmed_at else "requested"
 
 
 def password_changed(base_url: str) -> tuple[str, str]:

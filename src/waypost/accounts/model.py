@@ -110,6 +110,16 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who sends a password."""
+
+    client: bytes = b""
+    """Whose attempts share a place in the queue: an address, or for somebody who is signed in their session."""
+    is_known: bool = False
+    """Whether the account's owner has signed in with this browser before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Proven:
     """Who has just shown who they are, and by what: a session begins only while that still holds (R14)."""
 

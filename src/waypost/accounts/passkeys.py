@@ -117,12 +117,13 @@ async def sign_in(doors: Doors, answer: str) -> Proven:
     uses = await asyncio.to_thread(_used, doors, credential, challenge, key.public_key, key.uses)
     async with doors.db.write() as tx:
         account = await store.account_with(tx, key.account_id)
+        password = await store.password_of(tx, key.account_id)
         if uses is None or account is None:
             raise Invalid({"body": [NOT_TAKEN]})
         noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=doors.clock())
         if (await tx.execute(noted)).rowcount == 0:
             raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
-    return Proven(account, passkey=key.id)
+    return Proven(account, password=password, passkey=key.id)
 
 
 async def of_account(doors: Doors, account: Account) -> list[Passkey]:

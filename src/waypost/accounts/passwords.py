@@ -4,8 +4,9 @@ Refuses to let anybody tell by the time whether there is an account: where there
 """
 
 import asyncio
+import contextlib
 import unicodedata
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
@@ -14,19 +15,24 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from waypost.kit.errors import Unavailable
+from waypost.accounts.model import Visitor
+from waypost.kit.fair_queue import FairQueue
 
 T = TypeVar("T")
 
 AT_ONCE = 2
-WAITING_AT_MOST = 40  # some two seconds; beyond that a flood of guesses would keep everybody waiting
-KEPT_FREE = 20  # places beyond those that strangers cannot take
+WAITING_AT_MOST = 40  # strangers, some two seconds; beyond that a flood of guesses would keep everybody waiting
+WAITING_EACH = 8  # from one client
+KNOWN_WAITING = 20
 LEAST, MOST = 10, 1_024  # characters
+STRANGER = Visitor()
 NOBODY_S = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5RXlp6T0plh7pBdwRA6GyNatXK+cvyVYo"
 """A hash of what nobody knows, as costly to try as all others."""
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")  # starts no thread before the first hash
+_strangers = FairQueue(AT_ONCE, each=AT_ONCE, waiting=WAITING_AT_MOST, waiting_each=WAITING_EACH)
+_turns = FairQueue(AT_ONCE, each=AT_ONCE, waiting=KNOWN_WAITING + AT_ONCE, waiting_each=WAITING_EACH)
 
 
 def fault_of(text: str, *others: str) -> str | None:
@@ -41,15 +47,36 @@ def fault_of(text: str, *others: str) -> str | None:
     return None
 
 
-async def hash_password(text: str, *, is_known: bool = False) -> str:
-    """`is_known`: for somebody who has been in. Raises Unavailable when too many are being tried."""
-    return await _off_the_loop(lambda: _hasher.hash(_one_spelling(text)), is_known=is_known)
+async def hash_password(text: str, visitor: Visitor = STRANGER) -> str:
+    """Raises Unavailable when too many are being tried."""
+    async with turn(visitor):
+        return await _in_thread(lambda: _hasher.hash(_one_spelling(text)))
 
 
-async def is_right(text: str, stored: str | None, *, is_known: bool = False) -> bool:
+async def is_right(text: str, stored: str | None, visitor: Visitor = STRANGER) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when too many are being tried."""
-    matches = await _off_the_loop(lambda: _matches(text[:MOST], stored or NOBODY_S), is_known=is_known)
-    return matches and stored is not None and len(text) <= MOST
+    async with turn(visitor):
+        return await matches(text, stored)
+
+
+async def matches(text: str, stored: str | None) -> bool:
+    """`is_right` for who has a turn already."""
+    is_same = await _in_thread(lambda: _matches(text[:MOST], stored or NOBODY_S))
+    return is_same and stored is not None and len(text) <= MOST
+
+
+@contextlib.asynccontextmanager
+async def turn(visitor: Visitor) -> AsyncIterator[None]:
+    """Strangers queue among themselves first, so that the known wait for no more than AT_ONCE of them.
+
+    Raises Unavailable when too many are waiting.
+    """
+    if visitor.is_known:
+        async with _turns.turn(visitor.client):
+            yield
+    else:
+        async with _strangers.turn(visitor.client), _turns.turn(STRANGER):
+            yield
 
 
 def is_outdated(stored: str) -> bool:
@@ -69,10 +96,7 @@ def _one_spelling(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-async def _off_the_loop(work: Callable[[], T], *, is_known: bool) -> T:
-    most = WAITING_AT_MOST + KEPT_FREE if is_known else WAITING_AT_MOST
-    if _threads._work_queue.qsize() >= most:  # noqa: SLF001  # it has no other way to tell
-        raise Unavailable
+async def _in_thread(work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(_threads, work)
 
 

@@ -1,10 +1,11 @@
 """Who is signed in with which browser. A session's token is in its cookie alone: here is only the digest.
 
-Ends by itself a month after it was last used, and at once with a changed password (R14).
+Ends by itself 30 days after it was last used and 90 days after it began (R35), and at once with a changed password
+(R14) or with the passkey that its owner last proved who they are by.
 """
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
@@ -18,7 +19,8 @@ from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
 
-LASTS = timedelta(days=30)
+IDLE_LIMIT = timedelta(days=30)
+AGE_LIMIT = timedelta(days=90)
 _NOTED_EVERY = timedelta(minutes=5)
 _AGENT_KEPT = 256
 
@@ -33,12 +35,22 @@ sessions = Table(
     Column("created_at", Instant, nullable=False),
     Column("seen_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
+    Column("authenticated_at", Instant, nullable=False),  # when its owner last proved who they are
+    Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if they did by one
 )
-_FIELDS = (sessions.c.id, sessions.c.user_agent, sessions.c.ip, sessions.c.created_at, sessions.c.seen_at)
+_FIELDS = (
+    sessions.c.id,
+    sessions.c.user_agent,
+    sessions.c.ip,
+    sessions.c.created_at,
+    sessions.c.seen_at,
+    sessions.c.authenticated_at,
+)
 _FIND = (
     select(*ACCOUNT, *_FIELDS)
     .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
     .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
+    .where(sessions.c.created_at > bindparam("oldest"))
     .where(accounts.c.closed_at.is_(None))
 )
 
@@ -50,6 +62,7 @@ class Session(Caller):
     ip: str
     created_at: datetime
     seen_at: datetime
+    authenticated_at: datetime
 
 
 async def begin(
@@ -81,7 +94,9 @@ async def begin(
         "ip": ip,
         "created_at": now,
         "seen_at": now,
-        "expires_at": now + LASTS,
+        "expires_at": now + IDLE_LIMIT,
+        "authenticated_at": now,
+        "passkey_id": passkey,
     }
     await tx.execute(delete(sessions).where(sessions.c.expires_at <= now))
     await tx.execute(insert(sessions), row)
@@ -91,15 +106,30 @@ async def begin(
 async def find(db: Database, token: str, *, now: datetime) -> Session | None:
     """The session this token belongs to, and its account as it is now."""
     async with db.glance() as tx:
-        row = (await tx.execute(_FIND, {"digest": _digest(token), "now": now})).one_or_none()
+        wanted = {"digest": _digest(token), "now": now, "oldest": now - AGE_LIMIT}
+        row = (await tx.execute(_FIND, wanted)).one_or_none()
     if row is None:
         return None
     found = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
     if now - found.seen_at >= _NOTED_EVERY:
         async with db.write() as tx:
             seen = update(sessions).where(sessions.c.id == found.id)
-            await tx.execute(seen.values(seen_at=now, expires_at=now + LASTS))
+            await tx.execute(seen.values(seen_at=now, expires_at=now + IDLE_LIMIT))
     return found
+
+
+async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UUID | None = None) -> Session:
+    """Its owner has proved once more who they are, by this passkey or by the password.
+
+    Raises NotFound when the session has ended, or the passkey was removed.
+    """
+    await store.hold_account(tx, session.account.id)  # who removes the passkey comes before or after
+    if passkey is not None and not await passkeys.is_there(tx, session.account.id, passkey):
+        raise NotFound
+    its = update(sessions).where(sessions.c.id == session.id)
+    if (await tx.execute(its.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
+        raise NotFound
+    return replace(session, authenticated_at=now)
 
 
 async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
@@ -119,7 +149,7 @@ async def lasts(tx: Tx, session: Session) -> bool:
 
 async def of_account(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
     """Those that last, the one used last first."""
-    lasting = sessions.c.account_id == account.id, sessions.c.expires_at > now
+    lasting = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - AGE_LIMIT
     rows = await tx.execute(select(*_FIELDS).where(*lasting).order_by(sessions.c.seen_at.desc()))
     return [Session(account, *row) for row in rows]
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from waypost.accounts import joining, letters, passkeys, passwords, rules, sessions, store, tokens
+from waypost.accounts import joining, letters, passkeys, passwords, rules, sessions, sign_in_delay, store, tokens
 from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, ApiKey, Proven
+from waypost.accounts.model import Account, ApiKey, Proven, Visitor
+from waypost.accounts.passwords import STRANGER
 from waypost.accounts.sessions import Session
 from waypost.accounts.stamp import announcing
 from waypost.database import Database, Tx
@@ -20,24 +21,29 @@ from waypost.worker.model import Job
 
 JOB = "account.forgot"
 FRESH = timedelta(minutes=10)
-"""How long after signing in nobody is asked once more who they are."""
+"""How long after they last proved it nobody is asked once more who they are."""
 WRONG = "Address and password do not match."
 WRONG_PASSWORD = "This is not your password."  # noqa: S105
+CONFIRM_FIRST = "Confirm that it's you first."
 
 
-async def sign_in(doors: Doors, email: str, password: str, *, is_known: bool = False) -> Proven:
-    """Raises Invalid on `body` alone: nobody learns which of the two is wrong."""
-    address = _address(email)
-    async with doors.db.read() as tx:
-        account, stored = await store.with_password(tx, address)
-    if not await passwords.is_right(password, stored, is_known=is_known) or account is None or stored is None:
+async def sign_in(doors: Doors, email: str, password: str, visitor: Visitor = STRANGER) -> Proven:
+    """Raises Invalid on `body` alone, so that nobody learns which of the two is wrong, and RateLimited."""
+    account, stored = await password_of(doors, email)
+    if not await _is_right(doors, email, password, stored, visitor) or account is None or stored is None:
         raise Invalid({"body": [WRONG]})
     if passwords.is_outdated(stored):
-        hashed = await passwords.hash_password(password, is_known=True)
+        hashed = await passwords.hash_password(password, _known(account))
         async with doors.db.write() as tx:
             await store.change_password(tx, account.id, hashed, before=stored)
         stored = hashed
     return Proven(account, password=stored)
+
+
+async def password_of(doors: Doors, email: str) -> tuple[Account | None, str | None]:
+    """The account with this email, if there is one, and its password's hash."""
+    async with doors.db.read() as tx:
+        return await store.with_password(tx, _address(email))
 
 
 async def forgotten(doors: Doors, email: str) -> None:
@@ -62,7 +68,9 @@ class Forgotten:
                 return
             token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
             subject, text = letters.letter(self._base_url, "reset", token)
-            await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+            await mail.send_later(
+                tx, "requested", to=account.email, subject=subject, text=text, now=now, account_id=account.id
+            )
 
 
 async def can_reset(doors: Doors, text: str) -> Account:
@@ -96,43 +104,60 @@ async def reset(doors: Doors, text: str, password: str, *, takes_all: bool = Fal
             return Proven(await joining.prove(doors, tx, account), password=hashed)
 
 
-async def change_password(doors: Doors, session: Session, current: str, password: str) -> Proven:
+async def change_password(
+    doors: Doors, session: Session, current: str, password: str, *, revokes_keys: bool = False
+) -> Proven:
     """Ends every session, this one included: the caller begins another. Raises Invalid."""
     account = session.account
-    await prove(doors, session, current, field="current_password", may_be_fresh=not await has_password(doors, account))
+    if not is_fresh(doors, session) or await has_password(doors, account):
+        await _check_own_password(doors, session, current)
     hashed = await _hashed(account, password)
-    async with doors.db.write() as tx:
-        await store.hold_account(tx, account.id)
-        if not await sessions.lasts(tx, session):  # another change was faster, and ended it
-            raise Invalid({"current_password": [WRONG_PASSWORD]})
-        await _set(doors, tx, account, hashed)
+    with announcing(doors.db):
+        async with doors.db.write() as tx:
+            await store.hold_account(tx, account.id)
+            if not await sessions.lasts(tx, session):  # another change was faster, and ended it
+                raise Invalid({"current_password": [WRONG_PASSWORD]})
+            await _set(doors, tx, account, hashed)
+            if revokes_keys:
+                await store.revoke_all(tx, account.id, doors.clock())
     return Proven(account, password=hashed)
 
 
-async def prove(
-    doors: Doors, session: Session, password: str, *, field: str = "current_password", may_be_fresh: bool = True
-) -> None:
-    """That it is really them, before what cannot be undone: by the password, or by having signed in just now."""
-    if may_be_fresh and is_fresh(doors, session):
-        return
-    async with doors.db.read() as tx:
-        stored = await store.password_of(tx, session.account.id)
-    if not await passwords.is_right(password, stored, is_known=True):
-        text = WRONG_PASSWORD if stored else "Sign out and in again first: for this you must have signed in just now."
-        raise Invalid({field: [text]})
+async def prove(doors: Doors, session: Session, password: str) -> Session:
+    """That it is really them: by having proved it just now, or by the password, which then holds for a while.
+
+    Raises Invalid, and NotFound when the session has ended.
+    """
+    if is_fresh(doors, session):
+        return session
+    await _check_own_password(doors, session, password)
+    async with doors.db.write() as tx:
+        return await sessions.reauthenticate(tx, session, now=doors.clock())
 
 
-async def prove_owner(doors: Doors, account: Account, password: str, *, is_known: bool) -> Proven:
-    """That an account is theirs, by its password. Raises Invalid."""
+async def prove_by_passkey(doors: Doors, session: Session, answer: str) -> Session:
+    """That it is really them, by one of the account's passkeys. Raises Invalid."""
+    proven = await passkeys.sign_in(doors, answer)
+    if proven.account.id != session.account.id:
+        raise Invalid({"body": [passkeys.NOT_TAKEN]})
+    try:
+        async with doors.db.write() as tx:
+            return await sessions.reauthenticate(tx, session, now=doors.clock(), passkey=proven.passkey)
+    except NotFound:
+        raise Invalid({"body": [passkeys.NOT_TAKEN]}) from None
+
+
+async def prove_owner(doors: Doors, account: Account, password: str, visitor: Visitor) -> Proven:
+    """That an account is theirs, by its password. Raises Invalid, and RateLimited."""
     async with doors.db.read() as tx:
         stored = await store.password_of(tx, account.id)
-    if not await passwords.is_right(password, stored, is_known=is_known):
+    if not await _is_right(doors, account.email, password, stored, visitor):
         raise Invalid({"password": [WRONG_PASSWORD]})
     return Proven(account, password=stored)
 
 
 def is_fresh(doors: Doors, session: Session) -> bool:
-    return doors.clock() - session.created_at < FRESH
+    return doors.clock() - session.authenticated_at < FRESH
 
 
 async def has_password(doors: Doors, account: Account) -> bool:
@@ -160,6 +185,32 @@ async def enter(doors: Doors, text: str) -> Proven:
     return Proven(await _owner(doors, token), password=password)
 
 
+async def _check_own_password(doors: Doors, session: Session, password: str) -> None:
+    """Raises Invalid."""
+    async with doors.db.read() as tx:
+        stored = await store.password_of(tx, session.account.id)
+    if not await passwords.is_right(password, stored, Visitor(session.id.bytes, is_known=True)):
+        raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
+
+
+async def _is_right(doors: Doors, email: str, password: str, stored: str | None, visitor: Visitor) -> bool:
+    """Raises RateLimited, before anything costly happens."""
+    if visitor.is_known:
+        return await passwords.is_right(password, stored, visitor)
+    await sign_in_delay.refuse_early(doors, email)
+    async with passwords.turn(visitor):
+        await sign_in_delay.count_attempt(doors, email)
+        is_right = await passwords.matches(password, stored)
+    if is_right:
+        await sign_in_delay.forget(doors, email)
+    return is_right
+
+
+def _known(account: Account) -> Visitor:
+    """Somebody whom a mail or a session let in."""
+    return Visitor(account.id.bytes, is_known=True)
+
+
 async def _owner(doors: Doors, token: tokens.Token | None) -> Account:
     if token is None or token.account_id is None:
         raise NotFound
@@ -174,7 +225,7 @@ async def _hashed(account: Account, password: str) -> str:
     fault = passwords.fault_of(password, account.email, account.name)
     if fault:
         raise Invalid({"password": [fault]})
-    return await passwords.hash_password(password, is_known=True)  # a mail let them in, or a session
+    return await passwords.hash_password(password, _known(account))
 
 
 async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
@@ -184,7 +235,9 @@ async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
     await sessions.end_all(tx, account.id)
     await tokens.end_all(tx, account.id)
     subject, text = letters.password_changed(doors.base_url)
-    await mail.send_later(tx, to=account.email, subject=subject, text=text, now=now, account_id=account.id)
+    await mail.send_later(
+        tx, letters.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
+    )
 
 
 def _address(email: str) -> str:

@@ -132,6 +132,11 @@ async def revoke(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
     return None if row is None else _key(row)
 
 
+async def revoke_all(tx: Tx, account_id: UUID, now: datetime) -> None:
+    live = (api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None))
+    await tx.execute(update(api_keys).where(*live).values(revoked_at=now))
+
+
 async def count_usable(tx: Tx, account_id: UUID, now: datetime) -> int:
     return int(await tx.scalar(_counted(account_id).where(_is_usable(now))) or 0)
 

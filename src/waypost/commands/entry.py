@@ -44,9 +44,14 @@ def invite(email: str, /, *, json: AsJson = False) -> int:
 
         async with opening.database(settings) as db:
             doors = wiring.signing_doors(settings, db, clock.now)
-            link = await joining.invite(doors, email)
-        printing.show({"email": email.strip().lower(), "url": link}, as_json=json)
-        say("It has been sent, too." if doors.sends_mail else "No mail is sent: there is no WAYPOST_SMTP_URL.")
+            invitation = await joining.invite(doors, email)
+        printing.show({"email": email.strip().lower(), "url": invitation.url}, as_json=json)
+        if invitation.is_sent:
+            say("The link was also sent by email.")
+        elif doors.sends_mail:
+            say("The link was not sent: this address has received as many mails as one may. Pass it on yourself.")
+        else:
+            say("No mail is sent: there is no WAYPOST_SMTP_URL.")
         return DONE
 
     return with_settings(run)

@@ -1,4 +1,6 @@
-"""Mail as a job: written down in the transaction of what it tells of, sent afterwards, tried again when it fails.
+"""Mail as a job: queued in the transaction of what it reports, sent afterwards, tried again when it fails.
+
+Every mail of the service is queued here, so this is where an address's budget is held.
 
 Without a mail server it is shown on a terminal, or else kept as a file: most mails hold a link that lets its bearer in,
 and that belongs in no log (R36).
@@ -17,7 +19,7 @@ import structlog
 from waypost import private_files
 from waypost.database import Tx
 from waypost.kit.clock import Clock
-from waypost.worker import jobs
+from waypost.worker import jobs, mail_budget
 from waypost.worker.model import Job
 
 JOB = "mail.send"
@@ -33,9 +35,22 @@ class Send(Protocol):
         """`mail`: to, subject, text. Raises when it was not taken."""
 
 
-async def send_later(tx: Tx, *, to: str, subject: str, text: str, now: datetime, account_id: UUID | None) -> None:
-    """If and only if the caller's transaction commits."""
+async def send_later(
+    tx: Tx,
+    kind: mail_budget.Kind,
+    *,
+    to: str,
+    subject: str,
+    text: str,
+    now: datetime,
+    account_id: UUID | None,
+) -> bool:
+    """If and only if the caller's transaction commits. False: the address has received enough, and gets none."""
+    if not await mail_budget.take(tx, to, kind, now):
+        log.info("mail held back: its address has received enough", kind=kind)  # without the address: it is personal
+        return False
     await jobs.enqueue(tx, JOB, {"to": to, "subject": subject, "text": text}, now=now, account_id=account_id)
+    return True
 
 
 async def forget(tx: Tx, account_id: UUID) -> None:

@@ -17,7 +17,7 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.accounts import create_key, joining, passkeys, signing_in, tokens
+from waypost.accounts import create_key, joining, passkeys, sign_in_delay, signing_in, tokens
 from waypost.accounts import sessions as sessions_of
 from waypost.accounts.model import accounts, api_keys
 from waypost.accounts.sessions import sessions
@@ -165,7 +165,10 @@ async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         eve = Browser(client, None)
         wrong = {"email": "ada@example.com", "password": OTHER}
-        statuses = [(await eve.post("/login", wrong)).status_code for _ in range(11)]
+        statuses = []
+        for _ in range(11):
+            statuses.append((await eve.post("/login", wrong)).status_code)
+            place.clock.move(sign_in_delay.LONGEST)  # this limiter has a clock of its own
         assert statuses == [422] * 10 + [429]
         right = await eve.post("/login", wrong | {"password": PASSWORD})
         assert right.status_code == 429
@@ -194,7 +197,7 @@ async def test_no_neighbour_uses_up_the_attempts_of_who_was_here_before(place: P
     forged.client.cookies.set("waypost-known", ada.client.cookies["waypost-known"][:-1] + "x", domain="app.test")
     assert (await forged.post("/login", wrong)).status_code == 429
     assert (await ada.post("/login", wrong | {"password": PASSWORD})).status_code == 303
-    assert [(await ada.post("/login", wrong)).status_code for _ in range(9)][-1] == 429
+    assert [(await ada.post("/login", wrong)).status_code for _ in range(11)][-1] == 429
 
 
 async def test_a_network_is_counted_as_one_however_many_addresses_it_has(tmp_path: Path) -> None:
@@ -482,7 +485,7 @@ async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -
             with pytest.raises(joining.Forbidden):
                 await joining.invite(doors, "ada@example.com")
             return
-        path = (await joining.invite(doors, "Ada@example.com")).removeprefix(BASE_URL)
+        path = (await joining.invite(doors, "Ada@example.com")).url.removeprefix(BASE_URL)
         assert way((await mails(place))[0]) == path
         assert "ada@example.com" in (await nobody.get(path)).text
         assert (await nobody.post(path, fields | {"password": "x"})).status_code == 422

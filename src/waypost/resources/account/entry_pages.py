@@ -25,6 +25,7 @@ _BACK = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
 _PAGES = {"", *RESERVED} - API_SEGMENTS - {"login", "logout"}
 _FORM_LIMIT = 64 << 10  # anybody may send these
 _DONE = {
+    "passkey": "The passkey was removed, and the sessions that it began were ended, this one too. Sign in again.",
     "deleted": "Your account is deleted. Its links have ended, and the rest is being removed now.",
 }
 GONE = "This link does not work any more: each works once, and for a while. Ask for another one."
@@ -79,10 +80,9 @@ class EntryPages:
     async def login(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            is_known = await self._doors.throttle.take(request, form.text("email"))
-            proven = await signing_in.sign_in(
-                self._signing, form.text("email"), form.text("password"), is_known=is_known
-            )
+            owner = await signing_in.password_of(self._signing, form.text("email"))
+            visitor = await self._doors.throttle.take(request, form.text("email"), owner)
+            proven = await signing_in.sign_in(self._signing, form.text("email"), form.text("password"), visitor)
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
         return await self._in(request, proven, way_on(form.text("next")))
@@ -116,9 +116,10 @@ class EntryPages:
     async def signup(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            await self._doors.throttle.take(request, form.text("email"))
+            visitor = await self._doors.throttle.take(request, form.text("email"))
             proven = await joining.sign_up(
                 self._signing,
+                visitor,
                 email=form.text("email"),
                 name=form.text("name"),
                 password=form.text("password"),
@@ -138,7 +139,8 @@ class EntryPages:
     async def forgot(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            await self._doors.throttle.take(request, form.text("email"))
+            owner = await signing_in.password_of(self._signing, form.text("email"))
+            await self._doors.throttle.take(request, form.text("email"), owner)
         except RateLimited as error:
             return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
         await signing_in.forgotten(self._signing, form.text("email"))
@@ -168,9 +170,10 @@ class EntryPages:
         try:
             if not await self._is_in(request, account):
                 form = await self._form(request)
-                is_known = await self._doors.throttle.take(request, account.email)
+                owner = await signing_in.password_of(self._signing, account.email)
+                visitor = await self._doors.throttle.take(request, account.email, owner)
                 password = form.text("password")
-                proven = await signing_in.prove_owner(self._signing, account, password, is_known=is_known)
+                proven = await signing_in.prove_owner(self._signing, account, password, visitor)
             confirmed = await _still(joining.confirm(self._signing, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self._confirm(request, form, error)
@@ -195,7 +198,7 @@ class EntryPages:
     async def _in(self, request: Request, proven: Proven, way: str) -> Response:
         answer = RedirectResponse(way, 303)
         await self._door.sign_in(request, proven, answer)
-        self._doors.throttle.remember(answer, proven.account.email)
+        self._doors.throttle.remember(answer, proven)
         return answer
 
     async def _is_in(self, request: Request, account: Account) -> bool:
@@ -245,7 +248,8 @@ def faulty(
 ) -> Response:
     if isinstance(error, Invalid):
         return views.page(request, template, status=422, form=form.wrong(error.errors), **told)
-    wait = f"Too many attempts. Try again in {error.retry_after} seconds."
+    seconds = "1 second" if error.retry_after == 1 else f"{error.retry_after} seconds"
+    wait = f"Too many attempts. Try again in {seconds}."
     answer = views.page(request, template, status=429, form=form.wrong({"body": [wait]}), **told)
     answer.headers["Retry-After"] = str(error.retry_after)
     return answer

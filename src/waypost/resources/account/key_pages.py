@@ -21,9 +21,10 @@ from waypost.accounts import (
     revoke_key,
 )
 from waypost.accounts.sessions import Session
-from waypost.database import Database
-from waypost.kit.clock import Clock
-from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
+from waypost.resources.account.doors import Doors
+from waypost.resources.account.entry_pages import faulty
+from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
 from waypost.web.dashboard import Form, Reception, Views, read_form
 from waypost.web.dashboard.reception import NotSignedIn
@@ -45,6 +46,7 @@ _SCOPES: Mapping[Scope, str] = {
     "webhooks:manage": "See, add, test and remove webhooks, and read what was sent to them",
 }
 _USUAL = ["links:read", "links:write"]
+_SHARED: Mapping[str, Any] = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}
 # Scalar puts style attributes and a style element into the page. It needs no eval, and reaches nothing but ourselves.
 _REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-inline'"
 
@@ -55,8 +57,8 @@ class _NewKey(Body):
     expires_at: Timestamp | None = None
 
 
-def routes(db: Database, door: Reception, views: Views, *, clock: Clock) -> list[Route]:
-    pages = _Pages(db, door, views, clock)
+def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(doors, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -68,11 +70,12 @@ def routes(db: Database, door: Reception, views: Views, *, clock: Clock) -> list
 
 
 class _Pages:
-    def __init__(self, db: Database, door: Reception, views: Views, clock: Clock) -> None:
-        self._db = db
+    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
+        self._doors = doors
+        self._db = doors.signing.db
         self._door = door
         self._views = views
-        self._clock = clock
+        self._clock = doors.signing.clock
 
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
@@ -84,8 +87,8 @@ class _Pages:
         return self._page(request, "list", page=page, live=live, is_paid=is_paid, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self._door.session(request)
-        return self._page(request, "new", form=Form({"scopes": _USUAL}))
+        session = await self._door.session(request)
+        return self._page(request, "new", form=Form({"scopes": _USUAL}), **await proof(self._doors, session))
 
     async def create(self, request: Request) -> Response:
         """Answers itself instead of leading on: nothing else ever shows the key."""
@@ -96,9 +99,11 @@ class _Pages:
             problems.add("scopes", "Choose at least one.")  # to the service, none means all
         await self._door.take_dear(session, "key")
         try:
+            session = await self._confirmed(session, form, problems)
             key, text = await self._create(session, new, problems)
-        except Invalid as error:
-            return self._page(request, "new", 422, form=form.wrong(error.errors))
+        except (Invalid, RateLimited) as error:
+            template, shown = "account/keys_new.html", {**_SHARED, **await proof(self._doors, session)}
+            return faulty(self._views, request, template, form, error, **shown)
         except NotFound:  # the session ended meanwhile
             raise NotSignedIn from None
         is_paid = is_live(session.account.plan, self._clock())
@@ -116,6 +121,14 @@ class _Pages:
         shown = self._page(request, "reference")
         shown.headers["Content-Security-Policy"] = _REFERENCE_POLICY
         return shown
+
+    async def _confirmed(self, session: Session, form: Form, problems: Problems) -> Session:
+        """A wrong password is one of the problems, so that one answer names them all. Raises RateLimited."""
+        try:
+            return await require_recent(self._doors, session, form)
+        except Invalid as error:
+            problems.errors.update(error.errors)
+            return session
 
     async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
         """Raises Invalid that names every fault at once."""
@@ -141,5 +154,4 @@ class _Pages:
         return await find_key(self._db, session.account.id, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
-        shared = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}
-        return self._views.page(request, f"account/keys_{name}.html", status=status, **shared | told)
+        return self._views.page(request, f"account/keys_{name}.html", status=status, **{**_SHARED, **told})

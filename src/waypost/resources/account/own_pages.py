@@ -18,6 +18,7 @@ from waypost.resources.account.devices import called
 from waypost.resources.account.doors import Doors
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.export import archive
+from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web.dashboard import Form, Reception, Views, read_form
 from waypost.web.streaming import Streamed
 
@@ -29,6 +30,7 @@ _DONE = {
     "logged": "This service sends no mail. Ask whoever runs it: the log shows where yours is, with its link.",
     "confirmed": "Your e-mail address is confirmed.",
     "password": "Your password was changed, and all other sessions were ended.",
+    "keys": "Your password was changed, all other sessions were ended, and all API keys were revoked.",
     "passkey": "The passkey was added.",
     "removed": "The passkey was removed.",
     "ended": "The session was ended.",
@@ -108,14 +110,17 @@ class OwnPages:
 
     async def change_password(self, request: Request) -> Response:
         session, form = await self._sent(request)
-        current, wanted = form.text("current_password"), form.text("password")
+        current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
         try:
             await self._doors.throttle.take_signed_in(session)
-            proven = await signing_in.change_password(self._signing, session, current, wanted)
+            proven = await signing_in.change_password(
+                self._signing, session, current, wanted, revokes_keys=revokes_keys
+            )
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
-        answer = _back("/account/security", "password")
+        answer = _back("/account/security", "keys" if revokes_keys else "password")
         await self._door.sign_in(request, proven, answer)
+        self._doors.throttle.remember(answer, proven)
         return answer
 
     async def passkey_options(self, request: Request) -> Response:
@@ -141,12 +146,21 @@ class OwnPages:
     async def ask_passkey(self, request: Request) -> Response:
         session = await self._door.session(request)
         passkey = await passkeys.find(self._signing, session.account, _id(request))
-        return self._page(request, "account/passkey.html", passkey=passkey)
+        return self._page(request, "account/passkey.html", passkey=passkey, form=Form(), **await self._proof(session))
 
     async def remove_passkey(self, request: Request) -> Response:
-        session = await self._door.session(request)
-        await passkeys.remove(self._signing, session.account, _id(request))
-        return _back("/account/security", "removed")
+        session, form = await self._sent(request)
+        passkey = await passkeys.find(self._signing, session.account, _id(request))
+        try:
+            await self._prove(session, form)
+        except (Invalid, RateLimited) as error:
+            shown = {"passkey": passkey, **await self._proof(session)}
+            return self._faulty(request, "account/passkey.html", form, error, **shown)
+        await passkeys.remove(self._signing, session.account, passkey.id)
+        async with self._signing.db.read() as tx:
+            if await sessions.lasts(tx, session):
+                return _back("/account/security", "removed")
+        return _back("/login", "passkey")
 
     # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -210,23 +224,22 @@ class OwnPages:
         return await self._door.session(request), await read_form(request)
 
     async def _prove(self, session: Session, form: Form) -> None:
-        await self._doors.throttle.take_signed_in(session)
-        await signing_in.prove(self._signing, session, form.text("current_password"))
+        await require_recent(self._doors, session, form)
 
     async def _profile(self, session: Session) -> dict[str, Any]:
         return {"account": session.account, "sends_mail": self._signing.sends_mail, **await self._proof(session)}
 
     async def _security(self, session: Session) -> dict[str, Any]:
         needs_confirming = self._signing.sends_mail and session.account.confirmed_at is None
-        held = await passkeys.of_account(self._signing, session.account)
-        return {"passkeys": held, "needs_confirming": needs_confirming, **await self._proof(session)}
+        held, keys = await signing_in.others_in(self._signing, session.account)
+        shown = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
+        return {**shown, **await self._proof(session)}
 
     async def _leaving(self, session: Session) -> dict[str, Any]:
         return {**await closing.what_ends(self._doors, session.account), **await self._proof(session)}
 
     async def _proof(self, session: Session) -> dict[str, Any]:
-        has_password = await signing_in.has_password(self._signing, session.account)
-        return {"has_password": has_password, "is_fresh": signing_in.is_fresh(self._signing, session)}
+        return await proof(self._doors, session)
 
     def _page(self, request: Request, template: str, **told: Any) -> Response:
         notice = _DONE.get(request.query_params.get("done", ""))

@@ -107,7 +107,7 @@ class Reception:
         answer.set_cookie(
             self._cookie,
             token,
-            max_age=int(sessions.LASTS.total_seconds()),
+            max_age=int(sessions.AGE_LIMIT.total_seconds()),
             secure=self._is_secure,
             httponly=True,
             samesite="lax",

@@ -135,7 +135,7 @@ class Checker:
             days=KEPT.days,
         )
         subject = words.MAIL_SUBJECT.format(hostname=domain.hostname)
-        await mail.send_later(tx, to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
+        await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
     async def _probe(self, claimed: Claimed) -> None:
         """After the commit: a certificate may be obtained on demand, which needs the name to be live.

@@ -1,0 +1,90 @@
+"""The growing delay of password guessing: failed sign-ins to one email make everybody wait who is unknown to its owner.
+
+Guesses from many addresses at one account are what this is for; guesses from one address at many accounts are counted
+by address. An email without an account is delayed like any other. The state is a fixed number of rows: an email takes
+over the row of another only if an attacker fails at so many others that it would have to be by chance.
+"""
+
+import hmac
+from datetime import datetime, timedelta
+
+from sqlalchemy import Column, Integer, Row, String, Table, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from waypost.accounts.doors import Doors
+from waypost.database import Instant, metadata
+from waypost.kit.errors import RateLimited
+
+FREE = 3
+"""Failures without a delay: people mistype."""
+LONGEST = timedelta(minutes=15)
+FORGOTTEN_AFTER = timedelta(days=1)
+_SLOTS = 65_536
+
+sign_in_failures = Table(
+    "sign_in_failures",
+    metadata,
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("digest", String(64), nullable=False),  # of the email, under a key of this service
+    Column("failures", Integer, nullable=False),
+    Column("failed_at", Instant, nullable=False),
+)
+_F = sign_in_failures.c
+
+
+def delay_after(failures: int) -> timedelta:
+    """1 s after the third failure, then 2, 4, 8, … up to 15 minutes."""
+    if failures < FREE:
+        return timedelta(0)
+    return min(LONGEST, timedelta(seconds=2 ** min(failures - FREE, 10)))
+
+
+async def refuse_early(doors: Doors, email: str) -> None:
+    """Counts nothing, so that a refused attempt costs one look-up. Raises RateLimited."""
+    digest = _digest(doors, email)
+    async with doors.db.glance() as glance:
+        row = (await glance.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
+    _failures(row, digest, doors.clock())
+
+
+async def count_attempt(doors: Doors, email: str) -> None:
+    """Counts a failure before the password is tried, so that attempts at the same time count each other.
+
+    A refused attempt is not counted, so it does not prolong the delay. Raises RateLimited.
+    """
+    digest, now = _digest(doors, email), doors.clock()
+    its = _F.slot == _slot(digest)
+    first = {"slot": _slot(digest), "digest": digest, "failures": 0, "failed_at": now}
+    async with doors.db.write() as tx:
+        insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
+        await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_F.slot]))
+        row = (await tx.execute(select(sign_in_failures).where(its).with_for_update())).one()
+        counted = {"digest": digest, "failures": _failures(row, digest, now) + 1, "failed_at": now}
+        await tx.execute(update(sign_in_failures).where(its).values(counted))
+
+
+async def forget(doors: Doors, email: str) -> None:
+    """After the right password."""
+    digest = _digest(doors, email)
+    async with doors.db.write() as tx:
+        await tx.execute(delete(sign_in_failures).where(_F.slot == _slot(digest), _F.digest == digest))
+
+
+def _failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
+    """Those that still count. Raises RateLimited while their delay lasts."""
+    if row is None or row.digest != digest or not timedelta(0) <= now - row.failed_at < FORGOTTEN_AFTER:
+        return 0
+    wait = row.failed_at + delay_after(row.failures) - now
+    if wait > timedelta(0):
+        raise RateLimited(-(-wait // timedelta(seconds=1)))
+    failures: int = row.failures
+    return failures
+
+
+def _slot(digest: str) -> int:
+    return int(digest[:8], 16) % _SLOTS
+
+
+def _digest(doors: Doors, email: str) -> str:
+    plain = email.strip().lower().encode(errors="replace")
+    return hmac.digest(doors.address_keys[0], b"sign-in\0" + plain, "sha256").hex()

@@ -1,0 +1,31 @@
+"""Confirm it's you: what a stolen session must not do asks for the password or a passkey once more (R35).
+
+It holds for ten minutes, as a sign-in does. Forms ask for the password themselves; a page of its own takes a passkey.
+"""
+
+from typing import Any
+
+from waypost.accounts import passkeys, signing_in
+from waypost.accounts.sessions import Session
+from waypost.kit.errors import NotFound
+from waypost.resources.account.doors import Doors
+from waypost.web.dashboard import Form
+from waypost.web.dashboard.reception import NotSignedIn
+
+
+async def require_recent(doors: Doors, session: Session, form: Form) -> Session:
+    """Who signed in or confirmed just now, or sends the password. Raises Invalid on `current_password`, RateLimited."""
+    await doors.throttle.take_signed_in(session)
+    try:
+        return await signing_in.prove(doors.signing, session, form.text("current_password"))
+    except NotFound:  # the session ended meanwhile
+        raise NotSignedIn from None
+
+
+async def proof(doors: Doors, session: Session) -> dict[str, Any]:
+    """What the macro `proof` needs to know."""
+    return {
+        "has_password": await signing_in.has_password(doors.signing, session.account),
+        "has_passkey": bool(await passkeys.of_account(doors.signing, session.account)),
+        "is_recent": signing_in.is_fresh(doors.signing, session),
+    }
