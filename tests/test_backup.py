@@ -5,12 +5,17 @@ import tarfile
 import threading
 from contextlib import closing
 from datetime import UTC, datetime
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from waypost.commands.backup import BackupFailed, write_backup
 from waypost.database import Database
+from waypost.redirect.segment import HEADER
+from waypost.redirect.spool import Visit, decode, encode, read_lines
+from waypost.resources.clicks import Rules
+from waypost.resources.clicks.intake.steps import click_of
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs
@@ -113,6 +118,47 @@ def test_every_click_is_in_exactly_one_place(settings: Settings, tmp_path: Path)
         kept = drained | waiting
         assert kept == set(range(1, len(kept) + 1))
         assert len(kept) >= count
+
+
+@pytest.mark.parametrize(("privacy", "ip"), [("none", ""), ("truncated", "203.0.113.0"), ("full", "203.0.113.77")])
+def test_of_visits_that_wait_it_holds_what_will_be_kept(
+    settings: Settings, tmp_path: Path, privacy: str, ip: str
+) -> None:
+    proxies = [ip_network("10.0.0.0/8")]
+    settings = settings.model_copy(update={"ip_privacy": privacy, "trusted_proxies": proxies})
+    drained, waiting = (visit(forwarded_for=b"198.51.100.1, " + each) for each in (b"203.0.113.66", b"203.0.113.77"))
+    segment = settings.data_dir / "spool" / "2.visits"
+    segment.write_bytes(HEADER + encode(drained) + encode(waiting) + encode(waiting)[:100])
+    with closing(sqlite3.connect(settings.data_dir / "waypost.db")) as connection:
+        end = len(HEADER + encode(drained))
+        connection.execute("INSERT INTO spool_positions VALUES (?, ?)", [segment.name, end])
+        connection.commit()
+    write_backup(settings, tmp_path / "backup.tar")
+    fresh = restored(tmp_path / "backup.tar", tmp_path / "fresh")
+    with closing(sqlite3.connect(fresh.data_dir / "waypost.db")) as connection:
+        assert connection.execute("SELECT * FROM spool_positions").fetchall() == []
+    [line], _ = read_lines(fresh.data_dir / "spool" / segment.name, 0, 1 << 20)
+    kept = decode(line)
+    assert kept
+    assert kept == waiting._replace(
+        peer=ip.encode(), forwarded_for=b"", referrer=b"https://from.example/page", query=b"r=qr", language=b""
+    )
+    rules = Rules(proxies, privacy, lambda _: "", b"key")
+    account = b"a" * 16
+    assert click_of(kept, account, rules) == click_of(waiting, account, rules)
+
+
+def visit(**fields: bytes) -> Visit:
+    return Visit(
+        b"01" * 16,
+        b"1763690000000000",
+        b"ab" * 16,
+        query=b"q=secret&r=qr",
+        peer=b"10.0.0.1",
+        user_agent=b"curl/8",
+        referrer=b"https://from.example/page?q=secret",
+        language=b"de",
+    )._replace(**fields)
 
 
 def test_on_postgresql_it_says_what_is_missing(tmp_path: Path, settings: Settings) -> None:

@@ -186,7 +186,14 @@ def _dashboard(
     assets = Assets()
     views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
     budgets = Budgets.open(settings.data_dir)
-    door = Reception(db, budgets, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock)
+    door = Reception(
+        db,
+        budgets,
+        base_url=settings.base_url,
+        trusted=settings.trusted_proxies,
+        ip_privacy=settings.ip_privacy,
+        clock=clock,
+    )
     figures = ClickFigures(rooms.links, door, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [

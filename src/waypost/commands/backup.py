@@ -1,6 +1,8 @@
 """`waypost backup`: one archive from which an empty data directory becomes this service again.
 
 Refuses to overwrite a file and to leave half an archive. On PostgreSQL the rows are `pg_dump`'s business.
+
+Of visits that are not drained yet it holds no more than the privacy settings let be kept of them (R32).
 """
 
 import contextlib
@@ -8,30 +10,27 @@ import os
 import secrets
 import sqlite3
 import tarfile
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from waypost import secret_key
 from waypost.database import Database
 from waypost.kit.errors import WaypostError
+from waypost.redirect.segment import HEADER
+from waypost.redirect.spool import UnknownFormat, decode, encode, read_lines_of, segments
+from waypost.resources.clicks import Rules
+from waypost.resources.clicks.intake.drained import held
+from waypost.resources.clicks.intake.steps import redacted
 from waypost.settings import Settings
 
 DATABASE_FILE = "waypost.db"
+_PIECE = 1 << 20  # bytes of lines at once
 
 
 class BackupFailed(WaypostError):
     """The backup could not be made."""
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A spool file as long as it was at the moment of the backup; open, so that its deletion does not matter."""
-
-    name: str
-    file: BinaryIO
-    size: int
 
 
 def write_backup(settings: Settings, target: Path) -> list[str]:
@@ -65,7 +64,7 @@ def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> Non
     # Once before and once after the snapshot: what a row of the snapshot names was there at one of the two times.
     done = _add_media(archive, media, set())
     if db.dialect == "sqlite":
-        _add_database_and_spool(archive, db.path, settings.data_dir / "spool", scratch)
+        _add_database_and_spool(archive, settings, db.path, scratch)
     _add_media(archive, media, done)
     key = settings.data_dir / secret_key.FILE
     if key.exists():
@@ -80,49 +79,74 @@ def _add_media(archive: tarfile.TarFile, directory: Path, done: set[Path]) -> se
     return found | done
 
 
-def _add_database_and_spool(archive: tarfile.TarFile, path: Path, spool: Path, scratch: Path) -> None:
-    try:
-        segments = _copy_database(path, spool, scratch)
-        archive.add(scratch, DATABASE_FILE)
-    finally:
-        scratch.unlink(missing_ok=True)
-    for segment in segments:
-        with segment.file:
-            entry = archive.gettarinfo(arcname=f"spool/{segment.name}", fileobj=segment.file)
-            entry.size = segment.size
-            archive.addfile(entry, segment.file)
-
-
-def _copy_database(path: Path, spool: Path, scratch: Path) -> list[Segment]:
+def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: Path, scratch: Path) -> None:
     """Rows and spool of one moment, so that each click of that moment is in exactly one of the two.
 
     The database holds how far the spool is drained. Taking the spool first would miss clicks, taking it last would
     miss segments that were drained and deleted in between. So both are taken while the write lock is held: the
-    drainer cannot commit then, and it deletes nothing that it has not committed. The archive equals what a crash at
-    this moment would have left, and a restored service carries on as after a crash. The copy itself needs no lock.
+    drainer cannot commit then, and it neither deletes nor erases what it has not committed. What it commits afterwards
+    it can delete, because the segments are open, and must not erase until they are copied. The copy of the database
+    itself needs no lock. A restored service carries on as after a crash at this moment.
     """
-    with contextlib.closing(_connect(path)) as lock, contextlib.closing(_connect(path)) as snapshot:
-        lock.execute("BEGIN IMMEDIATE")
-        snapshot.execute("BEGIN")
-        snapshot.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the snapshot begins at the first read
-        segments = list(_open_segments(spool))
-        lock.execute("ROLLBACK")
+    spool = settings.data_dir / "spool"
+    with contextlib.closing(_connect(path)) as snapshot:
+        with held(spool) if spool.is_dir() else contextlib.nullcontext():
+            with contextlib.closing(_connect(path)) as lock:
+                lock.execute("BEGIN IMMEDIATE")
+                snapshot.execute("BEGIN")  # the snapshot begins at the first read
+                positions = dict(snapshot.execute("SELECT segment, position FROM spool_positions"))
+                opened = list(_opened(segments(spool)))
+                lock.execute("ROLLBACK")
+            rules = Rules(settings.trusted_proxies, settings.ip_privacy, lambda _: "", b"")
+            for file in opened:
+                with file:
+                    _add_segment(archive, file, positions.get(Path(file.name).name, 0), rules, scratch.parent)
+        _add_database(archive, snapshot, scratch)
+
+
+def _opened(paths: list[Path]) -> Iterator[BinaryIO]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # drained before the lock, deleted now: its clicks are rows
+            yield path.open("rb")
+
+
+def _add_segment(archive: tarfile.TarFile, file: BinaryIO, position: int, rules: Rules, directory: Path) -> None:
+    """What is not drained, in a segment that is to be read from its beginning. One of an unknown format as it is."""
+    try:
+        lines, position = read_lines_of(file, position, _PIECE)
+    except UnknownFormat:
+        _add_file(archive, file, file.name)
+        return
+    if lines:
+        with tempfile.TemporaryFile(dir=directory) as copy:
+            copy.write(HEADER)
+            while lines:
+                copy.writelines(encode(redacted(visit, rules)) for line in lines if (visit := decode(line)))
+                lines, position = read_lines_of(file, position, _PIECE)
+            _add_file(archive, copy, file.name)
+
+
+def _add_file(archive: tarfile.TarFile, file: BinaryIO, segment: str) -> None:
+    file.seek(0)  # also writes what is buffered, which counts for the size
+    entry = archive.gettarinfo(arcname=f"spool/{Path(segment).name}", fileobj=file)
+    archive.addfile(entry, file)
+
+
+def _add_database(archive: tarfile.TarFile, snapshot: sqlite3.Connection, scratch: Path) -> None:
+    try:
         with contextlib.closing(sqlite3.connect(scratch)) as copy:
             scratch.chmod(0o600)
             snapshot.backup(copy)
-    return segments
+            copy.execute("DELETE FROM spool_positions")  # the archive's segments begin with what is not drained
+            copy.commit()
+        archive.add(scratch, DATABASE_FILE)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            scratch.with_name(scratch.name + suffix).unlink(missing_ok=True)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=30)
-
-
-def _open_segments(spool: Path) -> Iterator[Segment]:
-    for path in sorted(spool.rglob("*")):
-        with contextlib.suppress(FileNotFoundError):  # drained before the lock, deleted now: its clicks are rows
-            if path.is_file():
-                file = path.open("rb")
-                yield Segment(str(path.relative_to(spool)), file, os.fstat(file.fileno()).st_size)
 
 
 def _archive(target: Path, file: BinaryIO) -> tarfile.TarFile:

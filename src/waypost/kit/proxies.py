@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from socket import AF_INET, inet_pton
+from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import NamedTuple
 
 Network = IPv4Network | IPv6Network
@@ -62,6 +62,21 @@ def read_forwarded(header: str) -> tuple[str, str]:
     for name, value in _FORWARDED.findall(header):
         found[name.lower()].append(value.strip('"').replace(",", ""))
     return ", ".join(found["for"]), ", ".join(found["proto"])
+
+
+def kept_address(address: str, privacy: str) -> str:
+    """What may be stored of an address under a WAYPOST_IP_PRIVACY: all of it, its /24 or /48, or "".
+
+    Truncated, what is no address, such as a Unix socket's path, is "".
+    """
+    if privacy != "truncated":
+        return address if privacy == "full" else ""
+    family, kept = (AF_INET6, 6) if ":" in address else (AF_INET, 3)
+    try:
+        packed = inet_pton(family, address)
+    except (OSError, ValueError):
+        return ""
+    return inet_ntop(family, packed[:kept].ljust(len(packed), b"\0"))
 
 
 def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:

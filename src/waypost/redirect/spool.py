@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import structlog
 
@@ -187,12 +187,18 @@ def read_lines(path: Path, position: int, limit: int) -> tuple[list[bytes], int]
     Raises UnknownFormat, and FileNotFoundError.
     """
     with path.open("rb") as file:
-        header = file.read(len(HEADER))
-        if header not in {HEADER, HEADER_1}:
-            raise UnknownFormat(path.name)
-        start = max(position, len(HEADER))
-        file.seek(start)
-        chunk = file.read(limit)
+        return read_lines_of(file, position, limit)
+
+
+def read_lines_of(file: BinaryIO, position: int, limit: int) -> tuple[list[bytes], int]:
+    """The same of an open segment, which may have been removed since."""
+    file.seek(0)
+    header = file.read(len(HEADER))
+    if header not in {HEADER, HEADER_1}:
+        raise UnknownFormat(file.name)
+    start = max(position, len(HEADER))
+    file.seek(start)
+    chunk = file.read(limit)
     end = chunk.rfind(b"\n") + 1
     lines = chunk[:end].split(b"\n")[:-1]
     if header == HEADER_1:

@@ -236,6 +236,15 @@ async def test_a_forgotten_password(place: Place) -> None:
     assert (await nobody.get(path)).status_code == 404
 
 
+@pytest.mark.parametrize(("privacy", "kept"), [("full", "127.0.0.1"), ("truncated", "127.0.0.0"), ("none", "")])
+async def test_a_session_keeps_the_address_that_privacy_allows(
+    database_url: str, tmp_path: Path, privacy: str, kept: str
+) -> None:
+    async with open_place(database_url, tmp_path, ip_privacy=privacy) as place:
+        await signed_up(place)
+        assert await rows(place, select(sessions.c.ip)) == [(kept,)]
+
+
 async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()

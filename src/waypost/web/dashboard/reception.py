@@ -13,7 +13,7 @@ from waypost.accounts.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
-from waypost.kit.proxies import Network
+from waypost.kit.proxies import Network, kept_address
 from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.views import SESSION
 from waypost.web.guard import peer_address
@@ -29,12 +29,20 @@ class NotSignedIn(WaypostError):
 
 class Reception:
     def __init__(
-        self, db: Database, budgets: Budgets, *, base_url: str, trusted: Sequence[Network], clock: Clock
+        self,
+        db: Database,
+        budgets: Budgets,
+        *,
+        base_url: str,
+        trusted: Sequence[Network],
+        ip_privacy: str = "full",
+        clock: Clock,
     ) -> None:
         self._db = db
         self._budgets = budgets
         self._base_url = base_url
         self._trusted = trusted
+        self._ip_privacy = ip_privacy
         self._clock = clock
         is_secure = base_url.startswith("https:")
         self._is_secure = is_secure
@@ -95,7 +103,7 @@ class Reception:
                     tx,
                     proven.account.id,
                     user_agent=request.headers.get("user-agent", ""),
-                    ip=peer_address(request, self._trusted),
+                    ip=kept_address(peer_address(request, self._trusted), self._ip_privacy),
                     now=self._clock(),
                     password=proven.password,
                     passkey=proven.passkey,

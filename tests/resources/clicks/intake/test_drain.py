@@ -16,6 +16,8 @@ from waypost.kit.ids import new_id
 from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER, Visit, encode, segments
 from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks.intake import drain as drain_module
+from waypost.resources.clicks.intake.drained import held
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links.model import link_clicks, links
@@ -147,6 +149,57 @@ async def test_finished_segments_are_removed_with_their_positions(db, spool, dra
     async with db.read() as tx:
         assert (await tx.execute(select(spool_positions))).all() == []
     assert await counted(db, link) == (1, 1)
+
+
+async def test_drained_lines_are_erased_from_a_segment_in_use(db, spool, drainer, link, tmp_path) -> None:
+    [segment] = segments(tmp_path / "spool")
+    line = visit(link)
+    spool.append(visit(link, referrer=b"https://from.example/?q=secret") + line[:100])
+    await drain(drainer)
+    content = segment.read_bytes()
+    assert content.startswith(HEADER)
+    assert content.removeprefix(HEADER).lstrip(b"\n") == line[:100]  # everything else is to be read yet
+    spool.append(line[100:] + visit(link))
+    await drain(drainer)
+    assert segment.read_bytes().removeprefix(HEADER).strip(b"\n") == b""
+    assert await counted(db, link) == (3, 3)
+
+
+async def test_what_a_killed_drainer_has_not_erased_the_next_one_does(
+    db, spool, drainer, link, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [segment] = segments(tmp_path / "spool")
+    spool.append(visit(link))
+    with monkeypatch.context() as killed:
+        killed.setattr(drain_module, "erase_drained", lambda _directory, _positions, erased: erased)
+        await drain(drainer)
+    assert b"192.0.2.7" in segment.read_bytes()
+    await drain(Drainer(db, tmp_path / "spool", RULES))
+    assert b"192.0.2.7" not in segment.read_bytes()
+    assert await counted(db, link) == (1, 1)
+
+
+async def test_nothing_is_erased_while_a_copy_is_made(db, spool, drainer, link, tmp_path) -> None:
+    [segment] = segments(tmp_path / "spool")
+    spool.append(visit(link))
+    with held(tmp_path / "spool"):
+        await drain(drainer)
+        assert b"192.0.2.7" in segment.read_bytes()
+    await drain(drainer)
+    assert b"192.0.2.7" not in segment.read_bytes()
+
+
+async def test_a_disk_that_erases_nothing_stops_no_draining(db, spool, drainer, link, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(drain_module, "erase_drained", refuse)
+    with capture_logs() as logs:
+        for _ in range(3):
+            spool.append(visit(link))
+            await drain(drainer)
+    assert [line["event"] for line in logs] == ["drained visits cannot be erased"]
+    assert await counted(db, link) == (3, 3)
 
 
 async def test_drained_segments_are_removed_while_there_is_more_to_drain(db, drainer, link, tmp_path) -> None:

@@ -20,7 +20,7 @@ from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, seg
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.intake import telling
-from waypost.resources.clicks.intake.finished import remove_drained
+from waypost.resources.clicks.intake.drained import erase_drained, remove_drained
 from waypost.resources.clicks.intake.steps import Rules, click_of
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import rollups
@@ -80,6 +80,8 @@ class Drainer:
         self._monotonic = monotonic
         self._removed_at = -math.inf
         self._positions: Positions | None = None
+        self._erased: Mapping[str, int] = {}
+        self._cannot_erase = False
         self._next: asyncio.Task[_Batch] | None = None
         self._accounts: dict[bytes, bytes] = {}
         self._unreadable: set[str] = set()
@@ -91,6 +93,7 @@ class Drainer:
         if self._monotonic() >= self._removed_at + _REMOVAL:  # with a backlog too: its segments take room
             self._removed_at = self._monotonic()
             await self._remove_drained(self._positions)
+        await self._erase(self._positions)
         batch = await self._prepared(self._positions)
         if not batch.spans:
             return False
@@ -105,6 +108,7 @@ class Drainer:
                 raise
         else:
             self._positions = reached  # … until the commit
+            await self._erase(reached)
         return True
 
     async def close(self) -> None:
@@ -224,6 +228,19 @@ class Drainer:
         await rollups.add(tx, figures)
         await links.add_clicks(tx, figures.clicks_of_links())
         await qrcodes.add_scans(tx, figures.scans_of_links())
+
+    async def _erase(self, positions: Positions) -> None:
+        """Also what whoever was killed before had drained and not erased. A disk that refuses holds nothing up."""
+        if positions == self._erased:
+            return
+        try:
+            self._erased = await asyncio.to_thread(erase_drained, self._directory, positions, self._erased)
+        except OSError as error:
+            if not self._cannot_erase:
+                log.error("drained visits cannot be erased", directory=str(self._directory), error=str(error))
+            self._cannot_erase = True
+        else:
+            self._cannot_erase = False
 
     async def _remove_drained(self, positions: Positions) -> None:
         """The file first: a position without a file does nothing, a file without its position would be read again."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network
-from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
-from waypost.kit.proxies import ForwardingHeaders, visitor_address
+from waypost.kit.proxies import ForwardingHeaders, kept_address, visitor_address
 from waypost.redirect.firing import LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
@@ -65,10 +64,8 @@ def country(click: Click, _visit: Visit, rules: Rules) -> None:
 
 def privacy(click: Click, visit: Visit, rules: Rules) -> None:
     """From here on nothing finer of the address is known than what is kept."""
-    if rules.ip_privacy == "none":
-        click.ip = ""
-    elif visit.privacy or rules.ip_privacy == "truncated":
-        click.ip = shortened(click.ip)
+    asked = "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy
+    click.ip = kept_address(click.ip, asked)
 
 
 def agent(click: Click, visit: Visit, _rules: Rules) -> None:
@@ -133,14 +130,22 @@ def click_of(visit: Visit, account_id: bytes, rules: Rules) -> Click:
     return click
 
 
-def shortened(text: str) -> str:
-    """An address's /24 or /48. "" for what is none, as a Unix socket's path."""
-    family, kept = (AF_INET6, 6) if ":" in text else (AF_INET, 3)
-    try:
-        packed = inet_pton(family, text)
-    except (OSError, ValueError):
-        return ""
-    return inet_ntop(family, packed[:kept].ljust(len(packed), b"\0"))
+def redacted(visit: Visit, rules: Rules) -> Visit:
+    """With no more of address and referrer than its click will have, for a copy of the spool that is kept.
+
+    It becomes the same click, but for the country, which is then that of the address as it is kept.
+    """
+    click = Click(b"", b"", b"", 0, 0, 0)
+    for step in (address, privacy, referrer, scan):
+        step(click, visit, rules)
+    return visit._replace(
+        query=b"r=qr" if click.is_scan else b"",
+        peer=click.ip.encode(),
+        forwarded_for=b"",
+        forwarded=b"",
+        referrer=click.referrer.encode(),
+        language=b"",
+    )
 
 
 @lru_cache(_CACHED)
