@@ -276,6 +276,27 @@ async def many_headers(_reader: asyncio.StreamReader, writer: asyncio.StreamWrit
         await writer.drain()
 
 
+class Flood:
+    """Sends `start`, then `more` for as long as it is taken, and counts the bytes."""
+
+    def __init__(self, start: bytes, more: bytes) -> None:
+        self._start, self._more = start, more
+        self.sent = 0
+
+    async def __call__(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
+        writer.write(self._start)
+        while not writer.is_closing():
+            writer.write(self._more)
+            await writer.drain()  # does not wait while there is room, and the other side shares this loop
+            await asyncio.sleep(0)
+            self.sent += len(self._more)
+
+
+def endless_interim() -> Flood:
+    """A final status never comes."""
+    return Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+
+
 async def reset(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
     raw: socket.socket = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

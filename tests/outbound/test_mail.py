@@ -1,5 +1,6 @@
 """Mail arrives whole, passwords stay secret, and what goes wrong is told without them."""
 
+import asyncio
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from smtp import MailServer
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import server_of
-from waypost.outbound import Mailer, Unreachable
+from waypost.outbound import Mailer, Unreachable, mail
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
 SECRET = "p@ss/wörd"  # in the URL percent-encoded
@@ -30,9 +31,9 @@ def tls(authority: trustme.CA, tmp_path: Path) -> ssl.SSLContext:
     return context
 
 
-async def send(url: str, ca_file: Path | None = None, mail: dict[str, str] = MAIL) -> None:
+async def send(url: str, ca_file: Path | None = None, message: dict[str, str] = MAIL) -> None:
     mailer = Mailer(url, "Wäypost <noreply@example.com>", ca_file, clock=lambda: datetime(2030, 1, 1, tzinfo=UTC))
-    await mailer.send(mail, unique="1234")
+    await mailer.send(message, unique="1234")
 
 
 async def test_it_works() -> None:
@@ -54,6 +55,24 @@ async def test_passwords_go_over_tls(tls: ssl.SSLContext, tmp_path: Path, scheme
         await send(f"{scheme}://{USER}127.0.0.1:{server.port}{query}", tmp_path / "ca.pem")
     assert len(server.mails) == 1
     assert ("STARTTLS" in server.commands) == (scheme == "smtp")
+
+
+async def test_the_deadline_is_a_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is quick; the greeting never ends."""
+    monkeypatch.setattr(mail, "DEADLINE", 0.3)
+
+    ended = asyncio.Event()
+
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while not writer.is_closing():
+            writer.write(b"220-mail.test\r\n")
+            await asyncio.sleep(0.01)
+        ended.set()
+
+    async with await asyncio.start_server(greet, "127.0.0.1") as server:
+        with pytest.raises(Unreachable, match="mail: timed out"):
+            await send("smtp://127.0.0.1:{1}".format(*server.sockets[0].getsockname()))
+        await ended.wait()
 
 
 async def test_no_password_in_the_open(tls: ssl.SSLContext) -> None:
@@ -98,7 +117,7 @@ async def test_nobody_there() -> None:
 async def test_a_line_break_adds_no_header() -> None:
     async with MailServer() as server:
         with pytest.raises(Unreachable):
-            await send(f"smtp://127.0.0.1:{server.port}", mail={**MAIL, "subject": "a\r\nBcc: eve@example.com"})
+            await send(f"smtp://127.0.0.1:{server.port}", message={**MAIL, "subject": "a\r\nBcc: eve@example.com"})
     assert server.mails == []
 
 

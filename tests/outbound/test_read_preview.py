@@ -1,9 +1,14 @@
 """What a page says of itself, whatever the page is made of."""
 
+import codecs
+from functools import partial
+
 import pytest
+from w3lib.encoding import http_content_type_encoding
 
 from waypost.kit.urls import canonical
-from waypost.outbound.page import Preview, read_preview
+from waypost.outbound.encodings import ENCODINGS, PIECE, decoded
+from waypost.outbound.page import MAX_TAG, Preview, read_preview
 
 URL = canonical("https://example.com/dir/page")
 SIZE = 512 * 1024
@@ -122,6 +127,38 @@ HOSTILE = {
     "attributes": "<meta " + " ".join(f"a{n}=b" for n in range(SIZE // 9)) + ">",
     "less-than signs": "<" * SIZE,
 }
+
+
+def test_a_tag_that_is_too_long_is_skipped() -> None:
+    """R28: while a regular expression works through it, no other thread runs."""
+    assert read(f"<a {'b ' * MAX_TAG}><title>yes</title>").title == "yes"
+    assert read(f"<meta {'b ' * MAX_TAG} property=og:title content=no><title>yes</title>").og_title is None
+
+
+def test_a_page_is_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R28: no other thread runs while a piece is decoded; half a megabyte of 0x81 in cp1252 takes half a second."""
+    sizes, new_decoder = list[int](), codecs.getincrementaldecoder
+
+    class Watched:
+        def __init__(self, name: str, errors: str) -> None:
+            self._decoder = new_decoder(name)(errors)
+
+        def decode(self, piece: bytes, *, final: bool = False) -> str:
+            sizes.append(len(piece))
+            return self._decoder.decode(piece, final=final)
+
+    monkeypatch.setattr(codecs, "getincrementaldecoder", lambda name: partial(Watched, name))
+    assert read(b"<title>x</title>" + b"\x81" * SIZE, "text/html; charset=windows-1252").title == "x"
+    assert len(sizes) > SIZE // PIECE
+    assert max(sizes) == PIECE
+
+
+@pytest.mark.parametrize("name", sorted(ENCODINGS - {"iso8859-12"}))  # which there is not
+def test_pieces_are_decoded_as_the_whole_is(name: str) -> None:
+    body = bytes(range(256)) * (PIECE // 128) + b"\xe6\xbc"
+    content_type = f"text/html; charset={name}"
+    whole = body.decode(http_content_type_encoding(content_type) or "", errors="replace")
+    assert decoded(body, content_type) == whole
 
 
 @pytest.mark.timeout(20)  # each takes some hundredths of a second; what grows by the square takes minutes

@@ -1,5 +1,9 @@
 """Records as they are right now, whatever name servers answer, and always within seconds."""
 
+import threading
+from typing import Any
+
+import dns.message
 import pytest
 from servers import NameServer, name_server
 
@@ -37,6 +41,30 @@ async def test_five_hundred_texts_come_over_tcp(names: NameServer, records: Reco
     assert len(found.values) == 500
     assert f"text-499{'x' * 60}" in found.values
     assert names.over_tcp == 1
+
+
+async def test_what_comes_over_tcp_is_parsed_in_a_thread(
+    names: NameServer, records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R28: 64 KiB of a hostile zone take seconds to parse."""
+    parse, threads = dns.message.from_wire, list[threading.Thread]()
+
+    def from_wire(wire: bytes, *args: Any, **options: Any) -> dns.message.Message:
+        if len(wire) > 512:
+            threads.append(threading.current_thread())
+        return parse(wire, *args, **options)
+
+    monkeypatch.setattr(dns.message, "from_wire", from_wire)
+    names.has("a.test", [f'"{"x" * 200}{n}"' for n in range(100)], kind="TXT")
+    assert len((await records.find("a.test", "TXT")).values) == 100
+    assert len(threads) == 1
+    assert threads[0] is not threading.current_thread()
+
+
+async def test_more_than_a_thousand_records_are_not_parsed(names: NameServer, records: Records) -> None:
+    names.has("a.test", [f"8.8.{n // 250}.{n % 250}" for n in range(1_001)])
+    found = await records.find("a.test", "A")
+    assert (found.problem, found.is_answer, names.over_tcp) == ("server_failed", False, 1)
 
 
 @pytest.mark.parametrize("rcode", ["SERVFAIL", "REFUSED", "NOTIMP"])

@@ -4,7 +4,6 @@ Goes out through `Outbound` alone; every answer's size and every wait is bounded
 """
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -210,7 +209,7 @@ class Acme:
 
 def _document(answer: Answer, url: str = "") -> Document:
     try:
-        fields = json.loads(answer.body)
+        fields = answer.json()
     except ValueError:
         raise _is_no_acme("JSON") from None
     return Document(fields, url, retry_after(answer))

@@ -6,7 +6,6 @@ AcmeError
 └── Down      the authority itself cannot be used: unreachable, out of order, or no ACME server at all
 """
 
-import json
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -75,7 +74,7 @@ class Down(AcmeError):
 
 def problem_of(answer: Answer) -> AcmeError:
     """What an answer of 400 and above says."""
-    kind, detail = _read(_document(answer.body))
+    kind, detail = _read(_document(answer))
     wait = retry_after(answer)
     if answer.status == 429 or kind == "rateLimited":
         return Limited(detail, retry_after=wait)
@@ -109,9 +108,9 @@ def retry_after(answer: Answer) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT)
 
 
-def _document(body: bytes) -> object:
+def _document(answer: Answer) -> object:
     try:
-        return json.loads(body)
+        return answer.json()
     except ValueError:
         return None
 

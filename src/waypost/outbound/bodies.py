@@ -4,6 +4,7 @@ import zlib
 
 import aiohttp
 
+from waypost.outbound.connection import too_long
 from waypost.outbound.errors import Unreachable
 
 _PLAIN = frozenset({"", "identity"})
@@ -25,26 +26,30 @@ async def read_to_end(content: aiohttp.StreamReader, limit: int) -> bytes:
     while chunk := await content.readany():
         body += chunk
         if len(body) > limit:
-            raise endless(limit)
+            raise too_long(limit)
     return bytes(body)
-
-
-def endless(limit: int) -> Unreachable:
-    return Unreachable(f"the answer does not end within {limit // 1024} KiB")
 
 
 async def _read_plain(content: aiohttp.StreamReader, limit: int) -> bytes:
     body = bytearray()
-    while len(body) < limit and (chunk := await content.readany()):
+    while len(body) < limit and (chunk := await _next_chunk(content)):
         body += chunk
     return bytes(body[:limit])
 
 
 async def _read_packed(content: aiohttp.StreamReader, limit: int) -> bytes:
     body, unpacker = bytearray(), zlib.decompressobj(_GZIP_OR_ZLIB)
-    while len(body) < limit and not unpacker.eof and (chunk := await content.readany()):
+    while len(body) < limit and not unpacker.eof and (chunk := await _next_chunk(content)):
         try:
             body += unpacker.decompress(chunk, limit - len(body))
         except zlib.error:
             break
     return bytes(body)
+
+
+async def _next_chunk(content: aiohttp.StreamReader) -> bytes:
+    """Empty also where the connection's own bound ends the body: what came before it still counts."""
+    try:
+        return await content.readany()
+    except Unreachable:
+        return b""

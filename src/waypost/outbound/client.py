@@ -5,21 +5,26 @@ by `poster` alone.
 """
 
 import asyncio
+import json
 import ssl
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import aiohttp
 import structlog
 import yarl
+from aiohttp.client_proto import ResponseHandler
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import Address, Network, Reachable
 from waypost.outbound.bodies import read_body
+from waypost.outbound.connection import BoundedConnection
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
@@ -42,6 +47,13 @@ class Answer:
     body: bytes
     """Of `Outbound.request`: decompressed, and cut off at the limit asked for."""
     url: Url
+
+    def json(self) -> Any:
+        """Raises ValueError for a body that is no JSON, or is nested too deeply."""
+        try:
+            return json.loads(self.body)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 class Outbound:
@@ -84,7 +96,7 @@ class Outbound:
         try:
             async with asyncio.timeout(deadline):
                 route = await self.route(url)
-                async with self._session(route, connect_timeout) as session:
+                async with self._session(route, connect_timeout, max_body) as session:
                     request = session.request(
                         method, target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
                     )
@@ -92,9 +104,10 @@ class Outbound:
         except TimeoutError:
             raise Unreachable("timed out") from None
 
-    def _session(self, route: Route, connect_timeout: float | None) -> aiohttp.ClientSession:
+    def _session(self, route: Route, connect_timeout: float | None, max_body: int) -> aiohttp.ClientSession:
         """A session of one request: nothing that was checked for another one can be reused."""
-        connector = aiohttp.TCPConnector(
+        connector = _Connector(
+            max_body,
             resolver=route,
             socket_factory=route.open_socket,
             ssl=self.tls,
@@ -112,7 +125,7 @@ def open_session(
     return aiohttp.ClientSession(
         connector=connector,
         trace_configs=list(traces),
-        cookie_jar=aiohttp.DummyCookieJar(),
+        cookie_jar=_NoCookies(),
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
         trust_env=False,
         auto_decompress=False,  # `bodies` does it, within the limit
@@ -120,6 +133,19 @@ def open_session(
         max_field_size=MAX_HEADER,
         max_headers=MAX_HEADERS,
     )
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self, max_body: int, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, self._loop, max_body))
+
+
+class _NoCookies(aiohttp.DummyCookieJar):
+    """Does not even parse them."""
+
+    def update_cookies_from_headers(self, headers: Sequence[str], response_url: yarl.URL) -> None:
+        pass
 
 
 async def _answer(request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]) -> Answer:
@@ -133,7 +159,9 @@ async def _answer(request: _Request, route: Route, url: Url, max_body: int, body
 
 
 def _type(response: aiohttp.ClientResponse) -> str:
-    return response.content_type if "Content-Type" in response.headers else "text/html"  # as browsers guess
+    """Not by the library's parser, whose time grows with the square of a hostile header's length."""
+    text = response.headers.get("Content-Type", "text/html")  # as browsers guess
+    return text.partition(";")[0].strip().lower()
 
 
 def target(url: Url) -> yarl.URL:

@@ -26,6 +26,7 @@ PATIENCE = 10.0  # seconds of waiting, in all lines together
 READING_DEADLINE = 2.0
 MAX_REDIRECTS = 5
 MAX_HTML = 512 * 1024
+MAX_LOCATION = 8_192  # characters; parsing grows with the square of a hostile host's length
 AT_ONCE = 64
 PER_ACCOUNT = 4
 PER_HOST = 1
@@ -55,13 +56,15 @@ class Destinations:
         self._safety = safety
         self._checks = FairQueue(AT_ONCE, each=PER_ACCOUNT, waiting_each=64, busy=_BUSY)
         self._hosts = WeakValueDictionary[str, FairQueue]()
+        self._pages = FairQueue(1, each=1, busy=_BUSY)  # threads that compute slow down the event loop
 
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
         async with self._checks.turn(account, patience):
             answer = await self._follow(url, _PAGE, account, work, patience)
-        return await _preview(answer)
+        async with self._pages.turn(account, patience):
+            return await _preview(answer)
 
     async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
         """What is there, if it says that it is a picture of pixels; whether it is one is for the caller to see.
@@ -128,6 +131,8 @@ class Destinations:
 
 def _next(url: Url, location: str) -> Url:
     """Read as a browser would, then held to the same rules as a URL that a user sent."""
+    if len(location) > MAX_LOCATION:
+        raise Unreachable("it redirects to a URL that is too long")
     try:
         return canonical(ada_url.join_url(url.text, location))
     except BadUrl as error:

@@ -3,6 +3,7 @@
 Sends no password over a connection that others can read, unless the operator says so.
 """
 
+import asyncio
 from collections.abc import Mapping
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -18,6 +19,7 @@ from waypost.outbound.errors import Unreachable
 from waypost.outbound.records import plain
 
 TIMEOUT = 20.0  # seconds of each step
+DEADLINE = 60.0  # seconds in all: a server could send one line after the other
 
 
 class Mailer:
@@ -37,7 +39,8 @@ class Mailer:
         Raises Unreachable.
         """
         try:
-            await self._deliver(self._message(mail, unique))
+            async with asyncio.timeout(DEADLINE):
+                await self._deliver(self._message(mail, unique))
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
             raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may hold more than is good
 

@@ -1,6 +1,7 @@
 """Reads a page's title and Open Graph tags in one pass, linear in its size whatever the page holds.
 
-Builds no tree: for half a megabyte of hostile nesting a tree builder takes minutes, or all memory there is.
+Builds no tree: for half a megabyte of hostile nesting a tree builder takes minutes, or all memory there is. Each step
+looks at a bounded part of the page, because a regular expression at work lets no other thread run.
 """
 
 import html
@@ -13,7 +14,8 @@ import ada_url
 from waypost.kit.urls import Url, canonical
 from waypost.outbound.encodings import decoded
 
-MAX_TAGS = 50_000  # what a page tells of itself stands near its start
+MAX_TAGS = 10_000  # what a page tells of itself stands near its start
+MAX_TAG = 32_768  # characters; a longer one is skipped
 MAX_RAW = 20_000  # characters of a value before its entities are resolved: 5000 may be wanted
 
 _TAG = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][^\s/>]*+))")
@@ -67,27 +69,45 @@ def _elements(text: str) -> Iterator[tuple[str, str, str]]:
     """(name, attributes, text of an element that holds only text). What is left open reaches to the page's end."""
     position = 0
     for _ in range(MAX_TAGS):
-        if not (tag := _TAG.search(text, position)):
+        position = text.find("<", position)
+        if position < 0:
             return
+        tag = _TAG.match(text, position, position + MAX_TAG)
+        if not tag:
+            position += 1
+            continue
         if tag[1]:
             position = text.find("-->", tag.start() + 2) + 3  # `<!-->` is a whole comment
             if position == 2:
                 return
             continue
-        if not (rest := _REST.match(text, tag.end())):
-            return
+        rest = _REST.match(text, tag.end(), tag.end() + MAX_TAG)
+        if not rest:
+            position = tag.end() + MAX_TAG
+            continue
         name, position, content = tag[3].lower(), rest.end(), ""
         if not tag[2] and name in _RAW_TEXT:
-            if not (end := _END_OF[name].search(text, position)):
+            end = _end_of(name, text, position)
+            if end < 0:
                 return
-            content, position = text[position : end.start()], end.start()
+            content, position = text[position:end], end
         if not tag[2]:
             yield name, rest[0], content
 
 
+def _end_of(name: str, text: str, position: int) -> int:
+    """Where an element that holds only text is closed; -1 if it is not."""
+    while (position := text.find("</", position)) >= 0:
+        if _END_OF[name].match(text, position):
+            return position
+        position += 2
+    return -1
+
+
 def _attributes(rest: str) -> Mapping[str, str]:
     attributes: dict[str, str] = {}
-    for name, double, single, bare in _ATTRIBUTE.findall(rest):
+    for found in _ATTRIBUTE.finditer(rest):
+        name, double, single, bare = found.groups("")
         attributes.setdefault(name.lower(), double or single or bare)
     return attributes
 

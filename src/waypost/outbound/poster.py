@@ -22,17 +22,17 @@ from aiohttp.tracing import Trace
 
 from waypost.kit.urls import Url
 from waypost.outbound import client
-from waypost.outbound.bodies import endless, read_to_end
+from waypost.outbound.bodies import read_to_end
 from waypost.outbound.client import Answer, Outbound, open_session, target
+from waypost.outbound.connection import BoundedConnection
 from waypost.outbound.errors import Unreachable
-from waypost.outbound.failures import TOO_LARGE, reason_of
+from waypost.outbound.failures import reason_of
 from waypost.outbound.route import Route
 
 HEADERS = {**client.HEADERS, "Accept-Encoding": "identity"}
 MAX_IDLE = 4.0  # seconds; many receivers close after five, and a POST that meets the closing is lost
 MAX_AGE = 60.0  # seconds until a name is asked for again
 MAX_KEPT = 512  # idle connections in all
-MAX_AROUND = 131_072  # bytes around a body: its head, heads of status 1xx, the sizes of chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,13 @@ async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return await read_to_end(response.content, limit)
 
 
-class _Line(ResponseHandler):
-    """One connection. Hears so many bytes from `begin` to `rest`, and none in between: those would be no answer."""
+class _KeptConnection(BoundedConnection):
+    """Between two requests, from `rest` to `begin`, it accepts nothing: that would be no answer."""
 
-    def __init__(self, resting: dict["_Line", None], loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
+    def __init__(self, resting: dict["_KeptConnection", None], loop: asyncio.AbstractEventLoop) -> None:
         self._resting = resting
+        super().__init__(loop)
         self._opened = loop.time()
-        self._max_body = 0
-        self._allowance = MAX_AROUND
 
     def is_fit(self) -> bool:
         """Whether it can be used: new, or neither old nor with anything left over from its last answer."""
@@ -104,19 +102,17 @@ class _Line(ResponseHandler):
         return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_leftover()
 
     def begin(self, max_body: int) -> None:
+        super().begin(max_body)
         self._resting.pop(self, None)
-        self._max_body, self._allowance = max_body, MAX_AROUND + max_body
 
     def rest(self) -> None:
-        self._allowance = 0
         self._resting[self] = None
         if len(self._resting) > MAX_KEPT:
             next(iter(self._resting)).close()
 
     def data_received(self, data: bytes) -> None:
-        self._allowance -= len(data)
-        if self._allowance < 0:
-            self._refuse()
+        if data and self in self._resting:
+            self.close()
         else:
             super().data_received(data)
 
@@ -125,16 +121,8 @@ class _Line(ResponseHandler):
         super().connection_lost(exc)
 
     def close(self) -> None:
-        """At once: a receiver that does not take part in the end of TLS would hold it for half a minute."""
         self._resting.pop(self, None)
-        self.abort()
-
-    def _refuse(self) -> None:
-        if self._payload is not None and not self._payload.is_eof():
-            self._payload.set_exception(endless(self._max_body))
-        self.set_exception(Unreachable(TOO_LARGE))
-        if self.transport:
-            self.transport.abort()
+        super().close()
 
     def _has_leftover(self) -> bool:
         """A message that was begun: the next answer's parser would know nothing of it and take its rest for a start."""
@@ -156,7 +144,7 @@ class _Connector(aiohttp.TCPConnector):
             keepalive_timeout=MAX_IDLE,
             limit=0,
         )
-        self._factory = cast("partial[ResponseHandler]", partial(_Line, {}, loop=self._loop))
+        self._factory = cast("partial[ResponseHandler]", partial(_KeptConnection, {}, self._loop))
         self._outbound = outbound
 
     async def connect(
@@ -166,11 +154,11 @@ class _Connector(aiohttp.TCPConnector):
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
     ) -> Connection:
         connection = await super().connect(req, traces, timeout)
-        while not (line := _line(connection)).is_fit():
+        while not (kept := _kept(connection)).is_fit():
             connection.close()
             connection = await super().connect(req, traces, timeout)
-        line.begin(_exchange.get().max_body)
-        connection.add_callback(line.rest)
+        kept.begin(_exchange.get().max_body)
+        connection.add_callback(kept.rest)
         return connection
 
     async def _create_connection(
@@ -181,15 +169,15 @@ class _Connector(aiohttp.TCPConnector):
     ) -> ResponseHandler:
         route = await self._outbound.route(_exchange.get().url)
         _route.set(route)
-        line = None
+        opened = None
         try:
-            line = await super()._create_connection(req, traces, timeout)
+            opened = await super()._create_connection(req, traces, timeout)
             route.check_connected()
         except (aiohttp.ClientError, OSError) as error:
-            if line is not None:  # an empty queue of answers is false
-                line.abort()
+            if opened is not None:  # an empty queue of answers is false
+                opened.abort()
             raise route.refused or Unreachable(reason_of(error)) from error
-        return line
+        return opened
 
 
 class _Resolver(AbstractResolver):
@@ -206,5 +194,5 @@ def _open_socket(target: aiohttp.AddrInfoType) -> socket:
     return _route.get().open_socket(target)
 
 
-def _line(connection: Connection) -> _Line:
-    return cast("_Line", connection.protocol)
+def _kept(connection: Connection) -> _KeptConnection:
+    return cast("_KeptConnection", connection.protocol)

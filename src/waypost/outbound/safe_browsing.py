@@ -41,7 +41,7 @@ class SafeBrowsing:
                 max_body=MAX_ANSWER,
             )
             if answer.status == 200:
-                return bool(json.loads(answer.body).get("matches"))
+                return bool(answer.json().get("matches"))
             fault = f"status {answer.status}"
         except OutboundError as error:
             fault = str(error)

@@ -6,12 +6,14 @@ from datetime import timedelta
 import pytest
 from people import START, FakeClock
 from resources.webhooks.scripted import BACKOFF, KEYS, Receivers, new_sender
+from servers import ALLOW, Receiver, endless_interim
 from structlog.testing import capture_logs
 
 from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
-from waypost.outbound import NotPublic, Unreachable
+from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
+from waypost.resources.webhooks import Sender
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed
 from waypost.resources.webhooks.model import webhooks
 
@@ -146,3 +148,14 @@ async def test_a_fault_of_ours_is_a_failure_too(receivers: Receivers, clock: Fak
     assert (outcome.status, outcome.error) == ("pending", "internal error: ZeroDivisionError")
     assert [entry["log_level"] for entry in told] == ["error"]
     assert SECRET not in str(told)
+
+
+async def test_a_receiver_that_never_sends_a_final_status(clock: FakeClock) -> None:
+    """R28: ended at once, by the same bound as every other answer."""
+    poster = Poster(Outbound(allow=ALLOW))
+    async with Receiver(endless_interim()) as receiver:
+        sender = Sender(poster.post, KEYS, clock=clock, timeout=30, backoff=BACKOFF)
+        outcome = await sender.attempt(claimed(url=receiver.url()))
+        await receiver.gone.wait()
+    await poster.close()
+    assert (outcome.status, outcome.error) == ("pending", "too many interim responses (1xx)")

@@ -3,7 +3,6 @@
 https://docs.stripe.com/api
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -58,7 +57,7 @@ class Stripe:
                 deadline=DEADLINE,
                 max_body=MAX_ANSWER,
             )
-            found = json.loads(answer.body)
+            found = answer.json()
             if answer.status == 200 and isinstance(found, dict):
                 return found
             fault = f"status {answer.status}: {_told(found)}"

@@ -7,6 +7,7 @@ import pytest
 from people import START
 from resources.pixels.events.platforms import IDS, TOKENS, Platforms
 from resources.pixels.events.sent import BROWSER, Room, new_event, new_pixel, open_room
+from servers import Receiver, endless_interim
 from structlog.testing import capture_logs
 
 from waypost.database import Database, KeyRing
@@ -275,6 +276,20 @@ async def test_a_private_address_is_not_connected_to(db: Database, platforms: Pl
         found = await room.results(pixel)
         assert "not public" in (found.reason or "")
         assert "127.0.0.2" not in f"{logged} {found}"
+        assert len(await room.waiting()) == 1
+
+
+async def test_a_platform_that_never_sends_a_final_status(db: Database, platforms: Platforms) -> None:
+    """R28: ended at once, by the same bound as every other answer; the events wait for the next attempt."""
+    async with (
+        Receiver(endless_interim(), host="127.0.0.1") as receiver,
+        open_room(db, platforms, dict.fromkeys(IDS, receiver.url())) as room,
+    ):
+        pixel = await new_pixel(db, "facebook")
+        await room.queue(pixel)
+        await room.run()
+        await receiver.gone.wait()
+        assert (await room.results(pixel)).reason == "facebook: too many interim responses (1xx)"
         assert len(await room.waiting()) == 1
 
 

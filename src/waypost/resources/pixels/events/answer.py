@@ -1,6 +1,5 @@
 """What a platform's answer means for the events sent, in words that may be kept."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,7 +32,7 @@ class Heard:
 def heard(platform: str, answer: Answer, count: int, secrets: Sequence[str], now: datetime) -> Heard:
     """`count`: of the events sent; `secrets`: what the platform may have quoted."""
     what = f"{platform} answered {answer.status}"
-    verdict = PLATFORMS[platform].verdict(answer.status, _json(answer.body), count)
+    verdict = PLATFORMS[platform].verdict(answer.status, _json(answer), count)
     is_passing = verdict.is_passing or answer.status in {408, 429} or answer.status >= 500
     if not (is_passing or verdict.rejected):
         return Heard(verdict, what)
@@ -57,9 +56,9 @@ def _wait(text: str, now: datetime) -> timedelta:
     return max(_NONE, min(LONGEST_WAIT, wait))
 
 
-def _json(body: bytes) -> Any:
+def _json(answer: Answer) -> Any:
     """None for what is none."""
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return answer.json()
+    except ValueError:
         return None

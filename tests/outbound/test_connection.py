@@ -1,0 +1,250 @@
+"""R28: no answer costs more than its bounds, and none keeps the event loop from running others.
+
+Each flood is as long as the client takes it, and each test says at how many bytes the client ended it.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+import uvloop
+from aiohttp.client_proto import ResponseHandler
+from servers import ALLOW, OPEN, Flood, NameServer, Receiver, always, endless_interim, response
+
+from waypost.kit.urls import Url, canonical
+from waypost.outbound import Answer, Destinations, Outbound, Poster, Preview, SafeBrowsing, Safety, Unreachable
+from waypost.outbound.acme import Acme
+from waypost.outbound.acme_keys import SigningKey
+from waypost.outbound.acme_problems import Down
+from waypost.outbound.connection import MAX_FRAMING, MAX_HEADS, MAX_INTERIM, PIECE, TOO_MANY_INTERIM
+
+LATE = 30.0  # a deadline that is not meant to pass
+LIMIT = 65_536
+TOO_LARGE = "the answer's head is too large"
+ENDLESS = "the answer does not end within 64 KiB"
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+Get = Callable[[Url], Awaitable[Answer]]
+
+# its successor is a hook, and would change the loops of all tests
+pytestmark = pytest.mark.filterwarnings('ignore:Overriding the "event_loop_policy" fixture')
+
+
+@pytest.fixture(params=[asyncio.DefaultEventLoopPolicy, uvloop.EventLoopPolicy], ids=["asyncio", "uvloop"])
+def event_loop_policy(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoopPolicy:
+    return request.param()
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def outbound(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Outbound:
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    return Outbound(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem")
+
+
+@pytest.fixture(params=["tcp", "tls"])
+def tls(request: pytest.FixtureRequest, authority: trustme.CA) -> ssl.SSLContext | None:
+    return presenting(authority) if request.param == "tls" else None
+
+
+def presenting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(OPEN).configure_cert(context)
+    return context
+
+
+@pytest.fixture(params=["request", "post"])
+async def get(request: pytest.FixtureRequest, outbound: Outbound) -> AsyncIterator[Get]:
+    poster = Poster(outbound)
+
+    async def by_request(url: Url) -> Answer:
+        return await outbound.request("POST", url, body=b"{}", deadline=LATE, max_body=LIMIT)
+
+    async def by_post(url: Url) -> Answer:
+        return await poster.post(url, headers={}, body=b"{}", deadline=LATE, max_body=LIMIT)
+
+    yield by_request if request.param == "request" else by_post
+    await poster.close()
+
+
+class Watched:
+    """What the HTTP parser was given: how many bytes, and in which turn of the event loop."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[int, int]] = []
+        self.turn = 0
+
+    @property
+    def received(self) -> int:
+        return sum(size for _, size in self.pieces)
+
+    async def count_turns(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            self.turn += 1
+
+
+@pytest.fixture
+async def parsed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watched]:
+    watched, parse = Watched(), ResponseHandler.data_received
+
+    def data_received(self: ResponseHandler, data: bytes) -> None:
+        if data:
+            watched.pieces.append((watched.turn, len(data)))
+        parse(self, data)
+
+    monkeypatch.setattr(ResponseHandler, "data_received", data_received)
+    counting = asyncio.create_task(watched.count_turns())
+    yield watched
+    counting.cancel()
+
+
+async def reason(get: Get, url: str) -> str:
+    with pytest.raises(Unreachable) as caught:
+        await get(canonical(url))
+    return caught.value.reason
+
+
+async def test_other_tasks_run_between_the_pieces_of_an_answer(
+    get: Get, parsed: Watched, tls: ssl.SSLContext | None
+) -> None:
+    async with Receiver(always(response(200, b"x" * LIMIT)), tls=tls) as receiver:
+        assert (await get(canonical(receiver.url()))).body == b"x" * LIMIT
+    assert max(size for _, size in parsed.pieces) <= PIECE
+    turns = [turn for turn, size in parsed.pieces if size == PIECE]
+    assert len(turns) >= LIMIT // PIECE - 1
+    assert len(set(turns)) == len(turns)
+
+
+class TestBounds:
+    @pytest.mark.parametrize(
+        ("start", "more", "expected", "at_most"),
+        [
+            (b"", INTERIM * 1000, TOO_MANY_INTERIM, PIECE),
+            (b"", b"HTTP/1.1 103 Early Hints\r\nX: %b\r\n\r\n" % (b"y" * 10_000), TOO_LARGE, MAX_HEADS),
+            (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000, TOO_LARGE, MAX_HEADS),
+            (b"", b"\r\n" * 1000, TOO_LARGE, MAX_HEADS),
+        ],
+        ids=["interim", "large-interim", "headers", "blank-lines"],
+    )
+    async def test_before_the_final_status(
+        self, get: Get, parsed: Watched, start: bytes, more: bytes, expected: str, at_most: int
+    ) -> None:
+        async with Receiver(Flood(start, more)) as receiver:
+            assert await reason(get, receiver.url()) == expected
+            await receiver.gone.wait()
+        assert parsed.received <= at_most
+
+    @pytest.mark.parametrize(
+        "more",
+        [b"1\r\nx\r\n" * 1000, b"1;%b\r\nx\r\n" % (b"y" * 10_000), b"0\r\n" + b"X: %b\r\n" % (b"y" * 1000)],
+        ids=["tiny-chunks", "extensions", "trailers"],
+    )
+    async def test_around_a_body(self, outbound: Outbound, parsed: Watched, more: bytes) -> None:
+        poster = Poster(outbound)
+        async with Receiver(Flood(CHUNKED, more)) as receiver:
+            with pytest.raises(Unreachable):
+                await poster.post(canonical(receiver.url()), headers={}, body=b"", deadline=LATE, max_body=LIMIT)
+            await receiver.gone.wait()
+        await poster.close()
+        assert parsed.received <= LIMIT + MAX_FRAMING + PIECE
+
+    async def test_what_came_before_them_still_counts_for_a_page(self, outbound: Outbound) -> None:
+        async with Receiver(Flood(CHUNKED + b"10\r\n<title>a</title>\r\n", b"1\r\nx\r\n" * 1000)) as receiver:
+            answer = await outbound.request("GET", canonical(receiver.url()), deadline=LATE, max_body=LIMIT)
+        assert answer.body.startswith(b"<title>a</title>xxx")
+        assert len(answer.body) < MAX_FRAMING // 5 + PIECE
+
+    async def test_as_many_interim_responses_as_allowed(self, get: Get) -> None:
+        async with Receiver(always(INTERIM * MAX_INTERIM + response(200, b"ok"))) as receiver:
+            assert (await get(canonical(receiver.url()))).body == b"ok"
+
+    async def test_one_interim_response_more(self, get: Get) -> None:
+        async with Receiver(always(INTERIM * (MAX_INTERIM + 1) + response(200, b"ok"))) as receiver:
+            assert await reason(get, receiver.url()) == TOO_MANY_INTERIM
+
+    async def test_answers_after_the_answer_are_not_parsed(self, get: Get, parsed: Watched) -> None:
+        async with Receiver(Flood(b"", response(200, b"ok") * 1000)) as receiver:
+            assert (await get(canonical(receiver.url()))).body == b"ok"
+            await receiver.gone.wait()
+        assert parsed.received <= 2 * PIECE
+
+    async def test_each_request_on_a_kept_connection_has_bounds_of_its_own(self, outbound: Outbound) -> None:
+        poster = Poster(outbound)
+        script = always(INTERIM * MAX_INTERIM + response(200, b"x" * LIMIT))
+        async with Receiver(script, keeps=True) as receiver:
+            for _ in range(3):
+                answer = await poster.post(
+                    canonical(receiver.url()), headers={}, body=b"", deadline=LATE, max_body=LIMIT
+                )
+                assert len(answer.body) == LIMIT
+            assert receiver.connections == 1
+        await poster.close()
+
+
+class TestEveryClient:
+    """Endless responses of status 1xx, which froze all redirects for seconds."""
+
+    @pytest.fixture(autouse=True)
+    def _is_bounded(self, parsed: Watched) -> Iterator[None]:
+        yield
+        assert 0 < parsed.received <= PIECE
+
+    async def test_destination(self, outbound: Outbound) -> None:
+        async with Receiver(endless_interim()) as receiver:
+            with pytest.raises(Unreachable, match=r"1xx"):
+                await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+            await receiver.gone.wait()
+
+    async def test_certificate_authority(self, outbound: Outbound, authority: trustme.CA) -> None:
+        async with Receiver(endless_interim(), tls=presenting(authority)) as receiver:
+            with pytest.raises(Down) as caught:
+                await Acme(outbound, receiver.url()).register(SigningKey.new())
+            await receiver.gone.wait()
+        assert caught.value.detail == TOO_MANY_INTERIM
+
+    async def test_safe_browsing(self, outbound: Outbound) -> None:
+        async with Receiver(endless_interim()) as receiver:
+            assert not await SafeBrowsing(outbound, "key", receiver.url()).has([canonical("https://example.com/")])
+            await receiver.gone.wait()
+
+
+class TestHostileHeaders:
+    """What is done with an answer's headers takes no longer than its size."""
+
+    @pytest.mark.timeout(20)
+    @pytest.mark.parametrize(
+        "header",
+        [b"Content-Type: text/html" + b";a=b" * 4_000, b"Content-Type: text/html;" + b"(" * 16_000],
+        ids=["parameters", "comments"],
+    )
+    async def test_content_type(self, outbound: Outbound, header: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The client library parses it in quadratic time, or not at all."""
+        monkeypatch.setattr("aiohttp.helpers.parse_content_type", _must_not_be_called)
+        body = b"<title>a</title>"
+        script = always(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (header, len(body), body))
+        async with Receiver(script) as receiver:
+            seen = await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+        assert seen == Preview(title="a")
+
+    async def test_location(self, outbound: Outbound) -> None:
+        async with Receiver(always(response(302, location="http://" + "a" * 9_000))) as receiver:
+            with pytest.raises(Unreachable, match="too long"):
+                await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+
+    @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"a":' * 10_000])
+    def test_json(self, body: bytes) -> None:
+        with pytest.raises(ValueError, match="nested"):
+            Answer(200, {}, body, canonical("https://example.com/")).json()
+
+
+def _must_not_be_called(*_: object) -> None:
+    raise AssertionError
