@@ -109,6 +109,7 @@ def _link(account: UUID, number: int, at: datetime) -> Link:
         og_description="What the page says of itself, in a sentence of the usual length.",
         og_image=None,
         og_image_media=None,
+        og_image_bytes=0,
         utm_params={},
         tags=[],
         expires_at=None,

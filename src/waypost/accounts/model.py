@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, get_args
 from uuid import UUID
 
-from sqlalchemy import Column, ForeignKey, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, String, Table, Text
 
 from waypost.database import Id, Instant, Json, metadata
 
@@ -42,6 +42,7 @@ accounts = Table(
     Column("renews_at", Instant),
     # kept by links in their own transactions: counting a million rows for a page's total would take 50 ms
     Column("links_count", Integer, nullable=False, server_default="0"),
+    Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; kept by links, too
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
 )

@@ -81,9 +81,13 @@ class Destinations:
 
     async def vet(self, url: Url) -> None:
         """The rules of `inspect` without a visit, and without a look-up of the name. Raises NotPublic, Unsafe."""
+        await self.refuse_private(url)
+        await self._refuse_unsafe(url)
+
+    async def refuse_private(self, url: Url) -> None:
+        """As far as it takes no look-up: of an IP address. Raises NotPublic."""
         if url.is_ip:
             await self._outbound.resolve(url)
-        await self._refuse_unsafe(url)
 
     async def _follow(self, url: Url, kind: _Kind, account: UUID, work: Allowance, patience: Allowance) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):

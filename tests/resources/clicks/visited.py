@@ -83,6 +83,7 @@ def new_link(account_id: UUID, **fields: Any) -> links.Link:
         "slug": id_.hex,
         "destination_url": "https://example.com/",
         "title": "A title",
+        "og_image_bytes": 0,
         "utm_params": {},
         "tags": [],
         "is_on": True,

@@ -3,7 +3,9 @@
 import asyncio
 import io
 import struct
+import threading
 import zlib
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from resources.links.room import Room, faults
 from structlog.testing import capture_logs
 
 from waypost.kit.errors import Unavailable
+from waypost.kit.ids import new_id
 from waypost.resources.links import images
 from waypost.resources.links.images import BadImage, CleanImage, Studio, clean
 
@@ -98,7 +101,7 @@ def test_animations_stay_animated(kind: str) -> None:
 
 
 def test_limits_themselves_are_allowed() -> None:
-    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (8192, 3)
+    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (images.KEPT_SIDE, 1)
     assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
     assert opened(clean(scanned(images.MAX_SCANS)).content).size == (40, 20)
 
@@ -161,7 +164,7 @@ def test_what_is_refused(content: bytes, message: str) -> None:
 
 async def test_the_event_loop_goes_on_meanwhile() -> None:
     studio = Studio()
-    cleaning = asyncio.create_task(studio.clean(picture("PNG", (2000, 2000))))
+    cleaning = asyncio.create_task(studio.clean(picture("PNG", (2000, 2000)), account=new_id()))
     turns = 0
     while not cleaning.done():
         await asyncio.sleep(0)
@@ -171,11 +174,108 @@ async def test_the_event_loop_goes_on_meanwhile() -> None:
 
 
 async def test_the_line_of_waiting_images_is_short() -> None:
-    studio = Studio(waiting=1)
-    three = await asyncio.gather(*[studio.clean(picture()) for _ in range(3)], return_exceptions=True)
+    studio, account = Studio(waiting_each=1), new_id()
+    three = await asyncio.gather(*[studio.clean(picture(), account=account) for _ in range(3)], return_exceptions=True)
     assert [type(result) for result in three] == [CleanImage, CleanImage, Unavailable]
-    assert (await studio.clean(picture())).extension == "png"
+    assert (await studio.clean(picture(), account=account)).extension == "png"
     studio.close()
+
+
+async def test_one_account_s_images_leave_room_for_another_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R30: twelve uploads that take for ever, and then somebody else's."""
+    blocked, greedy = threading.Event(), new_id()
+
+    def slow(content: bytes) -> CleanImage:
+        if content == b"slow":
+            blocked.wait()
+        return CleanImage(content, "png")
+
+    monkeypatch.setattr(images, "clean", slow)
+    studio = Studio()
+    twelve = [asyncio.create_task(studio.clean(b"slow", account=greedy)) for _ in range(12)]
+    assert (await studio.clean(b"quick", account=new_id())).content == b"quick"
+    blocked.set()
+    results = await asyncio.gather(*twelve, return_exceptions=True)
+    assert {type(result) for result in results} == {CleanImage, Unavailable}
+    studio.close()
+
+
+def tiled(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+    """Small as a PNG, and large once its pixels are mixed."""
+    tile = Image.frombytes(mode, (16, 16), Random(1).randbytes(256 * len(mode)))
+    whole = Image.new(mode, size)
+    for left in range(0, size[0], 16):
+        whole.paste(tile, (left, 0))
+    row = whole.crop((0, 0, size[0], 16))
+    for top in range(16, size[1], 16):
+        whole.paste(row, (0, top))
+    return whole
+
+
+def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("PNG", {}), ("WEBP", {"lossless": True, "method": 0}), ("JPEG", {"quality": 5}), ("GIF", {})]
+)
+def test_a_small_file_does_not_grow_beyond_the_limits(kind: str, options: dict[str, Any]) -> None:
+    """R31"""
+    content = encoded(tiled((2400, 1600)), kind, **options)
+    made = clean(content).content
+    assert len(made) <= images.MAX_BYTES
+    assert max(opened(made).size) <= images.KEPT_SIDE
+    width, height = opened(made).size
+    assert width / height == pytest.approx(1.5, abs=0.01)
+
+
+def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
+    """R31: a WebP of 26 KB grew to 15 MB."""
+    out, frame = io.BytesIO(), tiled((640, 640))
+    frames = [frame.rotate(90 * turn) for turn in (1, 2, 3, 0)] * 3
+    frame.save(out, "WEBP", save_all=True, append_images=frames, lossless=True, method=0, quality=0)
+    assert len(out.getvalue()) < 150_000
+    made = opened(clean(out.getvalue()).content)
+    assert made.n_frames == 13
+    assert made.n_frames * made.width * made.height <= images.KEPT_PIXELS
+    assert made.fp.seek(0, io.SEEK_END) <= images.MAX_BYTES
+
+
+def test_what_stays_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = encoded(tiled((300, 300)), "PNG")
+    monkeypatch.setattr(images, "MAX_BYTES", len(content))
+    monkeypatch.setattr(images, "_written", lambda *_: bytes(len(content) + 1))
+    with pytest.raises(BadImage, match="fewer pixels"):
+        clean(content)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16"])
+def test_a_large_image_keeps_its_look(mode: str) -> None:
+    """It is reduced in bands, whose seams must not show."""
+    grey = Image.linear_gradient("L").resize((100, 5000))
+    image = grey.convert("I").point(lambda value: value * 256).convert("I;16") if mode == "I;16" else grey.convert(mode)
+    made = opened(clean(encoded(image, "PNG")).content)
+    assert made.size == (41, 2048)
+    seen = made.convert("I").point(lambda value: value / 256).convert("L") if mode == "I;16" else made.convert("L")
+    expected = list(grey.resize((1, 20), Image.Resampling.BOX).tobytes())
+    assert list(seen.resize((1, 20), Image.Resampling.BOX).tobytes()) == pytest.approx(expected, abs=3)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_a_large_image_is_turned_the_right_way_up(kind: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert opened(clean(picture(kind, (3000, 1500), exif=exif)).content).size == (1024, 2048)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
+def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = animation(kind, images.MAX_FRAMES + 1)
+    monkeypatch.setattr(images, "_frames", lambda *_: pytest.fail("it was decoded"))
+    with pytest.raises(BadImage, match="frames"):
+        clean(content)
 
 
 async def test_a_refused_image_is_told_beside_other_faults(room: Room) -> None:

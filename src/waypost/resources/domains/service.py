@@ -235,21 +235,35 @@ def _is_name_of(domain: Domain, text: str | None) -> bool:
 
 
 async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: Problems) -> dict[str, str | None]:
-    """The addresses that were sent, each in its one spelling; faults go to `problems`."""
-    pages: dict[str, str | None] = {}
+    """The addresses that were sent, each in its one spelling; faults go to `problems`.
+
+    They are looked up in lists of unsafe sites, which may ask another service, only where nothing else is wrong.
+    """
+    pages: dict[str, Url | None] = {}
     for name in wanted.model_fields_set.intersection(_PAGES):
         text = getattr(wanted, name)
-        pages[name] = None
-        if text is not None:
-            try:
-                pages[name] = (await _elsewhere(doors, caller, text)).text
-            except BadUrl as fault:
-                problems.add(name, str(fault))
-    return pages
+        try:
+            pages[name] = None if text is None else await _elsewhere(doors, caller, text)
+        except BadUrl as fault:
+            problems.add(name, str(fault))
+    if not problems:
+        for name, url in pages.items():
+            await _vet(doors, name, url, problems)
+    return {name: url.text if url else None for name, url in pages.items()}
+
+
+async def _vet(doors: Doors, name: str, url: Url | None, problems: Problems) -> None:
+    try:
+        if url:
+            await doors.vet(url)
+    except NotPublic:
+        problems.add(name, NOT_PUBLIC)
+    except Unsafe:
+        problems.add(name, UNSAFE)
 
 
 async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
-    """Raises BadUrl also for an address that would lead back here, or where no link may lead."""
+    """Raises BadUrl also for an address that would lead back here."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
         raise BadUrl(f"This may have at most {MAX_URL} characters.")
@@ -259,10 +273,4 @@ async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
     async with doors.db.read() as tx:
         if await attached.serving(tx, caller.account.id, [url.host]):
             raise BadUrl(LOOP_OF_DOMAINS)
-    try:
-        await doors.vet(url)
-    except NotPublic:
-        raise BadUrl(NOT_PUBLIC) from None
-    except Unsafe:
-        raise BadUrl(UNSAFE) from None
     return url

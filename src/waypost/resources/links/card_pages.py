@@ -43,6 +43,6 @@ async def _fetched(doors: Doors, caller: Caller, address: str) -> CleanImage:
         raise NotFound
     try:
         content = await doors.destinations.picture(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
-        return await doors.images.clean(content)
+        return await doors.images.clean(content, account=caller.account.id)
     except (BadUrl, OutboundError, BadImage, Unavailable):
         raise NotFound from None

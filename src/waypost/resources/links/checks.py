@@ -1,6 +1,7 @@
 """All that can be wrong with what was sent for a link, gathered before the transaction so that one answer names it.
 
-The slow looks (the destination's live fetch, decoding an image) run side by side and never inside a transaction.
+First come the cheap checks, all of them. Only what they accept is worth the expensive ones (the destination's live
+fetch, decoding an image), which run side by side and never inside a transaction.
 """
 
 import asyncio
@@ -16,17 +17,36 @@ from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.doors import Doors
-from waypost.resources.links.images import BadImage, CleanImage
+from waypost.resources.links.images import BadImage, CleanImage, refuse_at_sight
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the slow looks brought home; None where nothing was sent or it was refused."""
+    """What the expensive checks found; None where nothing was sent."""
 
-    url: Url | None
     preview: Preview | None
     image: CleanImage | None
+
+
+async def destination(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
+    """What is sent, in its one spelling, as far as it can be told without a visit."""
+    if fields.destination_url is None:
+        return None
+    try:
+        url = canonical(fields.destination_url)
+    except BadUrl as fault:
+        problems.add("destination_url", str(fault))
+        return None
+    if rules.is_own_host(url, doors.own_hosts) or await _is_on_a_domain(doors, account, url):
+        problems.add("destination_url", rules.LOOP)
+        return None
+    try:
+        await doors.destinations.refuse_private(url)
+    except NotPublic:
+        problems.add("destination_url", rules.NOT_PUBLIC)
+        return None
+    return url
 
 
 async def domain_is_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> UUID | None:
@@ -40,12 +60,14 @@ async def domain_is_theirs(doors: Doors, account: UUID, fields: LinkFields, prob
     return found
 
 
-async def look(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Seen:
-    url = await _destination(doors, account, fields, problems)
+async def look(doors: Doors, account: UUID, fields: LinkFields, url: Url | None, problems: Problems) -> Seen:
+    """The expensive checks. Raises Invalid with what the cheap ones have found, before, and with its own."""
+    problems.raise_if_any()
     preview, image = await asyncio.gather(
-        _inspected(doors, account, url, problems), _cleaned_image(doors, fields, problems)
+        _inspected(doors, account, url, problems), _cleaned_image(doors, account, fields, problems)
     )
-    return Seen(url, preview, image)
+    problems.raise_if_any()
+    return Seen(preview, image)
 
 
 def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> None:
@@ -56,6 +78,11 @@ def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> N
         problems.add("expires_at", rules.NOT_FUTURE)
     if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):
         problems.add("og_image", fault)
+    if fields.og_image_file is not None:
+        try:
+            refuse_at_sight(fields.og_image_file.content)
+        except BadImage as bad:
+            problems.add("og_image_file", str(bad))
 
 
 def required_on_create(new: NewLink, problems: Problems) -> None:
@@ -79,12 +106,21 @@ def length(destination: str, problems: Problems) -> None:
 
 
 async def slug_is_free(doors: Doors, account: UUID, slug: str | None, link: UUID | None, problems: Problems) -> None:
-    """Only for naming the slug beside other faults; without other faults the write itself decides."""
-    if not problems or slug is None or "slug" in problems:
+    """Decides nothing, the write itself does: but for a slug that is taken, nothing expensive is begun."""
+    if slug is None or "slug" in problems:
         return
-    async with doors.db.read() as tx:
+    async with doors.db.glance() as tx:
         if not await store.is_claimable(tx, slug, account, link):
             problems.add("slug", rules.SLUG_TAKEN)
+
+
+async def image_has_room(doors: Doors, account: UUID, fields: LinkFields, replaced: int, problems: Problems) -> None:
+    """`replaced`: bytes of the image that goes when this one comes. As for slugs, the write itself decides."""
+    if fields.og_image_file is None:
+        return
+    async with doors.db.glance() as tx:
+        if await store.image_bytes(tx, account) - replaced >= rules.MAX_IMAGES_MB << 20:
+            problems.add("og_image_file", rules.NO_ROOM_FOR_IMAGE)
 
 
 async def pixels_are_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> None:
@@ -114,20 +150,6 @@ def _pixels_are_among(known: Collection[UUID], fields: LinkFields, problems: Pro
             problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if id_ else rules.NOT_AN_ID)
 
 
-async def _destination(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
-    if fields.destination_url is None:
-        return None
-    try:
-        url = canonical(fields.destination_url)
-    except BadUrl as fault:
-        problems.add("destination_url", str(fault))
-        return None
-    if rules.is_own_host(url, doors.own_hosts) or await _is_on_a_domain(doors, account, url):
-        problems.add("destination_url", rules.LOOP)
-        return None
-    return url
-
-
 async def _is_on_a_domain(doors: Doors, account: UUID, url: Url) -> bool:
     if url.is_ip or not rules.is_own_port(url, doors.own_hosts):
         return False
@@ -149,11 +171,11 @@ async def _inspected(doors: Doors, account: UUID, url: Url | None, problems: Pro
     return None
 
 
-async def _cleaned_image(doors: Doors, fields: LinkFields, problems: Problems) -> CleanImage | None:
+async def _cleaned_image(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> CleanImage | None:
     if fields.og_image_file is None:
         return None
     try:
-        return await doors.images.clean(fields.og_image_file.content)
+        return await doors.images.clean(fields.og_image_file.content, account=account)
     except BadImage as fault:
         problems.add("og_image_file", str(fault))
         return None

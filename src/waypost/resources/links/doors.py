@@ -23,6 +23,9 @@ class Destinations(Protocol):
     async def vet(self, url: Url) -> None:
         """Without a visit. Raises NotPublic, Unsafe."""
 
+    async def refuse_private(self, url: Url) -> None:
+        """Without a look-up. Raises NotPublic."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doors:

@@ -9,6 +9,7 @@ from uuid import UUID
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import Preview
 from waypost.resources.links import media, rules
+from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink
 
@@ -27,7 +28,7 @@ def created(
     preview: Preview | None,
     *,
     domain: UUID | None,
-    hosted_image: str | None,
+    hosted_image: Hosted | None,
     now: datetime,
     link_id: UUID,
 ) -> Link:
@@ -44,7 +45,8 @@ def created(
         og_title=new.og_title or scraped.og_title,
         og_description=new.og_description or scraped.og_description,
         og_image=None if hosted_image else new.og_image or scraped.og_image,
-        og_image_media=hosted_image,
+        og_image_media=hosted_image.name if hosted_image else None,
+        og_image_bytes=hosted_image.bytes if hosted_image else 0,
         utm_params=new.utm,
         tags=new.tags or [],
         expires_at=new.expires_at,
@@ -62,7 +64,7 @@ def changed(
     url: Url | None,
     *,
     domain: UUID | None,
-    hosted_image: str | None,
+    hosted_image: Hosted | None,
     base_url: str,
 ) -> Link:
     """Omitted stays, a value replaces, null clears. The time of the change is not set: it may turn out to be none."""
@@ -88,10 +90,10 @@ def _target(link: Link, wanted: LinkChange, url: Url | None) -> dict[str, Any]:
     return {"destination_url": destination(url, utm, link.utm_params), "utm_params": utm}
 
 
-def _image(link: Link, wanted: LinkChange, hosted_image: str | None, base_url: str) -> dict[str, Any]:
+def _image(link: Link, wanted: LinkChange, hosted_image: Hosted | None, base_url: str) -> dict[str, Any]:
     if hosted_image is not None:
-        return {"og_image": None, "og_image_media": hosted_image}
+        return {"og_image": None, "og_image_media": hosted_image.name, "og_image_bytes": hosted_image.bytes}
     sent_back = link.og_image_media is not None and wanted.og_image == media.url(base_url, link.og_image_media)
     if not wanted.sends("og_image") or sent_back:  # whoever saves what they read must not lose the image we host
         return {}
-    return {"og_image": wanted.og_image, "og_image_media": None}
+    return {"og_image": wanted.og_image, "og_image_media": None, "og_image_bytes": 0}

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 from fastapi import APIRouter
@@ -49,14 +50,25 @@ def is_url(base_url: str, text: str) -> bool:
     return text.startswith(start) and _NAME.fullmatch(text.removeprefix(start)) is not None
 
 
-async def keep(directory: Path, image: CleanImage) -> str:
-    """Returns the file's name. When it returns, the file would outlive a power cut. Raises Unavailable."""
+class Hosted(NamedTuple):
+    name: str
+    """Of the file."""
+    bytes: int
+
+
+async def keep(directory: Path, image: CleanImage) -> Hosted:
+    """When it returns, the file would outlive a power cut. Raises Unavailable."""
     name = f"{secrets.token_hex(16)}.{image.extension}"
+    writing = asyncio.create_task(asyncio.to_thread(_write, directory, name, image.content))
     try:
-        await asyncio.to_thread(_write, directory, name, image.content)
+        await asyncio.shield(writing)
     except OSError as error:
         raise Unavailable("The image cannot be kept right now. Try again in a moment.") from error
-    return name
+    except asyncio.CancelledError:
+        await asyncio.wait([writing])  # its thread goes on, and would leave the file behind
+        await discard(directory, name)
+        raise
+    return Hosted(name, len(image.content))
 
 
 async def discard(directory: Path, name: str | None) -> None:

@@ -48,6 +48,7 @@ links = Table(
     Column("og_description", Text),
     Column("og_image", Text),
     Column("og_image_media", Text),  # file name of an image we host; then og_image is null
+    Column("og_image_bytes", Integer, nullable=False, server_default="0"),  # of that file
     Column("utm_params", Json, nullable=False),
     Column("tags", Json, nullable=False),
     Column("search_text", Text, nullable=False),  # case-folded here: SQLite itself folds ASCII only
@@ -149,6 +150,7 @@ class Link:
     og_description: str | None
     og_image: str | None
     og_image_media: str | None
+    og_image_bytes: int
     utm_params: dict[str, str]
     tags: list[str]
     expires_at: datetime | None

@@ -18,6 +18,8 @@ UNTITLED = "Untitled"
 MAX_URL = 2048
 MAX_SLUG = 255
 MAX_PIXELS = 20
+MAX_IMAGES_MB = 500
+"""Of an account, together."""
 
 FORM_USED = "This form was sent already, and its link is not there any more. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
@@ -31,6 +33,10 @@ TOO_LONG = f"This may have at most {MAX_URL} characters, the UTM parameters incl
 NO_SUCH_PIXEL = "This is not a pixel of your account."
 NOT_AN_ID = "This must be a UUID."
 NO_SUCH_DOMAIN = "This is not a domain registered to your account."
+NO_ROOM_FOR_IMAGE = (
+    f"Your images take up {MAX_IMAGES_MB} MB together, which is the most an account can have. Delete links with images"
+    " that you no longer need, or remove their images."
+)
 NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."
 

@@ -14,13 +14,14 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
+from waypost.kit.urls import Url
 from waypost.outbound import Preview
 from waypost.resources import webhooks
 from waypost.resources.links import checks, drafts, lists, media, rules, store
-from waypost.resources.links.checks import Seen
 from waypost.resources.links.doors import Doors
 from waypost.resources.links.images import CleanImage
 from waypost.resources.links.lists import Wanted
+from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order, SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
@@ -34,25 +35,26 @@ async def create(
     account = caller.account.id
     checks.required_on_create(new, problems)
     checks.fields_in_general(doors, new, problems)
-    seen = await checks.look(doors, account, new, problems)
-    if seen.url is not None:
-        checks.length(drafts.destination(seen.url, new.utm), problems)
+    url = await checks.destination(doors, account, new, problems)
+    if url is not None:
+        checks.length(drafts.destination(url, new.utm), problems)
     domain = await checks.domain_is_theirs(doors, account, new, problems)
     await checks.pixels_are_theirs(doors, account, new, problems)
     await checks.slug_is_free(doors, account, new.slug, None, problems)
-    if problems or seen.url is None:
+    await checks.image_has_room(doors, account, new, 0, problems)
+    seen = await checks.look(doors, account, new, url, problems)
+    if url is None:
         raise Invalid(problems.errors)
     async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
         id_, now = link_id or new_id(), doors.clock()
-        draft = drafts.created(
-            account, new, seen.url, seen.preview, domain=domain, hosted_image=image, now=now, link_id=id_
-        )
+        draft = drafts.created(account, new, url, seen.preview, domain=domain, hosted_image=image, now=now, link_id=id_)
         link = replace(draft, slug=await _claimed(doors, tx, draft))
         await checks.pixels_are_still_theirs(tx, account, new, problems)
         await checks.domain_is_still_there(tx, None, domain, problems)
         problems.raise_if_any()
         if not await store.add(tx, link):
             raise Invalid({"body": [rules.FORM_USED]})
+        await _count_image(tx, account, link.og_image_bytes)
         await store.announce(tx, [link.slug], link.created_at)
         await webhooks.record(tx, _created(doors, link))
     doors.routes_changed([link.slug])
@@ -79,15 +81,16 @@ async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange
     link = await find(doors, caller, link_id)
     checks.together_on_change(wanted, problems)
     checks.fields_in_general(doors, wanted, problems)
-    seen = await checks.look(doors, account, wanted, problems)
+    url = await checks.destination(doors, account, wanted, problems)
     domain = await checks.domain_is_theirs(doors, account, wanted, problems)
-    checks.length(_changed(doors, link, wanted, seen, domain, None).destination_url, problems)
+    checks.length(_changed(doors, link, wanted, url, domain, None).destination_url, problems)
     await checks.pixels_are_theirs(doors, account, wanted, problems)
     await checks.slug_is_free(doors, account, wanted.slug, link_id, problems)
-    problems.raise_if_any()
+    await checks.image_has_room(doors, account, wanted, link.og_image_bytes, problems)
+    seen = await checks.look(doors, account, wanted, url, problems)
     async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
         before = _there(await store.find_for_change(tx, account, link_id))  # it may be another by now
-        after = _changed(doors, before, wanted, seen, domain, image)
+        after = _changed(doors, before, wanted, url, domain, image)
         checks.length(after.destination_url, problems)
         await checks.pixels_are_still_theirs(tx, account, wanted, problems)
         await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: nobody waits in a circle
@@ -97,6 +100,7 @@ async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange
             return before
         after = replace(after, updated_at=doors.clock())
         await store.save(tx, before, after)
+        await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
         slugs = sorted({before.slug, after.slug})
         await store.announce(tx, slugs, after.updated_at)
     doors.routes_changed(slugs)
@@ -139,8 +143,8 @@ async def preview(doors: Doors, caller: Caller, address: str) -> Preview:
     """What the page at a destination says of itself. Raises Invalid as `create` would."""
     new, problems = parse(NewLink, {"destination_url": address})
     checks.required_on_create(new, problems)
-    seen = await checks.look(doors, caller.account.id, new, problems)
-    problems.raise_if_any()
+    url = await checks.destination(doors, caller.account.id, new, problems)
+    seen = await checks.look(doors, caller.account.id, new, url, problems)
     return seen.preview or Preview()
 
 
@@ -170,18 +174,25 @@ def _there(link: Link | None) -> Link:
 
 
 @asynccontextmanager
-async def _kept_if_saved(doors: Doors, image: CleanImage | None) -> AsyncIterator[str | None]:
-    """Gives the name of the image's file, which is on the disk before any row names it and goes if none will."""
-    name = await media.keep(doors.media, image) if image else None
+async def _kept_if_saved(doors: Doors, image: CleanImage | None) -> AsyncIterator[Hosted | None]:
+    """The image's file is on the disk before any row names it, and goes if none will."""
+    hosted = await media.keep(doors.media, image) if image else None
     try:
-        yield name
+        yield hosted
     except BaseException:
-        await media.discard(doors.media, name)
+        await media.discard(doors.media, hosted.name if hosted else None)
         raise
 
 
-def _changed(doors: Doors, link: Link, wanted: LinkChange, seen: Seen, domain: UUID | None, image: str | None) -> Link:
-    return drafts.changed(link, wanted, seen.url, domain=domain, hosted_image=image, base_url=doors.base_url)
+async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
+    if not await store.count_image_bytes(tx, account, difference):
+        raise Invalid({"og_image_file": [rules.NO_ROOM_FOR_IMAGE]})
+
+
+def _changed(
+    doors: Doors, link: Link, wanted: LinkChange, url: Url | None, domain: UUID | None, image: Hosted | None
+) -> Link:
+    return drafts.changed(link, wanted, url, domain=domain, hosted_image=image, base_url=doors.base_url)
 
 
 async def _claimed(doors: Doors, tx: Tx, draft: Link) -> str:

@@ -23,6 +23,7 @@ from waypost.accounts import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels
+from waypost.resources.links import rules
 from waypost.resources.links.model import (
     ALIVE,
     COLUMNS,
@@ -75,13 +76,13 @@ async def release(tx: Tx, slug: str) -> None:
     await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
 
 
-async def is_claimable(tx: Tx, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
+async def is_claimable(tx: Tx | Glance, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
     """What `claim` would say right now; only to name the slug among other faults, never to decide."""
     held = await holder(tx, slug)
     return held is None or (held[0] == account_id and held[1] in {None, link_id})
 
 
-async def holder(tx: Tx, slug: str) -> tuple[UUID, UUID | None] | None:
+async def holder(tx: Tx | Glance, slug: str) -> tuple[UUID, UUID | None] | None:
     """The account that has a slug, and the link it is on; None for a slug that nobody ever had."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
     return None if row is None else (row.account_id, row.link_id)
@@ -130,13 +131,36 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
+async def image_bytes(tx: Tx | Glance, account_id: UUID) -> int:
+    """Of all images that are hosted for an account."""
+    held = (await tx.execute(select(accounts.c.image_bytes).where(accounts.c.id == account_id))).one_or_none()
+    return held.image_bytes if held else 0
+
+
+async def count_image_bytes(tx: Tx, account_id: UUID, difference: int) -> bool:
+    """False when there would be more than an account may have; two uploads at once cannot both pass the limit.
+
+    The account's row comes last in a transaction: others that hold links or domains wait for it.
+    """
+    if difference == 0:
+        return True
+    its = accounts.c.id == account_id
+    if difference > 0:
+        its &= accounts.c.image_bytes + difference <= rules.MAX_IMAGES_MB << 20
+    counted = update(accounts).where(its).values(image_bytes=accounts.c.image_bytes + difference)
+    return (await tx.execute(counted)).rowcount > 0
+
+
 async def bury(tx: Tx, link: Link, at: datetime) -> None:
-    await tx.execute(update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None))
+    await tx.execute(
+        update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None, og_image_bytes=0)
+    )
     await release(tx, link.slug)
     await _drop_tags(tx, link)
     await pixels.attach(tx, link.id, [])
     await domains.move_link(tx, link.domain_id, None)
     await _count(tx, link.account_id, -1)
+    await count_image_bytes(tx, link.account_id, -link.og_image_bytes)
 
 
 async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:

@@ -39,9 +39,9 @@ async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Proble
     for name in ("url", "event_types"):
         if getattr(new, name) is None and name not in problems:
             problems.add(name, REQUIRED)
-    url = await _looked_at(doors, account, new.url, problems)
+    read = _read(new.url, problems)
     await _there_is_room(doors, account, problems)
-    problems.raise_if_any()
+    url = await _looked_at(doors, account, read, problems)
     now, secret = doors.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
     sealed = doors.keys.seal(webhooks.c.secret, webhook.id, secret)
@@ -133,34 +133,36 @@ def _there(found: T | None) -> T:
     return found
 
 
-async def _looked_at(doors: Doors, account: UUID, text: str | None, problems: Problems) -> str:
-    """As it is kept; empty when it is not sent or wrong."""
+def _read(text: str | None, problems: Problems) -> Url | None:
+    """None when it is not sent or wrong."""
     if text is None:
-        return ""
+        return None
     try:
-        url = _read(text)
-        await doors.receivers.look(url, account=account)
+        url = canonical(text, schemes=("https",))
     except BadUrl as fault:
         problems.add("url", str(fault))
-    except NotPublic:
-        problems.add("url", NOT_PUBLIC)
-    except Unreachable:
-        problems.add("url", UNREACHABLE)
-    else:
-        return url.text
-    return ""
-
-
-def _read(text: str) -> Url:
-    url = canonical(text, schemes=("https",))
+        return None
     if len(url.text) > MAX_URL:
-        raise BadUrl(TOO_LONG)
+        problems.add("url", TOO_LONG)
+        return None
     return url
 
 
+async def _looked_at(doors: Doors, account: UUID, url: Url | None, problems: Problems) -> str:
+    """As it is kept. A name is looked up only where nothing else is wrong. Raises Invalid with all that is."""
+    if url is not None and (url.is_ip or not problems):
+        try:
+            await doors.receivers.look(url, account=account)
+        except NotPublic:
+            problems.add("url", NOT_PUBLIC)
+        except Unreachable:
+            problems.add("url", UNREACHABLE)
+    problems.raise_if_any()
+    return url.text if url else ""
+
+
 async def _there_is_room(doors: Doors, account: UUID, problems: Problems) -> None:
-    """Only for telling it beside other faults; without other faults the write itself decides."""
-    if problems:
-        async with doors.db.read() as tx:
-            if await store.count(tx, account) >= MOST:
-                problems.add("url", TOO_MANY)
+    """Decides nothing, the write itself does: but nothing expensive is begun for one too many."""
+    async with doors.db.read() as tx:
+        if await store.count(tx, account) >= MOST:
+            problems.add("url", TOO_MANY)

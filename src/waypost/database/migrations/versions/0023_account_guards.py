@@ -6,7 +6,7 @@ from alembic import op
 from waypost.database.types import Id, Instant, Json
 
 revision = "0023"
-down_revision = "0019"
+down_revision = "0021"
 
 
 def upgrade() -> None:

@@ -1,0 +1,64 @@
+"""R30: what cheap checks refuse costs neither a visit to the destination nor the decoding of an image."""
+
+import pytest
+from resources.links.room import Room, faults
+from resources.links.test_images import picture
+
+from waypost.resources.links import images, rules
+from waypost.resources.links.images import CleanImage
+
+REFUSED: list[tuple[str, str]] = [
+    ("slug", "a/b"),
+    ("slug", "taken"),
+    ("title", "x" * 256),
+    ("hostname", "links.example.com"),
+    ("og_image", "/relative.png"),
+    ("expires_at", "2029-12-31T00:00:00Z"),
+    ("pixel_ids[]", "0190b5a3-9f3b-7000-8000-000000000000"),
+    ("utm_params[utm_colour]", "red"),
+]
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Images that were decoded."""
+    noted: list[bytes] = []
+    clean = images.clean
+
+    def note(content: bytes) -> CleanImage:
+        noted.append(content)
+        return clean(content)
+
+    monkeypatch.setattr(images, "clean", note)
+    return noted
+
+
+async def test_they_run_before_the_expensive_ones(room: Room, decoded: list[bytes]) -> None:
+    await room.make(room.bob, slug="taken")
+    link = await room.make()
+    room.site.seen.clear()
+    for method, path in (("POST", ""), ("PATCH", f"/{link['id']}")):
+        for field in REFUSED:
+            fields = [("destination_url", room.site.url()), field]
+            answer = await room.send_form(method, path, fields, file=picture())
+            assert "destination_url" not in faults(answer), field
+    assert (room.site.seen, decoded) == ([], [])
+    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+    assert answer.status_code == 201
+    assert (len(room.site.seen), len(decoded)) == (1, 1)
+
+
+async def test_a_refused_destination_is_reported_beside_other_faults(room: Room) -> None:
+    for url in ("http://10.0.0.1/", "http://[::1]/", "ftp://example.com/", "http://", "nonsense"):
+        assert faults(await room.post({"destination_url": url, "slug": "a/b"})).keys() == {"destination_url", "slug"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"GIF" + bytes(images.MAX_BYTES), images.TOO_LARGE), (b"<svg/>", images.NOT_AN_IMAGE)],
+    ids=["too large", "no image"],
+)
+async def test_a_file_that_is_refused_at_sight_costs_no_visit(room: Room, content: bytes, message: str) -> None:
+    answer = await room.send_form("POST", "", [("destination_url", room.site.url()), ("slug", "a/b")], file=content)
+    assert faults(answer) == {"slug": [rules.slug_problem("a/b", ())], "og_image_file": [message]}
+    assert room.site.seen == []
