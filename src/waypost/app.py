@@ -13,6 +13,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from waypost import wiring
 from waypost.accounts import signing_in
@@ -23,7 +24,7 @@ from waypost.metrics import LateCounter
 from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, Connections, HostTable, Plane, RouteTable, Spool, protocol_for
 from waypost.redirect.asgi import Site
-from waypost.redirect.bounded import IDLE
+from waypost.redirect.bounded import IDLE, bounded_protocol
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import api as account_api
@@ -63,6 +64,7 @@ from waypost.web.api import new_api
 from waypost.web.background import cancel, every
 from waypost.web.dashboard import Assets, Budgets, Reception, Views, new_dashboard
 from waypost.web.guard import Guard
+from waypost.web.probes import new_probes
 from waypost.web.server import Server
 from waypost.worker import garbage, jobs, mail
 from waypost.worker.loop import Poller, Worker
@@ -72,6 +74,7 @@ log = structlog.get_logger(__name__)
 _HOSTS_IN_MEMORY = 50_000
 _MALFORMED = LateCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
 _READ_LIMIT = 2.0  # seconds of a statement that reads
+_PROBES_AT_MOST = 256  # connections to a worker: its descriptors are for the receivers of webhooks
 _DRAIN = 12  # seconds that requests under way get at the end
 
 
@@ -86,6 +89,20 @@ class Web:
     """Run as long as it lives; one that ends by itself has failed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Redirects:
+    """What answers visits, in every process that does."""
+
+    plane: Plane
+    db: Database
+    feed: ChangeFeed
+    hosts: HostTable
+    task: "asyncio.Task[None]"
+
+    def site(self, settings: Settings, app: ASGIApp) -> Site:
+        return Site(self.plane, app, partial(previews.page_of, self.db, settings.shared_domain, settings.base_url))
+
+
 @contextlib.asynccontextmanager
 async def open_web(
     settings: Settings,
@@ -95,20 +112,8 @@ async def open_web(
     is_leaving: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
     """`is_leaving` turns readiness off before the process ends."""
-    async with contextlib.AsyncExitStack() as stack:
-        db = Database(settings.database, read_limit=_READ_LIMIT)
-        stack.push_async_callback(db.close)
-        feed = ChangeFeed(settings.data_dir / "run" / "changes")
-        stack.callback(feed.close)
-        source = wiring.source(settings, db)
-        stack.callback(source.close)
-        table = RouteTable(
-            source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()
-        )
-        spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
-        stack.callback(spool.close)
-        hosts = HostTable(domains.Hosts(db), feed, capacity=_HOSTS_IN_MEMORY)
-        plane = _plane(settings, table, hosts, spool, time_ns)
+    async with _open_redirects(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
+        db, feed = redirects.db, redirects.feed
         guard = Guard.open(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
@@ -116,16 +121,54 @@ async def open_web(
         rooms = wiring.rooms(settings, db, feed, clock)
         stack.callback(rooms.links.images.close)
         stack.callback(rooms.qrcodes.pictures.close)
-        tasks = [
-            asyncio.create_task(wiring.follow_changes(settings, source, [table, hosts])),
-            asyncio.create_task(every(5, guard.flush)),
-        ]
-        stack.push_async_callback(cancel, tasks)
-        preview = partial(previews.page_of, db, settings.shared_domain, settings.base_url)
-        api = _api(settings, db, hosts, rooms, guard, is_leaving)
+        flushing = asyncio.create_task(every(5, guard.flush))
+        stack.push_async_callback(cancel, [flushing])
+        api = _api(settings, db, redirects.hosts, rooms, guard, is_leaving)
         dashboard = _dashboard(settings, db, rooms, clock, is_leaving, stack)
-        site = Site(plane, wiring.front(settings, api, dashboard), preview)
-        yield Web(site, plane, db, tasks)
+        site = redirects.site(settings, wiring.front(settings, api, dashboard))
+        yield Web(site, redirects.plane, db, [redirects.task, flushing])
+
+
+@contextlib.asynccontextmanager
+async def open_redirect(
+    settings: Settings,
+    *,
+    clock: Clock = now,
+    time_ns: Callable[[], int] = time.time_ns,
+    is_leaving: Callable[[], bool] = lambda: False,
+) -> AsyncIterator[Web]:
+    """Redirects and probes, without API and dashboard. Certificates for its HTTPS are proven here, too."""
+    async with _open_redirects(settings, time_ns) as redirects:
+        probes = _probes(settings, redirects.db, clock, is_leaving)
+        if settings.tls:
+            probes.include_router(challenges.routes(redirects.db))
+        yield Web(redirects.site(settings, probes), redirects.plane, redirects.db, [redirects.task])
+
+
+@contextlib.asynccontextmanager
+async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> AsyncIterator[_Redirects]:
+    async with contextlib.AsyncExitStack() as stack:
+        db = Database(settings.database, read_limit=_READ_LIMIT)
+        stack.push_async_callback(db.close)
+        feed = ChangeFeed(settings.data_dir / "run" / "changes")
+        stack.callback(feed.close)
+        source = wiring.source(settings, db)
+        stack.callback(source.close)
+        table = RouteTable(source, feed, capacity=settings.routes_in_memory)
+        spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
+        stack.callback(spool.close)
+        hosts = HostTable(domains.Hosts(db), feed, capacity=_HOSTS_IN_MEMORY)
+        task = asyncio.create_task(wiring.follow_changes(settings, source, [table, hosts]))
+        stack.push_async_callback(cancel, [task])
+        yield _Redirects(_plane(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
+
+
+def _probes(settings: Settings, db: Database, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
+    app = new_probes()
+    app.include_router(health.routes(db, is_leaving=is_leaving))
+    gauges = Figures(db, clock=clock).gauges
+    app.include_router(metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies))
+    return app
 
 
 def _is_robot(user_agent: bytes) -> bool:
@@ -221,10 +264,11 @@ async def run_web(
     time_ns: Callable[[], int] = time.time_ns,
 ) -> None:
     """Serves until `stop` is set and what was under way is answered."""
-    async with open_web(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
+    opened = open_redirect if role == "redirect" else open_web
+    async with opened(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
         tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
-        server = Server(_config(web, guard), tls, tls_sockets)
+        server = Server(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
         order = keep_in_order(web.plane, guard, server.server_state)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
@@ -243,10 +287,10 @@ async def run_web(
             await cancel([leaving, lasting[-1]])
 
 
-def _config(web: Web, guard: Connections) -> uvicorn.Config:
+def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     return uvicorn.Config(
-        web.site,
-        http=protocol_for(web.plane, guard),
+        app,
+        http=protocol,
         ws="none",
         lifespan="off",
         access_log=False,
@@ -270,8 +314,8 @@ def _handlers(settings: Settings, db: Database, domain_doors: domains.Doors, fee
     }
 
 
-async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
-    """Works until `stop` is set and what was under way is done."""
+async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
+    """Works until `stop` is set and what was under way is done; answers probes on `sockets` meanwhile."""
     db = Database(settings.database)
     drainer = Drainer(db, settings.data_dir / "spool", wiring.rules(settings))
     way_out = wiring.outbound(settings)
@@ -300,7 +344,10 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
             *([issuer] if settings.tls else []),
         ]
         handlers = _handlers(settings, db, domain_doors, feed)
-        await Worker(db, handlers, clock=now, pollers=pollers).run(stop)
+        async with asyncio.TaskGroup() as group:
+            if sockets:
+                group.create_task(_serve_probes(_probes(settings, db, now, stop.is_set), sockets, stop))
+            group.create_task(Worker(db, handlers, clock=now, pollers=pollers).run(stop))
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
             stack.callback(feed.close)
@@ -308,3 +355,18 @@ async def run_worker(settings: Settings, *, stop: asyncio.Event) -> None:
                 stack.push_async_callback(last.close)
             # at once: the parent waits for none twice
             await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close(), checker.close())
+
+
+async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
+    guard = Connections(at_most=_PROBES_AT_MOST, count_malformed=_MALFORMED.add)
+
+    async def check() -> None:
+        guard.check(time.monotonic())
+        await asyncio.to_thread(guard.report)
+
+    server = Server(_config(app, bounded_protocol(guard)))
+    beside = [asyncio.create_task(every(1, check)), asyncio.create_task(server.leave_on(stop))]
+    try:
+        await server.serve(list(sockets))
+    finally:
+        await cancel(beside)

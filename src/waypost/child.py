@@ -63,13 +63,12 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         await module.welcome(config, given.host, given.port, stop=stop)
         return
     app = _loaded(given.app)
+    numbers = {"sockets": given.socket, "tls_sockets": given.tls_socket}
+    sockets = {name: [socket.socket(fileno=each)] for name, each in numbers.items() if each is not None}
     if given.kind == "web":
-        sockets = {"sockets": [socket.socket(fileno=given.socket)]}
-        if given.tls_socket is not None:
-            sockets["tls_sockets"] = [socket.socket(fileno=given.tls_socket)]
         await app.run_web(config, role=given.role, **sockets, stop=stop)
     else:
-        await app.run_worker(config, stop=stop)
+        await app.run_worker(config, **sockets, stop=stop)
 
 
 def _loaded(name: str) -> App:

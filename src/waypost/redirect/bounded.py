@@ -50,6 +50,11 @@ _TOO_SLOW: Refusal = (
 )
 
 
+def bounded_protocol(guard: Connections) -> type[HttpToolsProtocol]:
+    """The protocol class for a server without visits: `uvicorn.Config(http=bounded_protocol(…))`."""
+    return type("BoundedProtocol", (BoundedProtocol,), {"guard": guard})
+
+
 class _Refused(Exception):
     """Leaves the parser from one of its callbacks."""
 

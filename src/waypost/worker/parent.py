@@ -138,18 +138,21 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     """Runs the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
     lifeline, _keep = os.pipe()  # never written to: its end of file tells the children that this process is gone
     common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
+    try:
+        bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]
+    except CannotListen as error:
+        say(str(error))
+        return 1
+    fds = tuple(each.fileno() for each in bound)
+    given = [text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair]
     children = []
     if role != "worker":
-        try:
-            bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]
-        except CannotListen as error:
-            say(str(error))
-            return 1
-        fds = tuple(each.fileno() for each in bound)
-        given = (text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair)
         web = child_command("web", *given, *common)
         children += [Child(f"web-{n}", web, (*fds, lifeline)) for n in range(1, workers + 1)]
-    if role in {"all", "worker"}:
+    if role == "worker":  # nobody else answers for it
+        worker = child_command("worker", *given, *common)
+        children.append(Child("worker", [*_STEPS_ASIDE, *worker], (*fds, lifeline)))
+    if role == "all":
         children.append(Child("worker", [*_STEPS_ASIDE, *child_command("worker", *common)], (lifeline,)))
     if welcome:
         told = [*_STEPS_ASIDE, *child_command("welcome", *common)]

@@ -1,0 +1,145 @@
+"""`waypost serve --role …`: what each role answers, and what it does not."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from pathlib import Path
+
+import httpx
+import pytest
+from journeys.service import Service, Website
+from people import new_person
+from sqlalchemy import text
+
+from waypost.app import open_redirect, open_web, run_worker
+from waypost.database import Database
+from waypost.settings import Settings
+
+PROBES = ("/healthz", "/readyz", "/metrics")
+NOT_THEIRS = (
+    "/",
+    "/api/v1/me",
+    "/api/openapi.json",
+    "/docs",
+    "/login",
+    "/links",
+    "/static/app.css",
+    "/media/none.png",
+    "/robots.txt",
+    "/favicon.ico",
+    "/internal/tls?domain=example.com",
+    "/.well-known/acme-challenge/token",
+    "/nothing",
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str) -> Settings:
+    return Settings(
+        data_dir=tmp_path / "data",
+        database_url=database_url,
+        base_url="http://app.test",
+        outbound_allow=[ip_network("127.0.0.0/8")],
+        secret_key="a key",
+    )
+
+
+def client_of(app) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 1234))
+    return httpx.AsyncClient(transport=transport, base_url="http://app.test")
+
+
+async def test_a_redirect_process_answers_redirects_and_probes_alone(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    with Website() as page:
+        async with open_web(settings) as web, client_of(web.site) as client:
+            alice = await new_person(web.db, "alice", now=datetime.now(UTC))
+            link = {"destination_url": page.url, "slug": "hello"}
+            made = await client.post("/api/v1/links", headers={"Authorization": f"Bearer {alice.key}"}, json=link)
+            assert made.status_code == 201, made.text
+        async with open_redirect(settings) as web, client_of(web.site) as client:
+            visit = await client.get("/hello")
+            assert (visit.status_code, visit.headers["location"]) == (302, page.url)
+            for path in PROBES:
+                assert (await client.get(path)).status_code == 200, path
+            for path in NOT_THEIRS[:-1]:
+                answer = await client.get(path)
+                assert (answer.status_code, answer.content) == (404, b""), path
+            missing = await client.get("/nothing")
+            assert (missing.status_code, "text/html" in missing.headers["content-type"]) == (404, True)
+            refused = await client.post("/healthz")
+            assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "GET", b"")
+
+
+async def test_metrics_are_for_peers_in_these_roles_too(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    async with open_redirect(settings) as web:
+        transport = httpx.ASGITransport(web.site, client=("203.0.113.9", 1234))
+        async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as stranger:
+            answer = await stranger.get("/metrics")
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+async def test_a_process_that_redirects_over_https_proves_its_names(settings: Settings, db: Database) -> None:
+    settings.data_dir.mkdir()
+    async with db.write() as tx:
+        await tx.execute(
+            text("INSERT INTO acme_challenges (token, answer, created_at) VALUES ('token', 'token.key', :now)"),
+            {"now": 0 if db.dialect == "sqlite" else datetime.now(UTC)},
+        )
+    for tls, expected in ((True, (200, "token.key")), (False, (404, ""))):
+        async with open_redirect(settings.model_copy(update={"tls": tls})) as web, client_of(web.site) as client:
+            answer = await client.get("/.well-known/acme-challenge/token", headers={"Host": "go.example.com"})
+            assert (answer.status_code, answer.text) == expected
+
+
+@asynccontextmanager
+async def working(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """A worker of this process, asked over a real socket."""
+    stop, bound = asyncio.Event(), socket.create_server(("127.0.0.1", 0))
+    worker = asyncio.create_task(run_worker(settings, sockets=[bound], stop=stop))
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{bound.getsockname()[1]}", trust_env=False) as client:
+            yield client
+    finally:
+        stop.set()
+        await worker
+
+
+async def test_a_worker_answers_probes_alone(settings: Settings, db: Database) -> None:
+    settings.data_dir.mkdir()
+    async with working(settings) as client:
+        for path in PROBES:
+            assert (await client.get(path)).status_code == 200, path
+        assert "waypost_webhook_pending" in (await client.get("/metrics")).text
+        for path in NOT_THEIRS:
+            answer = await client.get(path)
+            assert (answer.status_code, answer.content) == (404, b""), path
+        async with db.write() as tx:
+            await tx.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        unready = await client.get("/readyz")
+        assert (unready.status_code, "waypost migrate" in unready.json()["reasons"][0]) == (503, True)
+
+
+async def test_a_worker_without_its_database_is_alive_and_not_ready(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/waypost"})
+    async with working(gone) as client:
+        assert (await client.get("/healthz")).status_code == 200
+        unready = await client.get("/readyz")
+        assert (unready.status_code, unready.headers["retry-after"]) == (503, "1")
+        assert "database cannot be used" in unready.json()["reasons"][0]
+        assert "127.0.0.1" not in unready.text
+
+
+@pytest.mark.parametrize("role", ["redirect", "worker"])
+def test_as_a_process(tmp_path: Path, role: str) -> None:
+    with Service(tmp_path, options=("--role", role)) as service:
+        assert [service.client.get(path).status_code for path in PROBES] == [200] * 3
+        refused = service.client.get("/api/v1/me")
+        assert (refused.status_code, refused.content) == (404, b"")
+        assert service.stop() == 0
+        service.start()
