@@ -28,12 +28,12 @@ async def show(doors: Doors, request: Request, code: str, form: str) -> Response
         raise NotFound
     scope = request.scope
     look = doors.urls.read(scope["raw_path"], scope["query_string"])
-    target = await service.target_of(doors, UUID(code))
+    account, target = await service.target_of(doors, UUID(code))
     picture = Picture(doors.encoded(target), look, form)
     headers = {"ETag": picture.etag, **_KEPT}
     if _is_had(request, picture.etag):
         return Response(status_code=304, headers=headers)
-    content = await doors.pictures.content(picture)
+    content = await doors.pictures.content(picture, account=account)
     headers |= SAFE | {"Content-Disposition": f'inline; filename="{target.slug}.{form}"'}
     headers["Content-Length"] = str(len(content))
     return Response(b"" if scope["method"] == "HEAD" else content, media_type=TYPES[form], headers=headers)

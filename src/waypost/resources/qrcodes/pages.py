@@ -1,11 +1,8 @@
 """The designer of a link's code: what is changed is seen at once, and saved when it looks right."""
 
-import asyncio
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
-from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -24,8 +21,6 @@ from waypost.web.dashboard import Form, Reception, Views, read_form
 
 _ONE = "/links/{id}/qrcode"
 _NAMES = tuple(Look.__dataclass_fields__)
-_AT_ONCE = 2
-"""Previews of an account that may wait to be drawn: all codes of the service share one thread."""
 _SIZE_SEEN = 512
 _BRIEFLY = {"Cache-Control": "private, max-age=300"}
 
@@ -45,7 +40,6 @@ class _Pages:
         self._doors = doors
         self._door = door
         self._views = views
-        self._turns = WeakValueDictionary[UUID, asyncio.Semaphore]()
 
     async def show(self, request: Request) -> Response:
         """With a look in its query, that one: so the preview works without scripts, too."""
@@ -79,8 +73,8 @@ class _Pages:
         problems.raise_if_any()
         seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
         session = await self._door.session(request)
-        async with self._turns.setdefault(session.account.id, asyncio.Semaphore(_AT_ONCE)):
-            content = await self._doors.pictures.content(Picture(self._text(code), spelled(seen), "svg"))
+        picture = Picture(self._text(code), spelled(seen), "svg")
+        content = await self._doors.pictures.content(picture, account=session.account.id)
         return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
 
     async def _code(self, request: Request) -> QrCode:

@@ -1,4 +1,7 @@
-"""Pictures of codes: drawn once, one after the other in a thread of their own, and kept as long as there is room."""
+"""Pictures of codes: drawn once, one after the other in a thread of their own, and kept as long as there is room.
+
+Accounts take turns; who asks without a key asks for the account that has the link.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -7,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
+from uuid import UUID
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.fair_queue import FairQueue
 from waypost.resources.qrcodes import drawing
 from waypost.resources.qrcodes.urls import Format, read_look
 
@@ -17,7 +21,7 @@ DRAWING = 1
 
 _DRAWERS = {"png": drawing.png, "svg": drawing.svg}
 _ROOM = 32 << 20  # bytes
-_WAITING = 256
+_WAITING, _WAITING_EACH = 512, 128
 
 
 @dataclass(frozen=True)
@@ -39,34 +43,41 @@ def drawn(picture: Picture) -> bytes:
 
 class Pictures:
     def __init__(self, *, room: int = _ROOM, waiting: int = _WAITING, draw: Callable[[Picture], bytes] = drawn) -> None:
-        """`room`: bytes that are kept; `waiting`: pictures that may be asked for and not be drawn yet."""
+        """`room`: bytes that are kept; `waiting`: pictures that may wait to be drawn."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
         self._draw = draw
         self._kept: OrderedDict[Picture, bytes] = OrderedDict()
         self._room = room
-        self._waiting = waiting
-        self._under_way: dict[Picture, asyncio.Future[bytes]] = {}
+        busy = "Too many codes are waiting to be drawn. Try again in a moment."
+        self._queue = FairQueue(1, each=1, waiting=waiting, waiting_each=_WAITING_EACH, busy=busy)
+        self._under_way: dict[Picture, asyncio.Task[bytes]] = {}
+        self._is_closed = False
 
-    async def content(self, picture: Picture) -> bytes:
+    async def content(self, picture: Picture, *, account: UUID) -> bytes:
         """Raises Unavailable when too many are waiting."""
         kept = self._kept.get(picture)
         if kept is not None:
             self._kept.move_to_end(picture)
             return kept
-        drawing_it = self._under_way.get(picture) or self._begin(picture)
+        drawing_it = self._under_way.get(picture) or self._begin(picture, account)
         return await asyncio.shield(drawing_it)  # others may wait for it, too
 
     def close(self) -> None:
         """Who waits is let go."""
+        self._is_closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _begin(self, picture: Picture) -> asyncio.Future[bytes]:
-        if len(self._under_way) == self._waiting:
-            raise Unavailable("Too many codes are waiting to be drawn. Try again in a moment.")
-        future = asyncio.get_running_loop().run_in_executor(self._thread, self._draw, picture)
-        self._under_way[picture] = future
-        future.add_done_callback(partial(self._keep, picture))
-        return future
+    def _begin(self, picture: Picture, account: UUID) -> asyncio.Task[bytes]:
+        task = asyncio.create_task(self._drawn(picture, account))
+        self._under_way[picture] = task
+        task.add_done_callback(partial(self._keep, picture))
+        return task
+
+    async def _drawn(self, picture: Picture, account: UUID) -> bytes:
+        async with self._queue.turn(account):
+            if self._is_closed:
+                raise asyncio.CancelledError
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, picture)
 
     def _keep(self, picture: Picture, done: asyncio.Future[bytes]) -> None:
         del self._under_way[picture]

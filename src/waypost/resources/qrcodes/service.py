@@ -30,8 +30,8 @@ async def set_look(doors: Doors, caller: Caller, link_id: UUID, wanted: LookFiel
     return replace(code, look=wanted.look, updated_at=now)
 
 
-async def target_of(doors: Doors, code: UUID) -> Target:
-    """Raises NotFound once the link is deleted."""
+async def target_of(doors: Doors, code: UUID) -> tuple[UUID, Target]:
+    """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
     async with doors.db.glance() as tx:
         return _there(await store.target(tx, link_id_of(code)))
 

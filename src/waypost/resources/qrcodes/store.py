@@ -25,7 +25,7 @@ _ONE = (
     .outerjoin(qr_scans, qr_scans.c.link_id == links.c.id)
     .where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
 )
-_TARGET = select(HOSTNAME, links.c.slug).where(links.c.id == bindparam("link_id"), ALIVE)
+_TARGET = select(links.c.account_id, HOSTNAME, links.c.slug).where(links.c.id == bindparam("link_id"), ALIVE)
 
 _NAMES = ("link_id", *Look.__dataclass_fields__, "updated_at")
 _SET = text(
@@ -40,9 +40,10 @@ async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> QrCode | Non
     return None if row is None else _code(row)
 
 
-async def target(tx: Tx | Glance, link_id: UUID) -> Target | None:
+async def target(tx: Tx | Glance, link_id: UUID) -> tuple[UUID, Target] | None:
+    """The account that has the link, and where its code leads."""
     row = (await tx.execute(_TARGET, {"link_id": link_id})).one_or_none()
-    return None if row is None else Target(*row)
+    return None if row is None else (row[0], Target(*row[1:]))
 
 
 async def set_look(tx: Tx, link_id: UUID, look: Look, at: datetime) -> None:
