@@ -5,7 +5,7 @@ import contextlib
 import ssl
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -72,7 +72,11 @@ def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> R
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return Rooms(
         links=doors,
-        domains=domain_doors(settings, db, feed, clock, vet=doors.destinations.vet),
+        domains=replace(
+            domain_doors(settings, db, feed, clock),
+            vet=doors.destinations.vet,
+            points_here=partial(domains.points_here, Records(settings.dns_servers), settings.cname_host),
+        ),
         webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
         pixels=pixels.Doors(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
@@ -139,9 +143,8 @@ def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: Change
     )
 
 
-def domain_doors(
-    settings: Settings, db: Database, feed: ChangeFeed, clock: Clock, *, vet: domains.Vet = domains.nowhere
-) -> domains.Doors:
+def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Doors:
+    """Of commands and workers."""
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
     return domains.Doors(
         db=db,
@@ -152,7 +155,6 @@ def domain_doors(
         cname_target=settings.cname_host,
         base_url=settings.base_url,
         clock=clock,
-        vet=vet,
     )
 
 

@@ -57,6 +57,8 @@ def release_domain(hostname: str, /, *, force: Annotated[bool, Parameter(negativ
             say("Nobody had registered it. From now on everybody can, also who held it for too long without proof.")
         else:
             say(f"{gone.hostname} is free. It had {gone.links_count:,} links, which are on the shared domain now.")
+            if gone.verified_at:
+                say("It was verified: another account that registers it has to prove it with a TXT record.")
         return DONE
 
     return with_settings(run)

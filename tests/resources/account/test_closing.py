@@ -83,6 +83,7 @@ async def filled(place: Place, account: UUID, name: str) -> None:
         (media / f"{name}{number}.png").write_bytes(b"x")
     rows += [
         ("domains", own | {"id": domain, "hostname": f"{name}.example", "status": "verified", "tls_status": "none"}),
+        ("verified_names", {"hostname": f"{name}.example"}),
         ("pixels", own | {"id": pixel, "platform": "facebook"}),
         ("webhooks", own | {"id": webhook}),
         *(("webhook_deliveries", own | {"webhook_id": webhook, "status": "delivered"}) for _ in range(5)),
@@ -159,7 +160,7 @@ async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: 
     after = await counted(place)
     ours = {name for name in before if name not in {"jobs", "route_changes", "sessions"}}
     changed = {name: after[name] - before[name] for name in ours if after[name] != before[name]}
-    assert changed == {"slugs": 5, "left_addresses": 1}
+    assert changed == {"slugs": 5, "left_addresses": 1, "verified_names": 1}
     assert {each.name for each in (place.settings.data_dir / "media").iterdir()} == {f"bob{n}.png" for n in range(5)}
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
 

@@ -9,9 +9,10 @@ from uuid import UUID, uuid4
 
 import pytest
 from browsing import Browser, Place, open_place
+from servers import name_server
 from sqlalchemy import select, update
 
-from waypost.resources.domains import domains
+from waypost.resources.domains import domains, pointing, verified_names
 
 NAME = "go.brand.test"
 
@@ -135,6 +136,64 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     assert (gone.status_code, await row(place, path)) == (303, None)
     assert (await ada.get(path)).status_code == 404
     assert "is deleted" in (await ada.get(gone.headers["location"])).text
+
+
+async def test_a_name_that_another_account_verified_shows_the_txt_record_alone(place: Place) -> None:
+    ada = await place.browser("ada@example.com")
+    path = await add(ada)
+    await set_(place, path, needs_txt=True)
+    page = " ".join((await ada.get(path)).text.split())
+    assert "Another account has verified this name before. Only this TXT record proves that it is yours" in page
+    assert ("Set the TXT record below" in page, f'data-copy="_waypost.{NAME}"' in page) == (True, True)
+    assert f'data-copy="{NAME}"' not in page
+
+
+async def test_dns_that_still_points_here_is_warned_of(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        name_server() as names,
+        open_place(database_url, tmp_path, shared_domain="go.test", dns_servers=[names.address]) as place,
+    ):
+        ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
+
+        async def deleted(hostname: str, *, is_verified: bool = True) -> str:
+            """Where a deletion leads."""
+            path = await add(ada, hostname)
+            if is_verified:
+                assert ada.account
+                async with place.db.write() as tx:
+                    await verified_names.remember(tx, ada.account.id, hostname)
+                await set_(place, path, is_live=True, status="verified", verified_at=place.clock())
+                for page in (await ada.get(path), await ada.get(f"{path}/delete")):
+                    assert "has to prove it with a TXT record" in page.text
+            return (await ada.post(f"{path}/delete")).headers["location"]
+
+        async def warns(browser: Browser, path: str) -> bool:
+            page = (await browser.get(path)).text
+            assert "The domain is deleted." in page
+            return "still points here. Remove the record" in " ".join(page.split())
+
+        names.has("go.test", ["192.0.2.1"])
+        names.has("alias.brand.test", ["go.test"], kind="CNAME")
+        names.has("apex.test", ["192.0.2.1"])
+        names.has("away.brand.test", ["192.0.2.2"])
+        names.has("never.brand.test", ["go.test"], kind="CNAME")
+        alias = await deleted("alias.brand.test")
+        assert await warns(ada, alias)
+        assert await warns(ada, await deleted("apex.test"))
+        assert not await warns(ada, await deleted("away.brand.test"))
+        assert not await warns(ada, await deleted("never.brand.test", is_verified=False))
+
+        names.questions.clear()
+        assert not await warns(bob, alias), "who never had it"
+        assert not await warns(ada, "/domains?deleted=%3Cb%3Enothing")
+        assert names.questions == [], "nobody has names looked up that were not theirs"
+        await add(bob, "alias.brand.test")
+        assert not await warns(ada, alias)
+        names.silent = True
+        monkeypatch.setattr(pointing, "DEADLINE", 0.1)
+        assert (await ada.get("/domains?deleted=apex.test")).status_code == 200
 
 
 async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:

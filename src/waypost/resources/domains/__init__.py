@@ -4,8 +4,9 @@ Serves no name that is not proven, and lets nobody hold one for long that they c
 """
 
 from waypost.resources.domains.attached import id_of, known, move_link, name_of, serving
-from waypost.resources.domains.doors import Doors, Vet, nowhere
+from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.hosts import Hosts
 from waypost.resources.domains.model import domains
+from waypost.resources.domains.pointing import points_here
 
-__all__ = ["Doors", "Hosts", "Vet", "domains", "id_of", "known", "move_link", "name_of", "nowhere", "serving"]
+__all__ = ["Doors", "Hosts", "domains", "id_of", "known", "move_link", "name_of", "points_here", "serving"]

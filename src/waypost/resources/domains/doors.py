@@ -24,6 +24,15 @@ Vet = Callable[[Url], Awaitable[None]]
 """Whether visitors may be led there. Raises NotPublic, Unsafe of `waypost.outbound`."""
 
 
+PointsHere = Callable[[str], Awaitable[bool]]
+"""Whether the DNS of a host name leads here."""
+
+
+async def unknown(_hostname: str) -> bool:
+    """The PointsHere of who shows no pages: commands and workers."""
+    raise NotImplementedError
+
+
 async def nowhere(_url: Url) -> None:
     """The Vet of who takes no addresses: commands and workers."""
     raise NotImplementedError
@@ -44,3 +53,4 @@ class Doors:
     base_url: str
     clock: Clock
     vet: Vet = nowhere
+    points_here: PointsHere = unknown

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, SmallInteger, Table, Text, false
 
 from waypost.database import Id, Instant, metadata
 
@@ -22,6 +22,7 @@ domains = Table(
     Column("account_id", Id, nullable=False),
     Column("hostname", NAME, nullable=False, unique=True),  # A-labels in lower case, without a trailing dot
     Column("token", Text, nullable=False),
+    Column("needs_txt", Boolean, nullable=False, server_default=false()),  # another account verified the name before
     Column("status", Text, nullable=False),
     Column("is_live", Boolean, nullable=False),  # its links resolve; stays so while a check is under way
     Column("verified_at", Instant),  # when a check last found it proven
@@ -54,6 +55,8 @@ class Domain:
     hostname: str
     token: str
     """What its owner writes into the name's TXT record. No secret: anybody may read it there."""
+    needs_txt: bool
+    """A CNAME record does not prove it: another account has verified the name before."""
     status: Status
     is_live: bool
     verified_at: datetime | None

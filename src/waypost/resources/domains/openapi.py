@@ -60,7 +60,8 @@ _CHANGE = request_body(
 BROWSE = endpoint("List domains", scope="domains:read", shows=Page[Domain], query=PAGING, refuses=[422])
 CREATE = endpoint(
     "Register a domain",
-    "The answer names the DNS records that prove it: set one of them, then verify.",
+    "The answer lists the DNS records that prove it: set one of them, then verify. For a name that another account has "
+    "verified before, only the TXT record does.",
     scope="domains:write",
     status=201,
     shows=One[Domain],
@@ -77,7 +78,12 @@ CHANGE = endpoint(
     refuses=[404, 413, 422],
 )
 DELETE = endpoint(
-    "Delete a domain", "Its links move to the shared domain at once.", scope="domains:write", status=204, refuses=[404]
+    "Delete a domain",
+    "Its links move to the shared domain at once. Remove its DNS records, too: while they point here, its visitors see "
+    "an error page.",
+    scope="domains:write",
+    status=204,
+    refuses=[404],
 )
 VERIFY = endpoint(
     "Verify a domain",

@@ -98,8 +98,9 @@ class _Pages:
 
     async def delete(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
-        return RedirectResponse("/domains?deleted=1", 303)
+        domain = await self._find(request)
+        await service.delete(self._doors, session, domain.id)
+        return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
 
     async def _find(self, request: Request) -> Domain:
         session = await self._door.session(request)
@@ -109,10 +110,12 @@ class _Pages:
         session = await self._door.session(request)
         asked = replace(page_request(request), per_page=_PER_PAGE)
         found = await service.browse(self._doors, session, asked)
-        notice = "The domain is deleted." if "deleted" in request.query_params else ""
+        deleted = request.query_params.get("deleted", "")
+        notice = "The domain is deleted." if deleted else ""
         told: dict[str, Any] = {"page": found, "readable": readable}
         if request.headers.get("hx-target") == "found":  # while a check is under way, again and again
             return self._views.part(request, "domains/list.html", "found", **told)
+        told["pointing"] = await service.name_left_pointing_here(self._doors, session, deleted) if deleted else None
         return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **told)
 
     def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
@@ -124,4 +127,5 @@ class _Pages:
 
     def _told(self, domain: Domain) -> dict[str, Any]:
         records = shown(domain, self._doors.cname_target)["dns_records"]
-        return {"domain": domain, "records": records, "days_kept": KEPT.days, "strikes": STRIKES, "readable": readable}
+        rules = {"days_kept": KEPT.days, "strikes": STRIKES, "cname_target": self._doors.cname_target}
+        return {"domain": domain, "records": records, "readable": readable, **rules}

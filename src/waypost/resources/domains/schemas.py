@@ -31,10 +31,7 @@ def shown(domain: Domain, cname_target: str) -> dict[str, Any]:
         "verified_at": timestamp(domain.verified_at) if domain.verified_at else None,
         "last_checked_at": timestamp(domain.last_checked_at) if domain.last_checked_at else None,
         "error": domain.error,
-        "dns_records": [
-            {"type": "TXT", "name": f"_waypost.{domain.hostname}", "value": domain.token},
-            {"type": "CNAME", "name": domain.hostname, "value": cname_target},
-        ],
+        "dns_records": _dns_records(domain, cname_target),
         "root_url": domain.root_url,
         "not_found_url": domain.not_found_url,
         "links_count": domain.links_count,
@@ -46,3 +43,10 @@ def shown(domain: Domain, cname_target: str) -> dict[str, Any]:
         "created_at": timestamp(domain.created_at),
         "updated_at": timestamp(domain.updated_at),
     }
+
+
+def _dns_records(domain: Domain, cname_target: str) -> list[dict[str, str]]:
+    """Each of them proves the domain."""
+    txt = {"type": "TXT", "name": f"_waypost.{domain.hostname}", "value": domain.token}
+    cname = {"type": "CNAME", "name": domain.hostname, "value": cname_target}
+    return [txt] if domain.needs_txt else [txt, cname]

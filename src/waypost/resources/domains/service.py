@@ -16,7 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import attached, certificates, claims, names, store
+from waypost.resources.domains import attached, certificates, claims, names, store, verified_names
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -163,6 +163,22 @@ async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Dom
     return Page(found, total, request)
 
 
+async def name_left_pointing_here(doors: Doors, caller: Caller, text: str) -> str | None:
+    """The host name of a deleted domain, if its DNS still leads here.
+
+    Only a name that the account ever verified and that nobody has now is looked up.
+    """
+    try:
+        name = names.canonical(text)
+    except names.BadName:
+        return None
+    async with doors.db.read() as tx:
+        is_theirs = await verified_names.is_of(tx, caller.account.id, name)
+        if not is_theirs or await store.is_registered(tx, name):
+            return None
+    return name if await doors.points_here(name) else None
+
+
 def _there(found: Domain | None) -> Domain:
     if found is None:
         raise NotFound
@@ -183,7 +199,8 @@ async def _claimable(doors: Doors, text: str) -> str:
 
 
 async def _continued(tx: Tx, domain: Domain) -> Domain:
-    """A new claim, with the time that the same account held the name before. Raises Invalid when it has had its time.
+    """A new claim, with the time that the same account held the name before, and with what proves it. Raises Invalid
+    when the account has had its time.
 
     After the name is ours: whoever gives it up at the same moment has been waited for.
     """
@@ -192,8 +209,9 @@ async def _continued(tx: Tx, domain: Domain) -> Domain:
         raise Invalid({"hostname": [TOO_LONG_UNPROVEN.format(day=_day(until))]})
     if await claims.count(tx, domain.account_id, now=domain.created_at) > MOST:
         raise Invalid({"hostname": [TOO_MANY_UNPROVEN]})
-    continued = replace(domain, unverified_since=domain.created_at - before)
-    if before:
+    needs_txt = await verified_names.is_of_another(tx, domain.account_id, domain.hostname)
+    continued = replace(domain, unverified_since=domain.created_at - before, needs_txt=needs_txt)
+    if continued != domain:
         await store.save_claim(tx, continued)
     return continued
 
@@ -209,6 +227,7 @@ def _claim(doors: Doors, account_id: UUID, hostname: str) -> Domain:
         account_id=account_id,
         hostname=hostname,
         token=f"waypost-{secrets.token_hex(16)}",  # a record that an earlier claim left proves nothing
+        needs_txt=False,
         status="pending",
         is_live=False,
         verified_at=None,

@@ -46,6 +46,11 @@ async def find_named_for_change(tx: Tx, hostname: str) -> Domain | None:
     return _domain((await tx.execute(_DOMAIN.where(domains.c.hostname == hostname).with_for_update())).one_or_none())
 
 
+async def is_registered(tx: Tx, hostname: str) -> bool:
+    """To anybody."""
+    return (await tx.execute(select(domains.c.id).where(domains.c.hostname == hostname))).first() is not None
+
+
 async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Domain], int]:
     """(domains of the page, number of domains on all pages), newest first."""
     newest = _DOMAIN.where(domains.c.account_id == account_id)
@@ -67,8 +72,8 @@ async def save_pages(tx: Tx, domain: Domain) -> None:
 
 
 async def save_claim(tx: Tx, domain: Domain) -> None:
-    since = {"unverified_since": domain.unverified_since}
-    await tx.execute(update(domains).where(domains.c.id == domain.id).values(since))
+    values = {name: getattr(domain, name) for name in ("unverified_since", "needs_txt")}
+    await tx.execute(update(domains).where(domains.c.id == domain.id).values(values))
 
 
 async def ask_for_check(tx: Tx, domain_id: UUID, at: datetime) -> None:

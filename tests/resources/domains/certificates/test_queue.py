@@ -140,7 +140,7 @@ async def test_old_failures_count_no_more(db: Database, live, clock: Clock) -> N
     [claimed] = await claim(db, clock)
     assert await order(db, clock, claimed)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await store.unwanted(tx, HOST, clock.now)
     clock.passes(hours=25)
     await want(db, clock, HOST)
     assert [each.failures for each in await claim(db, clock)] == [0]
@@ -179,7 +179,7 @@ async def test_a_domain_of_the_service_s_own_name(db: Database, live, clock: Clo
         await store.own(tx, [HOST], clock.now)
     await change(db, HOST, chain="c", expires_at=clock.now + timedelta(days=9), due_at=clock.now)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await store.unwanted(tx, HOST, clock.now)
         await tx.execute(delete(domains))
         await store.forget(tx, HOST, clock.now)
     assert (await row_of(db, HOST)).chain == "c"

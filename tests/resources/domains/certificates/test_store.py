@@ -106,22 +106,37 @@ async def test_a_few_at_a_time_and_the_longest_waiting_first(db: Database, live,
 
 
 async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
-    """The certificate stays and is not renewed; live again, it is no reason for another order."""
+    """The certificate is kept, but neither served nor renewed; live again, it is no reason for another order."""
     await live(HOST)
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     await settle(db, obtained(claimed, alices, clock), clock)
+    contexts = Contexts(RING, "")
+    following = Following(db, contexts)
+    await following.look()
+    assert contexts.find(HOST)
+    clock.passes(seconds=1)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await tx.execute(update(domains).values(is_live=False))
+        await store.unwanted(tx, HOST, clock.now)
     row = (await rows(db))[HOST]
     assert (row.due_at, row.chain) == (None, alices[0])
-    assert (await shown(HOST))[0] == "active"
+    assert await shown(HOST) == ("none", False, None)
+    later = Contexts(RING, "")  # of a process that begins now
+    await Following(db, later).look()
+    await following.look()
+    assert (contexts.find(HOST), later.find(HOST)) == (None, None)
+    clock.passes(seconds=1)
+    async with db.write() as tx:
+        await tx.execute(update(domains).values(is_live=True))
     await want(db, clock, HOST)
+    await following.look()
+    assert contexts.find(HOST)
     assert (await rows(db))[HOST].due_at == renewal_of(alices[0])
     assert await shown(HOST) == ("active", True, None)
 
     async with db.write() as tx:
-        await store.unwanted(tx, HOST)
+        await store.unwanted(tx, HOST, clock.now)
         await tx.execute(update(domains).values(is_live=False))
     clock.passes(days=91)
     await sweep(db, clock)

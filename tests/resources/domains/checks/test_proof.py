@@ -160,3 +160,39 @@ def test_zones_that_a_provider_may_add() -> None:
     assert zones("brand.test") == ["brand.test"]
     assert zones("go.brand.test") == ["go.brand.test", "brand.test"]
     assert zones("a.b.c.brand.test") == ["b.c.brand.test", "c.brand.test", "brand.test"]
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (has_nothing, "Set a TXT record at"),
+        (has_a_circle, "Set a TXT record at"),
+        (has_an_address, "Set a TXT record at"),
+        (has_doubled_cname, "Set a TXT record at"),
+        (has_doubled_txt, "the zone brand.test by itself"),
+        (has_token_at_the_name, "move the TXT record to"),
+        (has_other_records, "Set a TXT record at"),
+    ],
+)
+async def test_where_only_txt_proves_only_txt_is_asked_for(
+    names: NameServer, records: Records, script, says: str
+) -> None:
+    script(names)
+    found = await proof.prove(records, Claim(NAME, TOKEN, TARGET, needs_txt=True))
+    assert found.outcome == "unproven"
+    assert f"CNAME {NAME}: {words.CNAME_NO_PROOF}" in (found.error or "")
+    assert says in (found.error or "")
+    assert TARGET not in (found.error or "")
+
+
+async def test_where_only_txt_proves_no_alias_does(names: NameServer, records: Records) -> None:
+    names.has(NAME, [TARGET], kind="CNAME")
+    claim = Claim(NAME, TOKEN, TARGET, needs_txt=True)
+    assert (await proof.prove(records, claim)).outcome == "unproven"
+    names.fails(NAME)  # its alias is not asked about
+    assert (await proof.prove(records, claim)).outcome == "unproven"
+    names.fails(TXT)
+    assert (await proof.prove(records, claim)).outcome == "unclear"
+    names.forgets(TXT)
+    names.has(TXT, [f'"{TOKEN}"'], kind="TXT")
+    assert await proof.prove(records, claim) == Proof("proven")

@@ -1,4 +1,4 @@
-"""Has a web process know every certificate that the workers obtain, a second later."""
+"""Has a web process know every certificate that the workers obtain, a second later: those of names that are proven."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from waypost.database import Database
 from waypost.resources.domains.certificates.contexts import Contexts
 from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.certificates.store import is_served
 
 _AT_ONCE = 1_000
 _LATE = timedelta(seconds=60)
@@ -16,7 +17,7 @@ _LOOKS = 10
 """One of so many looks for what was late; the others only ask whether anything is newer."""
 _C = certificates.c
 _NEWEST = select(func.max(_C.updated_at))
-_FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at)
+_FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at, is_served().label("is_served"))
 
 
 class Following:
@@ -67,7 +68,7 @@ class Following:
         self._newest = newest
 
     def _take(self, row: Any) -> None:
-        if row.chain is None:
+        if row.chain is None or not row.is_served:
             self._contexts.drop(row.hostname)
         else:
             self._contexts.put(row.hostname, row.id, row.chain, row.key)

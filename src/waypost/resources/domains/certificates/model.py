@@ -20,7 +20,7 @@ certificates = Table(
     Column("try_at", Instant),  # no attempt before this, whoever has the name then
     Column("leased_until", Instant),  # an attempt is under way
     Column("is_own", Boolean, nullable=False),  # the service's, whatever becomes of a domain of that name
-    Column("updated_at", Instant, nullable=False),  # when the chain last changed
+    Column("updated_at", Instant, nullable=False),  # when what is served with it last changed
 )
 Index("ix_certificates_due", certificates.c.due_at, certificates.c.id)
 Index("ix_certificates_leased", certificates.c.leased_until)

@@ -1,9 +1,9 @@
 """Which names want a certificate, and what came of it. The domain shows what its owner may know.
 
-A name that is no longer wanted keeps its row without a date for the next attempt: what there is may be served until it
-ends, and web processes learn of what is taken away from a row that has changed, which they could not from one that
-is gone. A later sweep removes it, but not while it tells how long to wait: deleted and registered anew, a name would be
-ordered as often as anybody likes.
+A name that is no longer wanted keeps its row without a date for the next attempt: its certificate is not served any
+more, but may be again. Web processes learn of what is taken away from a row that has changed, which they could not from
+one that is gone. A later sweep removes it, but not while it tells how long to wait: deleted and registered again, a
+name would be ordered as often as anybody likes.
 """
 
 from collections.abc import Collection, Sequence
@@ -58,7 +58,7 @@ class Failed:
 
 async def live_changed(tx: Tx, hostname: str, *, is_live: bool, clock: Clock) -> None:
     """Told in the transaction in which a domain goes live or down."""
-    await (wanted(tx, hostname, clock()) if is_live else unwanted(tx, hostname))
+    await (wanted if is_live else unwanted)(tx, hostname, clock())
 
 
 async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
@@ -69,6 +69,7 @@ async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
     chain, expires_at, failures, try_at = (await tx.execute(found)).one()
     is_good = chain is not None and expires_at > now
     due: dict[str, Any] = {"due_at": max(renewal_of(chain) if is_good else now, try_at or now), "error": None}
+    due["updated_at"] = now
     due["failures"] = 0 if try_at is None or try_at < now - REMEMBERED else failures
     await tx.execute(update(certificates).where(_C.hostname == hostname, _C.due_at.is_(None)).values(due))
     if not is_good and try_at is not None and try_at > now and failures:
@@ -85,12 +86,11 @@ async def own(tx: Tx, hostnames: Collection[str], now: datetime) -> None:
     await tx.execute(update(certificates).where(~_C.is_own, _C.hostname.in_(hostnames)).values(is_own=True))
 
 
-async def unwanted(tx: Tx, hostname: str) -> None:
-    """The name is no longer proven: its certificate is not renewed."""
-    ended = {"due_at": None, "leased_until": None, "error": None}
+async def unwanted(tx: Tx, hostname: str, now: datetime) -> None:
+    """The name is no longer proven: its certificate is neither served nor renewed."""
+    ended = {"due_at": None, "leased_until": None, "error": None, "updated_at": now}
     await tx.execute(update(certificates).where(_C.hostname == hostname, ~_C.is_own).values(ended))
-    stays = (_D.hostname == hostname, _D.tls_status != "active")
-    await tx.execute(update(domains).where(*stays).values(tls_status="none", tls_error=None))
+    await _show(tx, hostname, "none", None)
 
 
 async def forget(tx: Tx, hostname: str, now: datetime) -> None:
@@ -128,7 +128,7 @@ async def missing(tx: Tx, after: str) -> Sequence[str]:
 
 async def unserved(tx: Tx) -> Sequence[UUID]:
     """Some of those that wait for a certificate nobody is served with."""
-    return list(await tx.scalars(select(_C.id).where(_C.due_at.is_not(None), ~_is_served()).limit(STEP)))
+    return list(await tx.scalars(select(_C.id).where(_C.due_at.is_not(None), ~is_served()).limit(STEP)))
 
 
 async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
@@ -139,7 +139,7 @@ async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
     await tx.execute(update(domains).where(of_ended).values(tls_status="none", tls_expires_at=None, tls_error=None))
     still = (_C.id.in_([row.id for row in ended]), _C.due_at.is_(None))
     await tx.execute(update(certificates).where(*still).values(_nothing(now)))
-    await tx.execute(update(certificates).where(_C.id.in_(unserved), ~_is_served()).values(due_at=None))
+    await tx.execute(update(certificates).where(_C.id.in_(unserved), ~is_served()).values(due_at=None, updated_at=now))
     is_over = or_(_C.failures == 0, _C.try_at.is_(None), _C.try_at < now - REMEMBERED)
     empty = (_C.due_at.is_(None), _C.chain.is_(None), _C.updated_at < now - FORGOTTEN_AFTER, is_over)
     gone = select(_C.id).where(*empty).limit(STEP)
@@ -149,7 +149,8 @@ async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
     return max(len(ended), len(unserved), removed) < STEP
 
 
-def _is_served() -> ColumnElement[bool]:
+def is_served() -> ColumnElement[bool]:
+    """Whether the name in the statement around it is proven, or the service's own."""
     return or_(_C.is_own, exists().where(_D.hostname == _C.hostname, _D.is_live))
 
 

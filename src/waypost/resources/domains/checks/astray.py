@@ -12,7 +12,8 @@ _MOST_ZONES = 3
 async def advice_for(records: Records, claim: Claim) -> str:
     """Empty when it is in none of them."""
     places = [_at_the_name(records, claim)]
-    places += [look(records, claim, zone) for zone in zones(claim.hostname) for look in (_doubled_txt, _doubled_cname)]
+    looks = (_doubled_txt,) if claim.needs_txt else (_doubled_txt, _doubled_cname)
+    places += [look(records, claim, zone) for zone in zones(claim.hostname) for look in looks]
     return next((advice for advice in await asyncio.gather(*places) if advice), "")
 
 

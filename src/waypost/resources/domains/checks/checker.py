@@ -12,6 +12,7 @@ from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
 from waypost.outbound import Handshakes, Records
+from waypost.resources.domains import verified_names
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Claim, Proof
 from waypost.resources.domains.checks.outcome import probed, settled
@@ -90,7 +91,8 @@ class Checker:
 
     async def _prove(self, claimed: Claimed) -> Proof:
         try:
-            return await prove(self._records, Claim(claimed.hostname, claimed.token, self._doors.cname_target))
+            claim = Claim(claimed.hostname, claimed.token, self._doors.cname_target, claimed.needs_txt)
+            return await prove(self._records, claim)
         except Exception:  # whatever a look-up raises says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
             return Proof("unclear", words.CRASHED.format(hostname=claimed.hostname))
@@ -113,6 +115,8 @@ class Checker:
                 publish = await self._doors.host_changed(tx, domain.hostname)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
+            if outcome.went == "up":
+                await verified_names.remember(tx, domain.account_id, domain.hostname)
             if outcome.went == "down":
                 await self._tell_owner(tx, domain)
         if publish:
@@ -125,11 +129,12 @@ class Checker:
         to, now = await queue.address_of(tx, domain.account_id), self._doors.clock()
         if to is None or not await queue.may_tell(tx, domain.id, now):
             return
+        looked = words.MAIL_TXT if domain.needs_txt else words.MAIL_EITHER
         text = words.MAIL.format(
+            looked=looked.format(hostname=domain.hostname, target=self._doors.cname_target),
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
-            target=self._doors.cname_target,
             base_url=self._doors.base_url,
             id=domain.id,
             days=KEPT.days,

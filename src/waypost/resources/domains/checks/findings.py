@@ -18,10 +18,6 @@ class Seen:
     advice: str = ""
     """For one whose record was found in a wrong place."""
 
-    @property
-    def is_answered(self) -> bool:
-        return self.txt.is_answer and self.chain[-1].is_answer
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -29,13 +25,18 @@ class Claim:
     token: str
     target: str
     """Where its CNAME may lead instead."""
+    needs_txt: bool = False
+    """A CNAME proves nothing: another account has verified the name before."""
 
     @property
     def txt_name(self) -> str:
         return f"_waypost.{self.hostname}"
 
     def is_proven(self, seen: Seen) -> bool:
-        return self.has_token(seen.txt) or self.has_target(*seen.chain)
+        return self.has_token(seen.txt) or (not self.needs_txt and self.has_target(*seen.chain))
+
+    def is_answered(self, seen: Seen) -> bool:
+        return seen.txt.is_answer and (self.needs_txt or seen.chain[-1].is_answer)
 
     def has_token(self, look_up: LookUp) -> bool:
         return any(value.strip(_QUOTES) == self.token for value in look_up.values)

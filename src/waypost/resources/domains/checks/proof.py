@@ -1,4 +1,5 @@
-"""Is a host name its claimant's? The token in TXT `_waypost.<hostname>`, or a CNAME that reaches our own name.
+"""Is a host name its claimant's? The token in TXT `_waypost.<hostname>`, or a CNAME that reaches our own name, unless
+another account has verified the name before.
 
 Refuses to take silence for a no: where one of the two look-ups got no answer, the proof may stand just there.
 """
@@ -21,7 +22,7 @@ async def prove(records: Records, claim: Claim) -> Proof:
     seen = await _look(records, claim, until)
     if claim.is_proven(seen):
         return Proof("proven")
-    if not seen.is_answered:
+    if not claim.is_answered(seen):
         return Proof("unclear", told(claim, seen))
     try:
         async with asyncio.timeout_at(until):

@@ -31,6 +31,7 @@ class Claimed:
     id: UUID
     hostname: str
     token: str
+    needs_txt: bool
     check_at: datetime
     """When it became due: another moment later on means that somebody has asked for it again."""
     leased_until: datetime
@@ -49,7 +50,7 @@ async def claim(tx: Tx, *, clock: Clock, room: int) -> list[Claimed]:
     free = select(_D.id).where(_D.id.in_(ids), _is_waiting(now)).with_for_update(skip_locked=True)
     ids = (await tx.execute(free)).scalars().all()
     leased = update(domains).where(_D.id.in_(ids)).values(leased_until=now + LEASE)
-    rows = await tx.execute(leased.returning(_D.id, _D.hostname, _D.token, _D.check_at, _D.leased_until))
+    rows = await tx.execute(leased.returning(_D.id, _D.hostname, _D.token, _D.needs_txt, _D.check_at, _D.leased_until))
     return [Claimed(*row) for row in rows]
 
 

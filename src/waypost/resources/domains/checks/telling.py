@@ -17,8 +17,8 @@ _ABSENT: Mapping[str, str] = {
 
 def told(claim: Claim, seen: Seen) -> str:
     names = {"hostname": claim.hostname, "txt_name": claim.txt_name, "token": claim.token, "target": claim.target}
-    whole = words.LOOKED if seen.is_answered else words.UNCLEAR
-    advice = seen.advice or _advice(seen).format(**names)
+    whole = words.LOOKED if claim.is_answered(seen) else words.UNCLEAR
+    advice = seen.advice or _advice(claim, seen).format(**names)
     return whole.format(txt=_txt(claim, seen.txt), cname=_cname(claim, seen), advice=advice, **names)
 
 
@@ -31,6 +31,8 @@ def _txt(claim: Claim, look_up: LookUp) -> str:
 
 
 def _cname(claim: Claim, seen: Seen) -> str:
+    if claim.needs_txt:
+        return words.CNAME_NO_PROOF
     *hops, last = seen.chain
     if not last.is_answer or last.problem == "loop":
         return _absent(last)
@@ -47,16 +49,22 @@ def _absent(look_up: LookUp) -> str:
     return _ABSENT[look_up.problem or "no_record"]
 
 
-def _advice(seen: Seen) -> str:
-    problems = {seen.txt.problem, seen.chain[-1].problem}
+def _advice(claim: Claim, seen: Seen) -> str:
+    problems = {seen.txt.problem, None if claim.needs_txt else seen.chain[-1].problem}
     if "unreachable" in problems:
         return words.ASK_OPERATOR
     if problems & {"server_failed", "timed_out"}:
         return words.ASK_PROVIDER
     if "loop" in problems:
         return words.BREAK_LOOP
+    return _advice_on_records(claim, seen)
+
+
+def _advice_on_records(claim: Claim, seen: Seen) -> str:
     if seen.txt.values:
         return words.CHANGE_TXT
+    if claim.needs_txt:
+        return words.SET_TXT
     if len(seen.chain) > 1:
         return words.CHANGE_CNAME
     return words.USE_TXT if seen.addresses else words.SET_EITHER

@@ -13,6 +13,7 @@ TXT_OTHER = "it says “{value}”, not “{token}”."
 TXT_OTHERS = "none of its {count} values, the first of them “{value}”, is “{token}”."
 CNAME_OTHER = "it leads to {found}, not to {target}."
 CNAME_ADDRESS = "there is none, only the address {address}."
+CNAME_NO_PROOF = "it proves nothing, because another account has verified this name before."
 LOOP = "it leads in a circle, or through too many names."
 SERVER_FAILED = "the domain's name servers gave no usable answer{code}."
 TIMED_OUT = "no name server answered in time."
@@ -28,6 +29,10 @@ DOUBLED = (
     " {short} there, and verify again."
 )
 AT_THE_NAME = "The value stands at {hostname} itself: move the TXT record to {txt_name}, and verify again."
+SET_TXT = (
+    "Set a TXT record at {txt_name} with the value {token}. A new record can take some minutes to be seen. Then verify"
+    " again."
+)
 CHANGE_TXT = "Set the TXT record's value to {token}, beside others or in their place, and verify again."
 CHANGE_CNAME = "Let the CNAME record lead to {target}, or set a TXT record at {txt_name} to {token}. Then verify again."
 USE_TXT = (
@@ -42,6 +47,9 @@ ASK_PROVIDER = (
 ASK_OPERATOR = "Nothing needs to be changed in your records: tell whoever runs this service, and verify again later."
 CRASHED = "{hostname} could not be checked right now, because of a fault of this service. Verify again later."
 
+MAIL_EITHER = """a TXT record at _waypost.{hostname}, and for a CNAME record
+at {hostname} that leads to {target}"""
+MAIL_TXT = "a TXT record at _waypost.{hostname}"
 MAIL_SUBJECT = "Short links on {hostname} no longer work"
 MAIL = """\
 Hello,
@@ -50,8 +58,8 @@ your domain {hostname} has failed three checks in a row, the last one on {now}.
 It was last found to be yours on {verified}. Since {now} no short link on
 {hostname} leads anywhere: visitors see a page that says “not found”.
 
-We looked for a TXT record at _waypost.{hostname}, and for a CNAME record
-at {hostname} that leads to {target}. What we found instead is told by
+We looked for {looked}.
+What we found instead is told by
 GET {base_url}/api/v1/domains/{id}
 
 Once the record is in place, have the domain verified again, with

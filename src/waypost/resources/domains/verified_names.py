@@ -1,0 +1,49 @@
+"""Which accounts ever verified a host name. Kept for good, also when the domain and the account are deleted.
+
+A CNAME record says nothing of an account: one that a former owner left in place would prove the name to anybody.
+So a name that another account ever verified is proven by the TXT record only.
+"""
+
+import hashlib
+from uuid import UUID
+
+from sqlalchemy import Column, ColumnElement, String, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from waypost.database import Tx, metadata
+from waypost.resources.domains.model import NAME
+
+_verified = Table(
+    "verified_names",
+    metadata,
+    Column("hostname", NAME, primary_key=True),
+    Column("account_digest", String(64), primary_key=True),
+    sqlite_with_rowid=False,
+)
+_V = _verified.c
+
+
+async def remember(tx: Tx, account_id: UUID, hostname: str) -> None:
+    row = {"hostname": hostname, "account_digest": digest(account_id, hostname)}
+    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
+    await tx.execute(insert(_verified).values(row).on_conflict_do_nothing())
+
+
+async def is_of(tx: Tx, account_id: UUID, hostname: str) -> bool:
+    """Whether this account ever verified it."""
+    return await _is_any(tx, hostname, _V.account_digest == digest(account_id, hostname))
+
+
+async def is_of_another(tx: Tx, account_id: UUID, hostname: str) -> bool:
+    """Whether any other account ever verified it."""
+    return await _is_any(tx, hostname, _V.account_digest != digest(account_id, hostname))
+
+
+def digest(account_id: UUID, hostname: str) -> str:
+    """Tells the same account from another. Of a deleted account it tells neither who it was nor its other names."""
+    return hashlib.sha256(account_id.bytes + hostname.encode()).hexdigest()
+
+
+async def _is_any(tx: Tx, hostname: str, whose: ColumnElement[bool]) -> bool:
+    found = select(_V.hostname).where(_V.hostname == hostname, whose).limit(1)
+    return (await tx.execute(found)).first() is not None

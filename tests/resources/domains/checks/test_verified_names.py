@@ -1,0 +1,133 @@
+"""A name that another account ever verified is proven by the TXT record only: a CNAME left in place proves nothing."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from people import Person
+from resources.domains.checks.checking import Checking
+from resources.domains.room import NAME, TARGET
+from resources.domains.test_ask import Caddy
+
+from waypost.redirect import ChangeFeed
+from waypost.resources.domains import Hosts, service
+from waypost.resources.domains.checks import words
+from waypost.resources.domains.claims import KEPT
+
+TXT = f"_waypost.{NAME}"
+
+
+async def verified(checking: Checking, domain: dict[str, Any], who: Person) -> dict[str, Any]:
+    """As its owner sees it after a check."""
+    assert (await checking.room.ask("POST", f"/{domain['id']}/verify", who)).status_code == 202
+    await checking.run()
+    return (await checking.room.find(domain, who)).json()["data"]
+
+
+def kinds(domain: dict[str, Any]) -> list[str]:
+    return [record["type"] for record in domain["dns_records"]]
+
+
+async def test_a_record_left_in_place_proves_nothing_to_another_account(checking: Checking) -> None:
+    room = checking.room
+    await room.delete(await checking.live())
+    claim = await room.make(NAME, room.bob)
+    assert kinds(claim) == ["TXT"]
+    failed = await verified(checking, claim, room.bob)
+    token = claim["dns_records"][0]["value"]
+    assert (failed["status"], failed["dns_records"]) == ("failed", claim["dns_records"])
+    assert failed["error"] == words.LOOKED.format(
+        hostname=NAME,
+        txt_name=TXT,
+        txt=words.NO_NAME,
+        cname=words.CNAME_NO_PROOF,
+        advice=words.SET_TXT.format(txt_name=TXT, token=token),
+    )
+    checking.names.has(TXT, [f'"{token}"'], kind="TXT")
+    assert (await verified(checking, claim, room.bob))["status"] == "verified"
+
+
+async def test_the_same_account_may_use_the_record_again(checking: Checking) -> None:
+    await checking.room.delete(await checking.live())
+    again = await checking.live()
+    assert kinds(again) == ["TXT", "CNAME"]
+
+
+async def test_a_former_owner_is_another_account_too(checking: Checking) -> None:
+    room = checking.room
+    await room.delete(await checking.live())
+    bobs = await room.make(NAME, room.bob)
+    checking.names.has(TXT, [f'"{bobs["dns_records"][0]["value"]}"'], kind="TXT")
+    assert (await verified(checking, bobs, room.bob))["status"] == "verified"
+    await room.delete(bobs, room.bob)
+    again = await room.make()
+    assert kinds(again) == ["TXT"]
+    assert (await verified(checking, again, room.alice))["status"] == "failed"
+
+
+async def test_a_name_that_was_released_is_remembered(checking: Checking) -> None:
+    room = checking.room
+    await checking.live()
+    await service.release(room.doors, NAME, is_forced=True)
+    assert kinds(await room.make(NAME, room.bob)) == ["TXT"]
+
+
+async def test_a_claim_that_was_never_proven_leaves_nothing(checking: Checking) -> None:
+    room = checking.room
+    assert (await verified(checking, await room.make(NAME, room.bob), room.bob))["status"] == "failed"
+    room.clock.move(KEPT + timedelta(minutes=1))
+    assert await checking.expiry.step()
+    assert kinds(await checking.live()) == ["TXT", "CNAME"]
+
+
+async def test_another_name_is_not_concerned(checking: Checking) -> None:
+    room = checking.room
+    await room.delete(await checking.live())
+    assert kinds(await room.make(f"www.{NAME}", room.bob)) == ["TXT", "CNAME"]
+
+
+async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
+    """No pages, no certificate: neither those of the former owner, nor those of who has not proven the name."""
+    room, feed = checking.room, ChangeFeed(tmp_path / "changes")
+    caddy = Caddy(Hosts(room.doors.db), feed)
+    pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
+
+    async def is_served() -> bool:
+        feed.publish(room.told)
+        room.told.clear()
+        found = await Hosts(room.doors.db).find(NAME.encode())
+        assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
+        return found is not None
+
+    first = await checking.live()
+    await room.patch(first, pages)
+    assert await is_served()
+    await room.delete(first)
+    assert not await is_served()
+    claim = await room.make(NAME, room.bob)
+    await room.patch(claim, pages, room.bob)
+    await verified(checking, claim, room.bob)
+    assert not await is_served()
+    checking.names.has(TXT, [f'"{claim["dns_records"][0]["value"]}"'], kind="TXT")
+    assert (await verified(checking, claim, room.bob))["tls"]["status"] == "none"
+    assert await is_served()
+    checking.names.forgets(TXT)
+    for _ in range(3):
+        assert await is_served()
+        await checking.a_day_later(claim)
+    assert not await is_served()
+    feed.close()
+
+
+@pytest.mark.parametrize("needs_txt", [False, True])
+async def test_the_mail_names_what_was_looked_for(checking: Checking, needs_txt: bool) -> None:
+    domain = await checking.live()
+    await checking.room.set(domain, needs_txt=needs_txt)
+    checking.names.forgets(NAME)
+    for _ in range(3):
+        await checking.a_day_later(domain)
+    [mail] = await checking.mails()
+    assert TXT in mail["text"]
+    assert (TARGET in mail["text"]) != needs_txt
+    assert "{" not in mail["text"]
