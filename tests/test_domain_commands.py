@@ -35,6 +35,7 @@ async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
                     account_id=alice.account_id,
                     hostname=name,
                     token="waypost-1",
+                    needs_txt=False,
                     status="verified" if is_live else "pending",
                     is_live=is_live,
                     verified_at=AT if is_live else None,

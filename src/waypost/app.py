@@ -154,7 +154,9 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         stack.callback(feed.close)
         source = wiring.source(settings, db)
         stack.callback(source.close)
-        table = RouteTable(source, feed, capacity=settings.routes_in_memory)
+        table = RouteTable(
+            source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()
+        )
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
         hosts = HostTable(domains.Hosts(db), feed, capacity=_HOSTS_IN_MEMORY)

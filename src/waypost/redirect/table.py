@@ -62,7 +62,7 @@ class RouteTable:
 
     keys = SLUG
 
-    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes = b"") -> None:
+    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
         """`capacity`: routes in memory, at most. `shared_host`: routes on it do not depend on their host."""
         self._source = source
         self._feed = feed
@@ -252,6 +252,9 @@ class HostTable(RouteTable):
     """Custom domains, by their names. What a route of theirs holds: `new_host`."""
 
     keys = HOSTNAME
+
+    def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
+        super().__init__(source, feed, capacity=capacity, shared_host=b"")
 
     def drop(self, told: bytes) -> None:
         """`told`: a host's name, or `of_host` of it."""
