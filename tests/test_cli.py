@@ -10,6 +10,7 @@ from pathlib import Path
 
 import forked
 import pytest
+from house.test_docs import COMMANDS
 
 SCOPES = ["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write"]
 
@@ -145,6 +146,14 @@ def test_what_is_wrong_is_told_on_stderr(waypost: Waypost, arguments: list[str],
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("wrong", [["--no-such-option"], ["--json=perhaps"], ["one", "too", "many", "words"]])
+def test_wrong_usage_of_each_command_exits_with_2(waypost: Waypost, command: str, wrong: list[str]) -> None:
+    done = waypost(*command.split()[1:], *wrong, code=2)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
 def test_settings_are_refused_before_anything_happens(empty: Waypost) -> None:
     done = empty("serve", code=2, by=forked.alone, WAYPOST_BASE_ULR="http://localhost")
     assert done.stderr == "WAYPOST_BASE_ULR is not a setting. Did you mean WAYPOST_BASE_URL?\n"
@@ -174,7 +183,7 @@ def test_a_file_that_is_no_database_is_named(empty: Waypost, arguments: list[str
 
 
 def test_a_directory_that_is_missing_is_named(empty: Waypost) -> None:
-    done = empty("migrate", code=1, WAYPOST_DATABASE_URL="sqlite:///none/waypost.db")
+    done = empty("migrate", code=1, by=forked.alone, WAYPOST_DATABASE_URL="sqlite:///none/waypost.db")
     assert done.stderr == "The database none/waypost.db cannot be used: unable to open database file\n"
 
 

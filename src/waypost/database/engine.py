@@ -226,6 +226,8 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, limit: float | None = Non
 
     @event.listens_for(engine.sync_engine, "do_connect")
     def connect(dialect: Dialect, _record: Any, arguments: Any, options: Any) -> Any:
+        # What cannot be opened fails here: in aiosqlite its thread may outlive the event loop, and print a traceback.
+        sqlite3.connect(arguments[0]).close()
         made: Any = dialect.connect(*arguments, **options)
         return one_trip.Connection(made.dbapi, made.driver_connection, limit)
 
