@@ -138,8 +138,11 @@ async def test_a_worker_without_its_database_is_alive_and_not_ready(settings: Se
 @pytest.mark.parametrize("role", ["redirect", "worker"])
 def test_as_a_process(tmp_path: Path, role: str) -> None:
     with Service(tmp_path, options=("--role", role)) as service:
-        assert [service.client.get(path).status_code for path in PROBES] == [200] * 3
+        answers = [service.client.get(path) for path in PROBES]
+        assert [answer.status_code for answer in answers] == [200] * 3
         refused = service.client.get("/api/v1/me")
         assert (refused.status_code, refused.content) == (404, b"")
+        for answer in (*answers, refused):
+            assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
         assert service.stop() == 0
         service.start()

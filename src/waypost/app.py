@@ -100,7 +100,8 @@ class _Redirects:
     task: "asyncio.Task[None]"
 
     def site(self, settings: Settings, app: ASGIApp) -> Site:
-        return Site(self.plane, app, partial(previews.page_of, self.db, settings.shared_domain, settings.base_url))
+        preview = partial(previews.page_of, self.db, settings.shared_domain, settings.base_url)
+        return Site(self.plane, app, preview, wiring.is_https(settings))
 
 
 @contextlib.asynccontextmanager
@@ -169,7 +170,9 @@ def _probes(settings: Settings, db: Database, clock: Clock, is_leaving: Callable
     app = new_probes()
     app.include_router(health.routes(db, is_leaving=is_leaving))
     gauges = Figures(db, clock=clock).gauges
-    app.include_router(metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies))
+    app.include_router(
+        metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+    )
     return app
 
 
@@ -187,6 +190,7 @@ def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool
         app_host=settings.base_host,
         app_segments={"", *RESERVED},
         everywhere=INFRASTRUCTURE,
+        has_https=settings.base_url.startswith("https:"),
         time_ns=time_ns,
     )
 
@@ -204,9 +208,13 @@ def _api(
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
     api.include_router(challenges.routes(db))
-    api.include_router(ask.routes(hosts, trusted=settings.trusted_proxies))
+    api.include_router(ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts))
     figures = Figures(db, clock=clock)
-    api.include_router(metrics.routes(settings.data_dir, figures.gauges, trusted=settings.trusted_proxies))
+    api.include_router(
+        metrics.routes(
+            settings.data_dir, figures.gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts
+        )
+    )
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(rooms.links, guard))
     api.include_router(domains_api.routes(rooms.domains, guard))

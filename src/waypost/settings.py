@@ -230,6 +230,11 @@ class Settings(BaseModel):
         return urlsplit(self.base_url).netloc
 
     @property
+    def own_hosts(self) -> tuple[str, str]:
+        """`host[:port]` that the service itself is visited under, in contrast to custom domains."""
+        return self.base_host, self.shared_domain
+
+    @property
     def sender(self) -> str:
         """Who mail comes from."""
         return self.mail_from or f"Waypost <noreply@{urlsplit(self.base_url).hostname}>"

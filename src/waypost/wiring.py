@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import urlsplit
 
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from waypost.accounts.doors import Doors as SigningDoors
@@ -30,6 +31,7 @@ from waypost.outbound import (
 )
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
+from waypost.redirect.asgi import IsHttps
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.doors import Doors as AccountDoors
 from waypost.resources.account.throttle import Throttle
@@ -43,6 +45,7 @@ from waypost.resources.pixels import events
 from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
+from waypost.web import guard
 from waypost.web.background import every
 from waypost.web.dashboard import Front
 from waypost.worker import mail
@@ -93,6 +96,10 @@ def front(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> Front:
         trusted=settings.trusted_proxies,
         has_tls=settings.tls,
     )
+
+
+def is_https(settings: Settings) -> IsHttps:
+    return lambda scope: guard.is_https(Request(scope), settings.trusted_proxies)
 
 
 def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoors:

@@ -252,6 +252,7 @@ REDIRECT_STATUS = 302
 REDIRECT_HEADERS = {
     "cache-control": "private, no-store",
     "referrer-policy": "no-referrer-when-downgrade",
+    "x-content-type-options": "nosniff",
     "content-length": "0",
 }
 """Beside `location`."""

@@ -121,6 +121,7 @@ def _said(answer: bytes) -> bytes:
     status, *lines = top.split(b"\r\n")
     headers = dict(line.lower().split(b": ", 1) if b"location" not in line else line.split(b": ", 1) for line in lines)
     headers.pop(b"date")
+    assert headers.pop(b"x-content-type-options") == b"nosniff"
     told = headers.pop(b"location", None)
     if told:
         assert (body, headers[b"cache-control"]) == (b"", b"private, no-store")

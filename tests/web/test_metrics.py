@@ -31,7 +31,7 @@ async def ask(
         return [Gauge("waiting", "Those that wait.", 3)]
 
     app = new_api()
-    app.include_router(routes(data_dir, gauges, trusted=TRUSTED))
+    app.include_router(routes(data_dir, gauges, trusted=TRUSTED, own_hosts=["app.test", "go.test:8000"]))
     transport = httpx.ASGITransport(app, client=(peer, 1234))
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
@@ -94,6 +94,35 @@ async def test_who_may_ask(peer: str, headers: Mapping[str, str]) -> None:
 async def test_to_all_others_it_is_an_unknown_path(peer: str, headers: Mapping[str, str], verb: str) -> None:
     answer, unknown = await ask(peer, verb=verb, **headers), await ask(peer, "/metrix", verb=verb, **headers)
     assert (answer.status_code, answer.headers, answer.content) == (404, unknown.headers, unknown.content)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "APP.test.",
+        "app.test:9000",
+        "go.test",
+        "127.0.0.1:8000",
+        "[::1]:8000",
+        "10.0.0.9",
+        "localhost:8000",
+        "waypost:8000",
+        "waypost.default.svc.cluster.local",
+        "",
+    ],
+)
+async def test_under_which_names_it_is_asked(host: str) -> None:
+    assert (await ask(PROXY, host=host)).status_code == 200
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "host", ["rebound.example", "rebound.example:8000", "127.0.0.1.nip.io", "app.test.evil.example", "a,app.test", "[x"]
+)
+async def test_a_page_whose_name_was_made_to_lead_here_learns_nothing(host: str, verb: str) -> None:
+    """DNS rebinding: its visitor's browser is on this machine, but asks under the page's name."""
+    answer, unknown = await ask("127.0.0.1", verb=verb, host=host), await ask("127.0.0.1", "/metrix", verb=verb)
+    assert (answer.status_code, answer.content) == (404, unknown.content)
 
 
 async def test_nothing_but_reading() -> None:

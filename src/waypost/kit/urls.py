@@ -135,8 +135,13 @@ def _checked_name(name: str) -> str:
     return name
 
 
+def is_public_name(name: str) -> bool:
+    """Whether a host name in lower case could lead to the internet."""
+    return "." in name and not any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES)
+
+
 def _refuse_special(name: str) -> None:
-    if "." not in name or any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
+    if not is_public_name(name):
         raise BadUrl("The URL's host is not a public host name.")
 
 

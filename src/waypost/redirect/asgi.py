@@ -13,13 +13,16 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect import firing, pages
 from waypost.redirect.firing import FIRED, Tags
 from waypost.redirect.head import USER_AGENT, Head, head_of
-from waypost.redirect.plane import REDIRECT_HEADERS, Plane
+from waypost.redirect.plane import NOSNIFF, REDIRECT_HEADERS, Plane
 from waypost.redirect.route import LINK, LOCATION, MISSING, TAGS, Route
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+IsHttps = Callable[[Scope], bool]
+"""Whether the visitor came over HTTPS, as far as proxies may be believed."""
 
 Preview = Callable[[bytes], Awaitable[bytes | None]]
 """The page that robots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
@@ -45,10 +48,11 @@ _PREVIEW_HEADERS = [
 class Site:
     """Sends a request to the application or to the links, by its first path segment and its host."""
 
-    def __init__(self, plane: Plane, app: App, preview: Preview) -> None:
+    def __init__(self, plane: Plane, app: App, preview: Preview, is_https: IsHttps = lambda _: False) -> None:
         self.plane = plane
         self.app = app
         self._preview = preview
+        self._is_https = is_https
         self._turns = asyncio.Semaphore(_PREVIEWS_AT_ONCE)
         self._waiting = 0
 
@@ -56,11 +60,13 @@ class Site:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        headers = _joined(scope["headers"])
+        host = self._known_as(canonical_host(headers.get(b"host", b""), scope["scheme"]))
+        is_own = host in self.plane.own_hosts
+        send = with_headers(send, [NOSNIFF, *(self.plane.hsts if is_own and self._is_https(scope) else ())])
         if scope["raw_path"].startswith(_PROOFS):
             await (self.app(scope, receive, send) if scope["method"] == "GET" else _answer(send, 404, []))
             return
-        headers = _joined(scope["headers"])
-        host = self._known_as(canonical_host(headers.get(b"host", b""), scope["scheme"]))
         slug = unquote_to_bytes(scope["raw_path"])[1:]
         if self.plane.is_app(slug.partition(b"/")[0], host):
             await self.app(scope, receive, send)
@@ -175,6 +181,18 @@ def canonical_host(host: bytes, scheme: str) -> bytes:
     if not colon or port == (b"443" if scheme == "https" else b"80"):
         return name
     return name + b":" + port
+
+
+def with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
+    """Adds those that an answer does not have."""
+
+    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            present = {name for name, _ in message["headers"]}
+            message["headers"] = [*(each for each in headers if each[0] not in present), *message["headers"]]
+        await send(message)
+
+    return send_with_headers
 
 
 async def _answer(

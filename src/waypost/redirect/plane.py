@@ -18,8 +18,14 @@ from waypost.redirect.route import LINK, MISSING, Route
 from waypost.redirect.spool import Spool, encode
 from waypost.redirect.table import HostTable, RouteTable
 
-REDIRECT_HEADERS = ((b"cache-control", b"private, no-store"), (b"referrer-policy", b"no-referrer-when-downgrade"))
-
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""For a year from the last answer. Not for subdomains, nor on custom domains: those are for their owners to decide."""
+REDIRECT_HEADERS = (
+    (b"cache-control", b"private, no-store"),
+    (b"referrer-policy", b"no-referrer-when-downgrade"),
+    NOSNIFF,
+)
 
 _LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 
@@ -33,9 +39,9 @@ class Sender(Protocol):
 class Plane:
     now = 0.0
     """Seconds since 1970 when this round of the loop heard its first visit."""
-    redirect_head = b""
-    """A redirect's bytes up to its location."""
-    firing_head = b""
+    redirect_head = shared_redirect_head = b""
+    """A redirect's bytes up to its location: on custom domains, and on the shared one."""
+    firing_head = shared_firing_head = b""
     """Those of a page with tags up to its nonce."""
     not_found = b""
     _at = b""
@@ -53,14 +59,17 @@ class Plane:
         app_host: str,
         app_segments: Iterable[str],
         everywhere: Iterable[str] = (),
+        has_https: bool = False,
         time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """`is_robot`: of a user agent, as sent; robots are shown what a link leads to, and so leave the fast path.
 
         `app_segments`: the first path segments, in lower case, that are the application's own on its host; those
-        `everywhere` it answers on any host that is not for links alone.
+        `everywhere` it answers on any host that is not for links alone. `has_https`: the service's own hosts are
+        visited over HTTPS.
         """
         self._time_ns = time_ns
+        self.hsts = [HSTS] if has_https else []
         self.table = table
         self.hosts = hosts
         self.spool = spool
@@ -82,10 +91,11 @@ class Plane:
         if default_headers is self._default_headers:
             return
         self._default_headers = default_headers
-        redirect = [*default_headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")]
-        missing = [*default_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
-        self.redirect_head = b"HTTP/1.1 302 Found\r\n" + _lines(redirect)[:-2]
-        self.firing_head = firing.OPENING % _lines([*default_headers, *firing.HEADERS])
+        # without a look at the scheme of each visit: over plain HTTP browsers ignore HSTS (RFC 6797, 8.1)
+        shared_headers = [*default_headers, *self.hsts]
+        missing = [*shared_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
+        self.redirect_head, self.shared_redirect_head = map(_redirect_head, (default_headers, shared_headers))
+        self.firing_head, self.shared_firing_head = map(_firing_head, (default_headers, shared_headers))
         self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
@@ -135,6 +145,15 @@ class Plane:
 
     def leads_nowhere(self, route: Route, host: bytes) -> bool:
         return route is MISSING or route[0] != host or self.now >= route[2]
+
+
+def _redirect_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    lines = _lines([*headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")])
+    return b"HTTP/1.1 302 Found\r\n" + lines[:-2]
+
+
+def _firing_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return firing.OPENING % _lines([*headers, *firing.HEADERS])
 
 
 def _nonces() -> Iterator[bytes]:

@@ -78,13 +78,15 @@ class _VisitProtocol(BoundedProtocol):
             self._answer_with_tags(route, tags, query, head)
             return True
         plane.record(route, query, self.peer, head)
-        self._will_send(plane.redirect_head + route[1][LOCATION] + b"\r\n\r\n")
+        opening = plane.shared_redirect_head if head[0] == plane.shared_host else plane.redirect_head
+        self._will_send(opening + route[1][LOCATION] + b"\r\n\r\n")
         return True
 
     def _answer_with_tags(self, route: Route, tags: Tags, query: bytes, head: Head) -> None:
         plane = self.plane
         visit = plane.record(route, query, self.peer, head, tags[FIRED])
-        self._will_send(firing.answer(plane.firing_head, tags, next(plane.nonces), visit))
+        opening = plane.shared_firing_head if head[0] == plane.shared_host else plane.firing_head
+        self._will_send(firing.answer(opening, tags, next(plane.nonces), visit))
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""

@@ -4,17 +4,31 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.kit.errors import WaypostError
+from waypost.redirect.asgi import with_headers
+from waypost.redirect.plane import NOSNIFF
 from waypost.web import envelope
 
 
 def new_probes() -> FastAPI:
     """Without routes. What is unknown gets a bare 404, as on a host that nobody has."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.add_middleware(_NoSniff)
     app.add_exception_handler(HTTPException, _bare)
     app.add_exception_handler(WaypostError, _bare)
     return app
+
+
+class _NoSniff:
+    """As the site has it, which a worker's probes are not a part of."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, with_headers(send, [NOSNIFF]))
 
 
 async def _bare(_request: Request, error: Exception) -> Response:

@@ -5,7 +5,7 @@ remembered a while, in bounded memory.
 When it cannot be told, it is no.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from waypost.redirect.route import MISSING
 from waypost.web.peers import for_peers
 
 
-def routes(hosts: HostTable, *, trusted: Sequence[Network]) -> APIRouter:
+def routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
     async def answer(request: Request) -> Response:
         """Raises Unavailable when the database is away and the name is not in memory."""
         match request.query_params.getlist("domain"):
@@ -26,4 +26,4 @@ def routes(hosts: HostTable, *, trusted: Sequence[Network]) -> APIRouter:
                 return Response(headers={"Cache-Control": "no-store"})
         raise NotFound
 
-    return for_peers("/internal/tls", answer, trusted=trusted)
+    return for_peers("/internal/tls", answer, trusted=trusted, own_hosts=own_hosts)

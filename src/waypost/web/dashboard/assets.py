@@ -27,7 +27,6 @@ _TYPES = {
 }
 _HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
-    "X-Content-Type-Options": "nosniff",
     "Vary": "Accept-Encoding",
 }
 

@@ -31,7 +31,6 @@ _LATER = "retry: 60000\n\n"
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # a proxy that collects answers would hold them back
-    "X-Content-Type-Options": "nosniff",
 }
 
 Counts = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]

@@ -11,7 +11,7 @@ from waypost.resources.domains.certificates.model import acme_challenges
 
 _FIND = select(acme_challenges.c.answer).where(acme_challenges.c.token == bindparam("token"))
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 def routes(db: Database) -> APIRouter:

@@ -1,0 +1,48 @@
+"""HSTS on the shared domain alone: the owner of a custom domain decides for that one. `nosniff` on every answer."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import pytest
+from wire import HOST, LINK, Previews, Routes, Wire, echo, route, serve
+
+from waypost.redirect import Connections, Plane, new_route, protocol_for
+from waypost.redirect.asgi import Site
+from waypost.redirect.plane import HSTS
+
+CUSTOM = b"custom.example"
+PIXELS = [(UUID(int=1), "facebook", "1234567890")]
+
+
+@pytest.fixture(params=["fast", "plain"])
+async def secure(
+    request: pytest.FixtureRequest, plane: Plane, guard: Connections, previews: Previews
+) -> AsyncIterator[Wire]:
+    """Where the base URL is https: the fast protocol, and uvicorn's own in front of the same site."""
+    plane.hsts = [HSTS]
+    site = Site(plane, echo, previews.page_of, lambda _: True)
+    http = protocol_for(plane, guard) if request.param == "fast" else "httptools"
+    async with serve(site, http=http, ws="none") as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("user_agent", [b"Browser", b"Bot"])
+@pytest.mark.parametrize("method", [b"GET", b"HEAD"])
+@pytest.mark.parametrize("slug", [b"redirected", b"fired", b"missing", b"api"])
+@pytest.mark.parametrize("host", [HOST, CUSTOM, b"unknown.example"])
+async def test_each_answer(
+    secure: Wire, source: Routes, host: bytes, slug: bytes, method: bytes, user_agent: bytes
+) -> None:
+    source.routes[b"redirected"] = route(host=host)
+    source.routes[b"fired"] = new_route(host, "https://example.com/", UUID(LINK.decode()), pixels=PIXELS)
+    asked = b"%s /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n\r\n" % (method, slug, host, user_agent)
+    head = (await secure.say(asked, bodies=method == b"GET")).partition(b"\r\n\r\n")[0].lower()
+    assert head.count(b"\r\nx-content-type-options: nosniff") == 1
+    assert head.count(b"\r\nstrict-transport-security: max-age=31536000") == (host == HOST)
+
+
+async def test_where_the_base_url_is_plain_http_there_is_none(fast: Wire, source: Routes) -> None:
+    source.routes[b"fired"] = new_route(HOST, "https://example.com/", UUID(LINK.decode()), pixels=PIXELS)
+    for slug in (b"hello", b"fired", b"missing", b"api"):
+        answer = await fast.say(b"GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n" % (slug, HOST))
+        assert b"strict-transport-security" not in answer.lower()
