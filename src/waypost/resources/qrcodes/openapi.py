@@ -48,7 +48,7 @@ FIND = endpoint(
 )
 SET_LOOK = endpoint(
     "Set the look of a link's QR code",
-    "What is not sent keeps its value. Pictures that were fetched before keep working.",
+    "A field that is not sent, or null, gets its default again. Images that were fetched before keep working.",
     scope="links:write",
     status=201,
     shows=One[QrCode],
