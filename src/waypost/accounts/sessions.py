@@ -121,7 +121,7 @@ async def find(db: Database, token: str, *, now: datetime) -> Session | None:
 async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UUID | None = None) -> Session:
     """Its owner has proved once more who they are, by this passkey or by the password.
 
-    Raises NotFound when the session has ended, or the passkey was removed.
+    Raises NotFound when the session has ended, and when the account does not have this passkey.
     """
     await store.hold_account(tx, session.account.id)  # who removes the passkey comes before or after
     if passkey is not None and not await passkeys.is_there(tx, session.account.id, passkey):

@@ -1,8 +1,8 @@
-"""The growing delay of password guessing: failed sign-ins to one email make everybody wait who is unknown to its owner.
+"""A growing delay against password guessing: after failed sign-ins with an email, strangers to its owner have to wait.
 
-Guesses from many addresses at one account are what this is for; guesses from one address at many accounts are counted
-by address. An email without an account is delayed like any other. The state is a fixed number of rows: an email takes
-over the row of another only if an attacker fails at so many others that it would have to be by chance.
+This covers guesses from many addresses at one account; guesses from one address at many accounts are counted by
+address. An email without an account is delayed in the same way. The state is a fixed number of rows, and an email that
+falls on another's row takes it over: which emails share a row depends on a secret, so nobody can aim at one.
 """
 
 import hmac
