@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import insert, update
 
-from waypost.accounts import SCOPES, accounts, create_account, keys, store
+from waypost.accounts import SCOPES, accounts, create_account, hash_password, keys, store
 from waypost.accounts.model import ApiKey
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -55,9 +55,12 @@ async def new_store(path: Path, count: int) -> Store:
     return Store(path, account, count)
 
 
-async def new_account(db: Database, name: str) -> UUID:
-    email = f"{name}@example.com"
-    return (await create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=0)).id
+async def new_account(db: Database, name: str, *, password: str = "") -> UUID:
+    email, hashed = f"{name}@example.com", await hash_password(password) if password else None
+    made = await create_account(
+        db, email=email, name=name, plan="lifetime", now=now(), trial_days=0, password_hash=hashed
+    )
+    return made.id
 
 
 async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) -> list[UUID]:

@@ -13,11 +13,11 @@ import traceback
 from pathlib import Path
 
 from bench import report
-from bench.attacks import expensive, incoming, outgoing
+from bench.attacks import expensive, incoming, outgoing, people
 from bench.attacks.stage import Felt, Stage, opened, say
 from bench.report import Row
 
-ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS}
+ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **people.ATTACKS}
 _DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 _BETWEEN = re.compile(r"(?<=<!-- attacks: begin -->\n).*(?=<!-- attacks: end -->)", re.DOTALL)
 
