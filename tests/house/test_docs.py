@@ -93,3 +93,9 @@ def test_every_dependency_has_a_reason() -> None:
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(path: Path) -> None:
     assert [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()] == []
+
+
+def test_every_test_that_the_security_page_names_is_there() -> None:
+    named = set(re.findall(r"`(tests/[^`]+)`", (ROOT / "docs" / "security.md").read_text()))
+    assert len(named) > 20
+    assert {path for path in named if not (ROOT / path).exists()} == set()
