@@ -10,10 +10,10 @@ import httpx
 from people import FakeClock
 
 from waypost.accounts import Account, create_account, sessions
-from waypost.app import open_web
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
+from waypost.web_app import open_web
 
 BASE_URL = "http://app.test"
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}

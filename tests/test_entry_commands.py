@@ -8,8 +8,8 @@ from browsing import SAME_ORIGIN
 from forked import alone
 from test_cli import Waypost
 
-from waypost.app import open_web
 from waypost.settings import Settings
+from waypost.web_app import open_web
 
 PASSWORD = "four plain words suffice"
 

@@ -14,9 +14,10 @@ from journeys.service import Service, Website
 from people import new_person
 from sqlalchemy import text
 
-from waypost.app import open_redirect, open_web, run_worker
+from waypost.app import run_worker
 from waypost.database import Database
 from waypost.settings import Settings
+from waypost.web_app import open_redirect, open_web
 
 PROBES = ("/healthz", "/readyz", "/metrics")
 NOT_THEIRS = (

@@ -281,8 +281,10 @@ def backup(file: Path, /) -> int:
 
 def main() -> NoReturn:
     restrict_new_files()
+    from waypost.commands.usage import refuse_without_command
+
     try:
-        code = _without_command() or app(exit_on_error=False, result_action="return_value")
+        code = refuse_without_command(app) or app(exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already told
         code = WRONG_USAGE
     except KeyboardInterrupt:
@@ -292,14 +294,3 @@ def main() -> NoReturn:
 
         code = tell(error)
     sys.exit(code or DONE)
-
-
-def _without_command() -> int | None:
-    """`waypost key` alone: its help, on stderr, and a code that tells a script that nothing was done."""
-    chain, apps, rest = app.parse_commands()
-    if not chain or rest or apps[-1].default_command:
-        return None
-    from rich.console import Console
-
-    app.help_print(chain, console=Console(stderr=True))
-    return WRONG_USAGE

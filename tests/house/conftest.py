@@ -12,8 +12,8 @@ import pytest_asyncio
 from house.running import BASE_URL, House
 from journeys.service import Website
 
-from waypost.app import open_web
 from waypost.settings import Settings
+from waypost.web_app import open_web
 
 
 @pytest.fixture(scope="module")

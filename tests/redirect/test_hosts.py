@@ -15,11 +15,11 @@ from journeys.service import Website
 from people import Person, new_person
 from wire import HOST, Routes, Wire, is_robot, route, serve
 
-from waypost.app import open_web
 from waypost.database import Database
 from waypost.redirect import Connections, HostTable, Plane, RouteTable, Spool, new_host, protocol_for, unserved
 from waypost.redirect.route import MISSING
 from waypost.settings import Settings
+from waypost.web_app import open_web
 
 CUSTOM = b"go.brand.test"
 BARE = b"xn--bcher-kva.test"

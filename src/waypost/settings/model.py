@@ -1,17 +1,10 @@
-"""Every setting, read once from the environment and `waypost.toml`, then handed down as arguments.
+"""The settings: their names, types and defaults, and what can be said of each value by itself."""
 
-`read` reports every fault that the values themselves show, at once. What only the files and servers they name can show
-is checked by `commands.checking`, which every command goes through; the processes of `serve` use `load`.
-"""
-
-import difflib
-import os
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -21,7 +14,6 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     field_validator,
     model_validator,
 )
@@ -30,18 +22,8 @@ from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import sender_of, server_of
 from waypost.kit.urls import BadUrl, canonical, origin
 
-__all__ = ["CONFIG_FILE", "PREFIX", "Fault", "Network", "Settings", "SettingsError", "load", "read", "refuse"]
-
 Network = IPv4Network | IPv6Network
 PREFIX = "WAYPOST_"
-CONFIG_FILE = Path("waypost.toml")
-
-
-class Fault(NamedTuple):
-    setting: str
-    """Its field in Settings, or a name that is none; empty when no setting can be relied on."""
-    text: str
-    """A line for the operator, without the value of a secret."""
 
 
 def _commas(value: object) -> object:
@@ -258,34 +240,6 @@ class Settings(BaseModel):
         return self.database_url or f"sqlite:///{self.data_dir / 'waypost.db'}"
 
 
-def load(**overrides: Any) -> Settings:
-    """Raises SettingsError with every fault that `read` finds."""
-    settings, faults = read(**overrides)
-    refuse(faults)
-    return settings
-
-
-def refuse(faults: Iterable[Fault]) -> None:
-    if lines := [fault.text for fault in faults]:
-        raise SettingsError("\n".join(lines))
-
-
-def read(**overrides: Any) -> tuple[Settings, list[Fault]]:
-    """Command line over environment over file; where a value is faulty, the default takes its place."""
-    in_environment = {name: value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
-    in_file, faults = _read_file(CONFIG_FILE)
-    values = _by_setting(in_file, str(CONFIG_FILE), faults)
-    values |= _by_setting(in_environment, "the environment", faults)
-    values |= {name: value for name, value in overrides.items() if value is not None}
-    try:
-        settings = Settings(**values)
-    except ValidationError as error:  # its own text would print secret values
-        found = list(_faults_of(error))
-        settings = Settings(**{name: values[name] for name in values.keys() - {fault.setting for fault in found}})
-        faults += found
-    return settings, [*faults, *_contradictions(settings, {fault.setting for fault in faults})]
-
-
 def _is_public_name(host: str) -> bool:
     """No authority certifies `localhost`, or an address the way we ask for it."""
     try:
@@ -300,58 +254,3 @@ def _reworded(check: Callable[[str], object], value: str) -> None:
         check(value)
     except SettingsError as error:
         raise ValueError(str(error).partition(": ")[2]) from None
-
-
-def _read_file(path: Path) -> tuple[dict[str, Any], list[Fault]]:
-    try:
-        return tomllib.loads(path.read_text()), []
-    except FileNotFoundError:
-        return {}, []
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return {}, [Fault("", f"{path}: {error}")]
-
-
-def _by_setting(given: Mapping[str, Any], source: str, faults: list[Fault]) -> dict[str, Any]:
-    """By field name: neither case nor, in the file, the prefix matters. Leaves out what is faulty."""
-    spellings: dict[str, list[str]] = {}
-    for name in given:
-        spellings.setdefault(name.upper().removeprefix(PREFIX).lower(), []).append(name)
-    values = {}
-    for setting, names in spellings.items():
-        full = f"{PREFIX}{setting.upper()}"
-        if setting not in Settings.model_fields:
-            [near] = difflib.get_close_matches(setting, Settings.model_fields, n=1, cutoff=0)
-            faults.append(Fault(setting, f"{full} is not a setting. Did you mean {PREFIX}{near.upper()}?"))
-        elif len(names) > 1:
-            faults.append(Fault(setting, f"{full}: {source} sets it as {' and as '.join(sorted(names))}: keep one"))
-        elif not _is_text(given[names[0]]):
-            faults.append(Fault(setting, f"{full}: is not UTF-8 text"))
-        else:
-            values[setting] = given[names[0]]
-    return values
-
-
-def _is_text(value: object) -> bool:
-    """Bytes of the environment that are not UTF-8 arrive as lone surrogates, which nothing can encode later on."""
-    if not isinstance(value, str):
-        return True
-    try:
-        return b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        return False
-
-
-def _faults_of(error: ValidationError) -> Iterator[Fault]:
-    for each in error.errors(include_url=False, include_context=False, include_input=False):
-        setting = str(each["loc"][0])
-        yield Fault(setting, f"{PREFIX}{setting.upper()}: {each['msg'].removeprefix('Value error, ')}")
-
-
-def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[Fault]:
-    """Settings that are right by themselves and not together. A faulty one is not blamed twice."""
-    stripe = ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices")
-    missing = [name for name in stripe if not getattr(settings, name) and name not in faulty]
-    if len(missing) < len(stripe):
-        for name in missing:
-            text = "is missing: set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
-            yield Fault(name, f"{PREFIX}{name.upper()}: {text}")

@@ -1,0 +1,10 @@
+"""Every setting, read once from the environment and `waypost.toml`, then handed down as arguments.
+
+Commands read them through `commands.checking`, the processes of `serve` use `load`.
+"""
+
+from waypost.kit.errors import SettingsError
+from waypost.settings.model import PREFIX, Network, Settings
+from waypost.settings.reading import CONFIG_FILE, Fault, load, read, refuse
+
+__all__ = ["CONFIG_FILE", "PREFIX", "Fault", "Network", "Settings", "SettingsError", "load", "read", "refuse"]
