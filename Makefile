@@ -5,13 +5,14 @@
 # make bench       measures, prints one table and writes docs/benchmarks.md
 # make attack      attacks a started service, prints what others felt meanwhile, and writes it into docs/security.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
+# make bots        refreshes the copied lists of robots, and says what changed
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
 SYNC := UV_PYTHON_DOWNLOADS=never .venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode
 SOURCES := src tests bench
 
-.PHONY: run test test-slow lint bench attack geo clean
+.PHONY: run test test-slow lint bench attack geo bots clean
 
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
@@ -44,6 +45,9 @@ attack: .venv/.installed-test
 geo: .venv/.installed-run
 	@scripts/ensure 'test -r /usr/share/tor/geoip6' tor-geoipdb
 	@.venv/bin/python scripts/make-geo
+
+bots: .venv/.installed-run
+	@.venv/bin/python scripts/refresh-bots
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/out

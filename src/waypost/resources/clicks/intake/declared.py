@@ -1,0 +1,147 @@
+"""What a user agent says of itself, for robots that no list has yet, and for the people who look a little like one.
+
+Patterns in Rust's syntax, asked in this order, without regard to case; the first that finds something decides. They run
+in time linear in the length of the text, whatever it holds: the engine has neither look-around nor back references.
+"""
+
+PEOPLE, ROBOT = "people", "robot"
+
+_STARTS_LIKE_BROWSER = r"""^["'= ]*(?:user-agent:? ?)*["']?mozilla"""
+
+_HTTP_CLIENTS = (
+    # command lines and desktop tools
+    *("curl", "wget2?", "httpie", "xh", "aria2", "axel", "lftp", "postmanruntime", "insomnia", "paw", "bruno"),
+    *("rapidapi", "powershell", "windowspowershell", "w3m", "lynx", "links", "elinks", "dillo", "netsurf", "emacs"),
+    # Python, Perl, Ruby, PHP
+    *("python", "cpython", "pypy", "aiohttp", "httpx", "pycurl", "python-[a-z0-9]+", "urllib3?", "grequests"),
+    *("libwww[a-z-]*", "lwp[a-z-]*", "lwp::[a-z]+", "perl", "www-mechanize", "www::mechanize", "mojolicious", "furl"),
+    *("anyevent(?:-http)?", "gt::www", "ruby", "faraday", "typhoeus", "httparty", "rest-client", "excon"),
+    *("mechanize", "curb", "eventmachine", "twisted", "php", "php-[a-z]+", "guzzle(?:http)?", "symfony", "pecl"),
+    *("pear", "buzz", "snoopy", "cakephp", "coldfusion", "lucee"),
+    # Go, Rust, C, C++, .NET, PowerShell, Swift
+    *("go", "go-[a-z-]+", "fasthttp", "go-resty", "resty", "reqwest", "hyper", "ureq", "isahc", "attohttpc"),
+    *("libcurl", r"boost\.beast", r"c\+\+ rest sdk", "gsoap", "libsoup", "neon", "serf", "qtnetwork"),
+    *(r"winhttp[a-z0-9.]*", "wininet", "nghttp2", "synapse", "restsharp", "flurl", "anglesharp", "dotnet", r"\.net"),
+    *("indy", "embarcadero", "alamofire", "afnetworking", "cfnetwork"),
+    # Java, Kotlin, Scala, Erlang, Dart, JavaScript
+    *("java", "java[0-9-][a-z0-9.-]*", "jdk", "apache-http[a-z]*", "jakarta", "jersey", "jetty", "okhttp3?", "jaunt"),
+    *("dispatch", "ktor", "ktor-client", r"vert\.x[a-z.-]*", "reactornetty", "spring", "spray-can", "feign"),
+    *("unirest-java", "ahc", "sttp", "http4s", "hackney", "gun", "mint", "finch", "dalvik", "dart", "axios", "node"),
+    *("node-[a-z.-]+", r"node\.js", "undici", "got", "needle", "superagent", "bun", "deno", "electron-fetch"),
+    r"requests?(?:\.js)?",
+    # other languages, packages and copies of files
+    *("r", "r-curl", "httr2?", "julia", "lua", "haskell", "cohttp", "wolfram", "matlab"),
+    # and all whose name says so
+    *(r"[a-z0-9:_.-]*https?[ _-]?(?:requests?|requester|lite|lib2?|components?|get|kit|tiny|unit|c)?", "amphp"),
+    *("ipworks", r"[a-z0-9:_.-]* ?http[a-z_ -]*client", r"[a-z0-9:_.-]*http(?:::|\.)[a-z0-9:_.-]*", "git"),
+    *("git-[a-z-]+", "docker", "containerd", "pip", "npm", "pnpm", "yarn", "cargo", "composer", "maven", "gradle"),
+    *("twine", "apache-maven", "homebrew", "conda", "microsoft-webdav-miniredir", "davclnt", "gvfs", "boto3?"),
+    "aws-sdk-[a-z]+",
+)
+"""Whoever runs one follows the link. As the first word of a user agent."""
+
+_READERS = (
+    # browsers, players, mail
+    *("icab", "sleipnir", "hotjava", "ncsa[ _]mosaic", "konqueror", "iceweasel", "icecat", "gnu", "shiira"),
+    *("ibrowse", "lunascape", "internet explorer", "dreampassport", "iceape", "chrome", "opera", "firefox", "safari"),
+    *("vlc", "libvlc", "lavf", "mpv", "gstreamer", "nsplayer", "windows-media-player", "applecoremedia"),
+    *("stagefright", "itunes", "quicktime", "winamp", "foobar2000", "media player", "realplayer", "shareaza"),
+    *("audacious", "music player", "polycom[a-z_-]*", "microsoft (?:office|outlook|excel|word|powerpoint|onenote)"),
+    *("outlook-[a-z]+", "macoutlook", "thunderbird", "mail", "airmail", "postbox", "foxmail", "amazon cloudfront"),
+    *("apple-[a-z]+", "adobe"),
+)
+"""Programs in which people read, that do not begin like a browser. As the first word of a user agent."""
+
+_OF_DEVICES = (
+    *("cfnetwork/", "dalvik/", r"\bandroid", "iphone", r"\bipad", r"\bipod", r"\bios\b", r"\bdarwin\b", "blackberry"),
+    *("midp", "cldc", "ucweb", "ucbrowser", r"up\.(?:browser|link)", r"\bwap[0-9]?\b", "j2me", "symbian"),
+    *("series ?60", "netfront", "obigo", "teleca", "openwave", r"\bmaui\b", r"\bbrew\b", "nokia", "sonyericsson"),
+    *("samsung", "docomo", "kddi", "vodafone", "softbank", "j-phone", "emobile", "portalmmm", "hiptop"),
+    *("^(?:lg|zte|htc|huawei|lenovo)[-/_]", "playstation", r"\bps vita", "nintendo", "dreamcast", "sega", r"\bxbox"),
+    *("smart-?tv", "hbbtv", r"\bweb ?[o0]s\b", r"\b(?:tv|watch)os\b", r"\bwatch[0-9]", "apple ?tv", "vizio"),
+    *(r"\baft[a-z]", "netflix", "hybridcast", "sonos", "airplay", "palm", "libvlc", r"\bup/[0-9]", r"\bopr/[0-9]"),
+    *("^amazon;", "^echo/", "^sie-", r"\bscale/[0-9]", "roku", "crkey", "tizen", "kindle", "kobo", "khtml", "gecko"),
+    *("trident", "msie", "webkit", "presto", "netscape", "browser", "firefox/", "chrome/", "safari/", "opera"),
+)
+"""What phones, televisions and consoles say, and the engines of browsers."""
+
+_SYSTEMS = (
+    *("windows", r"\bwin(?:xp|nt|[0-9]{1,2})\b", "macintosh", "mac ?os", r"\bos ?x\b", "mac_powerpc", r"\bx11\b"),
+    *("linux", "ubuntu", "sunos", "openvms", "[a-z]bsd", "beos", "amiga", "risc os", "palmos", "cros"),
+)
+
+_BROWSERS_WITH_ADDRESS = (
+    *(r"bsalsa\.com", "qtweb", "(?:avant|orca|advanced) ?browser", "googleweblight", "google wireless transcoder"),
+    *("maui_browser", "thefreedictionary", "^(?:xbmc|kodi)/"),
+)
+
+_MODELS = (
+    r"cu_?bot",
+    r"andr[o0]id[^;()]*;[^()]*(?:bot|spider|crawl)[^;()/]* build/",
+    r"andr[o0]id[^;()]*; ?(?:[a-z-]{2,5}; ?)?[^;()/]*(?:bot|spider|crawl)[^;()/]*\)",
+    "htc_botdugls",
+    "hbbtv/",
+)
+"""Phones and televisions whose name is like a robot's."""
+
+_SOFT = (
+    *("fetch(?:er|or|ing)?", "monitor(?:ing)?", "check(?:er|s|ing)?", "validat(?:or|ion|e)", "scan(?:ner|ning)?"),
+    *("archiv(?:er|e|ing)", "uptime", "extract(?:or|ion)", "scrap(?:er|e|ing|y)", "grab(?:ber)?"),
+    *("screen-?shots?(?:er)?", "harvest(?:er)?", "detect(?:or|ion)", "pars(?:er|ing)", "probe", "synthetics?"),
+    *("survey", "research", "sitemap", "seo", "slurp", "index(?:er|ing)", "verif(?:y|ier|ication)", "analy[sz]er"),
+    *("analytics", "audit(?:or)?", "resolver", "diagnostics?", "observatory", "prospect(?:or|ing)", "benchmark"),
+    *("pagespeed", "collector", "pentest", "vuln", "thumbnail(?:s|er)?", "thumb(?:shots?|s)?", "crawl", "feeds?"),
+    *("rss", "preview(?:er)?", "inspect(?:or|ion)"),
+)
+"""What robots are for."""
+
+
+def _first_word(words: tuple[str, ...]) -> str:
+    return rf"^(?:{'|'.join(words)})(?:[/ ,;_(]|$)"
+
+
+def _any(words: tuple[str, ...]) -> str:
+    return "|".join(words)
+
+
+RULES = (
+    (_first_word(_HTTP_CLIENTS), PEOPLE),
+    (_any(_BROWSERS_WITH_ADDRESS), PEOPLE),
+    # an address to read about it or to write to
+    (r"https?:|\bwww\.|mailto:", ROBOT),
+    (r"[a-z0-9_.+-]+ ?@ ?[a-z][a-z0-9.-]*\.[a-z]{2,}", ROBOT),
+    (r"[a-z](?: at |\[at\]|\(at\)| \(?at\)? )[a-z0-9-]+(?: dot |\.|\[dot\]|\(dot\))[a-z]", ROBOT),
+    # what is no name at all, but tried on whoever reads it
+    (r"\$\{|\{\{|\(\) ?\{|<(?:script|img|input|iframe|video|svg)|/bin/", ROBOT),
+    # its name
+    (_any(_MODELS), PEOPLE),
+    (r"bots?(?:[^a-z]|$)|(?:^|[^a-z])bot|robot|b0t\b|crawl|spider|spyder|heritrix|nutch", ROBOT),
+    # a comment where browsers have none
+    (r"\(khtml, like gecko; [a-z]|(?:\)|safari/[0-9.]+|firefox/[0-9.]+) \(compatible; [a-ln-su-z]", ROBOT),
+    (r"\(compatible; ?konqueror", PEOPLE),
+    (r"^mozilla/5\.0 ?\(compatible; ?\+?[a-z][a-z0-9._-]*/v?[0-9]", ROBOT),
+    # what it is for; on phones words are names of models and apps
+    (r"\bandroid [0-9]|\((?:iphone|ipad|ipod)|cfnetwork/|^microsoft ", PEOPLE),
+    (rf"(?:{_any(_SOFT)})(?:[^a-z]|$)", ROBOT),
+    # nothing of a browser, a phone or a system about it
+    (rf"{_any(_OF_DEVICES)}|{_any(_SYSTEMS)}", PEOPLE),
+    (_first_word(_READERS), PEOPLE),
+    (r"^mozilla/5\.0 \(compatible[; a-z-]{0,8}\)$", PEOPLE),
+    (r"^mozilla/5\.0[ ;(+].*(?-i:[a-z]{4})", ROBOT),
+    (r"^yandex[a-z]*/", ROBOT),
+    (_STARTS_LIKE_BROWSER, PEOPLE),
+    (r"^(?-i:[a-z0-9]+|[A-Z0-9]+|[A-Z][a-z]+|.{0,3})$", PEOPLE),
+    (r"^[a-z]", ROBOT),
+)
+
+NAMES = (
+    # "...bot", without what stands before it in the same word of an address or in a path
+    r"(?:^|[ ;(,/])([a-z0-9][a-z0-9_.!-]{0,60}(?:bot|crawler|spider)[a-z0-9_-]{0,30})",
+    r"compatible[;,] ?\+?([a-z0-9][^;/(),]{0,60})",
+    r"like gecko; ?([a-z][^;/(),]{0,60})",
+    rf"^mozilla.*[ ;(]([a-z0-9_-]{{0,60}}(?:{_any(_SOFT)})[a-z0-9_-]{{0,30}})",
+    r"^(?:mozilla.*|[^a-z]*)(?:[a-z]+://|@)(?:www\.)?([a-z0-9][a-z0-9.-]{0,60})",
+    r"^mozilla/5\.0 ([a-z][^;/(),]{0,60})",
+    r"^([a-ln-z0-9][^/;(,]{0,60}|m[a-np-z0-9][^/;(,]{0,60}|mo[^z][^/;(,]{0,60})",
+)
+"""Where its name stands, the first that finds one."""
