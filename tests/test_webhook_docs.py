@@ -23,6 +23,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import TOLERANCE, signature
 from waypost.outbound import Outbound, Poster
 from waypost.resources.webhooks.delivery.attempt import Sender
+from waypost.resources.webhooks.delivery.pace import Target
 from waypost.resources.webhooks.delivery.queue import Claimed
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import Event, envelope
@@ -168,7 +169,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
     async with Receiver(always(response(204)), tls=tls) as receiver:
         claimed = Claimed(
             id=delivery,
-            webhook_id=webhook,
+            target=Target(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
             secret=keys.seal(webhooks.c.secret, webhook, SECRET),
             event="link.created",

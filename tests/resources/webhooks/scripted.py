@@ -1,6 +1,7 @@
 """Subscriptions and deliveries put there by hand, and receivers that answer as they are told."""
 
 import asyncio
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from waypost.kit.urls import Url
 from waypost.outbound import Answer
 from waypost.resources.webhooks import Deliverer, Event, Sender, store
 from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.delivery.pace import Pace, Target
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
 
@@ -31,9 +33,16 @@ Turn = int | bytes | tuple[int, bytes] | str | Exception
 
 @dataclass(frozen=True)
 class Subscription:
-    id: UUID
-    account_id: UUID
+    target: Target
     secret: str
+
+    @property
+    def id(self) -> UUID:
+        return self.target.webhook_id
+
+    @property
+    def account_id(self) -> UUID:
+        return self.target.account_id
 
 
 async def subscribe(
@@ -45,11 +54,12 @@ async def subscribe(
     url: str = "",
     keys: KeyRing = KEYS,
 ) -> Subscription:
-    made = Subscription(new_id(), account_id or new_id(), f"whsec_{host}")
+    url = url or f"https://{host}/hook"
+    made = Subscription(Target(new_id(), account_id or new_id(), urlsplit(url).hostname or ""), f"whsec_{host}")
     row = {
         "id": made.id,
         "account_id": made.account_id,
-        "url": url or f"https://{host}/hook",
+        "url": url,
         "event_types": list(events),
         "secret": keys.seal(webhooks.c.secret, made.id, made.secret),
         "created_at": START,
@@ -144,8 +154,9 @@ def new_sender(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, 
 def new_deliverer(
     db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
 ) -> Deliverer:
-    sender = new_sender(receivers, clock, keys)
-    return Deliverer(db, sender, clock=clock, timeout=10, at_once=at_once)
+    """Without a rate: a second passes whenever it is looked at."""
+    sender, pace = new_sender(receivers, clock, keys), Pace(monotonic=itertools.count().__next__)
+    return Deliverer(db, sender, clock=clock, timeout=10, at_once=at_once, pace=pace)
 
 
 async def deliver(deliverer: Deliverer) -> None:

@@ -14,6 +14,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
 from waypost.resources.webhooks import Sender
+from waypost.resources.webhooks.delivery.pace import Target
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed
 from waypost.resources.webhooks.model import webhooks
 
@@ -35,7 +36,17 @@ def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | Non
     id_, webhook_id = new_id(), new_id()
     secret = KEYS.seal(webhooks.c.secret, webhook_id, SECRET)
     text = body or f'{{"id":"{id_}"}}'
-    return Claimed(id_, webhook_id, url, secret, "link.created", text, attempt, START, START + timedelta(seconds=30))
+    return Claimed(
+        id_,
+        Target(webhook_id, new_id(), HOST),
+        url,
+        secret,
+        "link.created",
+        text,
+        attempt,
+        START,
+        START + timedelta(seconds=30),
+    )
 
 
 async def test_it_works(receivers: Receivers, clock: FakeClock) -> None:

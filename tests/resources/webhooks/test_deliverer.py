@@ -20,11 +20,12 @@ from resources.webhooks.scripted import (
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
+from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import Deliverer
 from waypost.resources.webhooks.delivery import metrics
-from waypost.resources.webhooks.delivery.pace import FIRST
+from waypost.resources.webhooks.delivery.pace import FIRST, FIRST_AT_HOST
 
 HOST = "receiver.example"
 
@@ -161,6 +162,46 @@ async def test_one_that_hangs_delays_nobody(db: Database, receivers: Receivers, 
     while receivers.hosts().count("0.example") < 20 or len(receivers.sent) < 50 * 20 + FIRST:
         assert await deliverer.step()
     assert receivers.hosts().count("hangs.example") == FIRST
+    receivers.let_go()
+    await deliverer.close()
+
+
+async def test_many_subscriptions_to_one_host_are_one_click_to_it_after_the_other(
+    db: Database, receivers: Receivers, clock: FakeClock
+) -> None:
+    """Twenty subscriptions of an account to one URL, and two workers: a click does not become a burst."""
+    account = new_id()
+    many = [await subscribe(db, HOST, account_id=account) for _ in range(20)]
+    receivers.will(HOST, HANGS)
+    for each in many:
+        await queue_up(db, each)
+    both = [new_deliverer(db, receivers, clock) for _ in range(2)]
+    await asyncio.gather(*(each.step() for each in both))
+    assert len(receivers.hanging) == FIRST_AT_HOST // 2
+    receivers.let_go()
+    for each in both:
+        await deliver(each)
+    assert {row.status for row in await deliveries(db)} == {"delivered"}
+    assert len(receivers.sent) == 20
+
+
+async def test_who_works_has_a_turn_at_a_host_where_others_hang(
+    db: Database, receivers: Receivers, clock: FakeClock
+) -> None:
+    """A shared host, such as a workflow service: twenty subscriptions of another account hang there."""
+    deliverer, other = new_deliverer(db, receivers, clock), new_id()
+    working = await subscribe(db, HOST)
+    await queue_up(db, working)
+    await deliver(deliverer)
+    receivers.will(HOST, HANGS)
+    for _ in range(20):
+        await queue_up(db, await subscribe(db, HOST, account_id=other), 10, at=START - timedelta(hours=1))
+    await deliverer.step()
+    before = set(receivers.hanging)
+    assert len(before) == FIRST_AT_HOST // 2
+    (id_,) = await queue_up(db, working)
+    await deliverer.step()
+    assert receivers.hanging - before == {id_}
     receivers.let_go()
     await deliverer.close()
 

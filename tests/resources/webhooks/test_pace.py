@@ -1,56 +1,109 @@
-"""R9: how much of a subscription may be under way, and whose turn it is."""
+"""R9: how many attempts may be in flight and how many may start, by subscription and by account at a host."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from waypost.resources.webhooks.delivery import pace
-from waypost.resources.webhooks.delivery.pace import FIRST, MOST, Pace
+import pytest
 
-
-def test_it_works() -> None:
-    known, receiver = Pace(), uuid4()
-    assert known.allows(receiver) == FIRST
-    known.note(receiver, succeeded=True)
-    assert known.allows(receiver) == FIRST + 1
-    assert known.allows(uuid4()) == FIRST
-
-
-def test_it_stays_between_one_and_the_most() -> None:
-    known, receiver = Pace(), uuid4()
-    allowed = []
-    for succeeded in [False] * 5 + [True] * 40 + [False] * 7:
-        known.note(receiver, succeeded=succeeded)
-        allowed.append(known.allows(receiver))
-    assert allowed[:5] == [1] * 5
-    assert allowed[5:45] == [*range(2, MOST), *[MOST] * 10]
-    assert allowed[45:] == [16, 8, 4, 2, 1, 1, 1]
+from waypost.resources.webhooks.delivery import pace as module
+from waypost.resources.webhooks.delivery.pace import (
+    BURST,
+    FIRST,
+    FIRST_AT_HOST,
+    LEAST_AT_HOST,
+    MOST,
+    RATE,
+    Pace,
+    Target,
+)
 
 
-def test_proved_is_whose_last_attempt_succeeded() -> None:
-    known, receiver = Pace(), uuid4()
-    found = [known.is_proved(receiver)]
-    known.begun(receiver)
-    found.append(known.is_proved(receiver))
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pace(clock: Clock) -> Pace:
+    return Pace(monotonic=clock)
+
+
+def target(account: UUID | None = None, host: str = "a.example") -> Target:
+    return Target(uuid4(), account or uuid4(), host)
+
+
+def test_it_works(pace: Pace) -> None:
+    receiver, other = target(), target()
+    assert (pace.allows(receiver.webhook_id), pace.allows_at_host(receiver.lane)) == (FIRST, FIRST_AT_HOST)
+    pace.note(receiver, succeeded=True)
+    assert (pace.allows(receiver.webhook_id), pace.allows_at_host(receiver.lane)) == (FIRST + 1, FIRST_AT_HOST + 1)
+    assert (pace.allows(other.webhook_id), pace.allows_at_host(other.lane)) == (FIRST, FIRST_AT_HOST)
+
+
+def test_what_is_in_flight_stays_between_the_least_and_the_most(pace: Pace) -> None:
+    receiver, allowed, at_host = target(), list[int](), list[int]()
+    for succeeded in [False] * 5 + [True] * 20 + [False] * 5:
+        pace.note(receiver, succeeded=succeeded)
+        allowed.append(pace.allows(receiver.webhook_id))
+        at_host.append(pace.allows_at_host(receiver.lane))
+    assert allowed == [1] * 5 + [*range(2, MOST), *[MOST] * 12] + [5, 2, 1, 1, 1]
+    assert at_host == [LEAST_AT_HOST] * 5 + [*range(3, MOST), *[MOST] * 13] + [5, 2, 2, 2, 2]
+
+
+def test_subscriptions_of_an_account_to_a_host_share_a_lane(pace: Pace) -> None:
+    account = uuid4()
+    one, same, elsewhere, of_another = target(account), target(account), target(account, "b.example"), target()
+    pace.note(one, succeeded=True)
+    allowed = [pace.allows_at_host(each.lane) for each in (one, same, elsewhere, of_another)]
+    assert allowed == [FIRST_AT_HOST + 1, FIRST_AT_HOST + 1, FIRST_AT_HOST, FIRST_AT_HOST]
+
+
+def test_proved_is_whose_last_attempt_succeeded(pace: Pace) -> None:
+    receiver = target()
+    found = [pace.is_proved(receiver.webhook_id)]
+    pace.begun(receiver)
+    found.append(pace.is_proved(receiver.webhook_id))
     for succeeded in (True, False, True):
-        known.note(receiver, succeeded=succeeded)
-        found.append(known.is_proved(receiver))
+        pace.note(receiver, succeeded=succeeded)
+        found.append(pace.is_proved(receiver.webhook_id))
     assert found == [False, False, True, False, True]
 
 
-def test_who_had_a_turn_last() -> None:
-    known, first, second = Pace(), uuid4(), uuid4()
-    assert known.last_turn(first) == 0
-    known.begun(first)
-    known.begun(second)
-    assert 0 < known.last_turn(first) < known.last_turn(second)
-    known.begun(first)
-    assert known.last_turn(first) > known.last_turn(second)
+def test_who_had_a_turn_last(pace: Pace) -> None:
+    first, second = target(), target()
+    assert pace.last_turn(first.webhook_id) == pace.last_turn(first.lane) == 0
+    pace.begun(first)
+    pace.begun(second)
+    assert 0 < pace.last_turn(first.webhook_id) < pace.last_turn(second.webhook_id)
+    assert 0 < pace.last_turn(first.lane) < pace.last_turn(second.lane)
+    pace.begun(first)
+    assert pace.last_turn(first.webhook_id) > pace.last_turn(second.webhook_id)
 
 
-def test_who_was_not_heard_of_for_longest_is_forgotten(monkeypatch) -> None:
-    monkeypatch.setattr(pace, "_REMEMBERED", 3)
-    known, receivers = Pace(), [uuid4() for _ in range(4)]
+def test_starts_are_limited_by_a_rate(pace: Pace, clock: Clock) -> None:
+    receiver = target()
+    assert pace.may_start(receiver.lane) == BURST
+    for _ in range(int(BURST)):
+        pace.begun(receiver)
+    assert pace.may_start(receiver.lane) == 0
+    assert pace.may_start(target().lane) == BURST
+    clock.seconds += 3 / RATE
+    assert pace.may_start(receiver.lane) == pytest.approx(3)
+    clock.seconds += 3_600
+    assert pace.may_start(receiver.lane) == BURST
+
+
+def test_who_was_not_heard_of_for_longest_is_forgotten(pace: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_REMEMBERED", 6)  # a subscription and a lane each
+    receivers = [target() for _ in range(4)]
     for receiver in receivers[:3]:
-        known.note(receiver, succeeded=True)
-    known.begun(receivers[0])
-    known.note(receivers[3], succeeded=True)
-    assert [known.allows(receiver) for receiver in receivers] == [FIRST + 1, FIRST, FIRST + 1, FIRST + 1]
+        pace.note(receiver, succeeded=True)
+    pace.begun(receivers[0])
+    pace.note(receivers[3], succeeded=True)
+    assert [pace.allows(each.webhook_id) for each in receivers] == [FIRST + 1, FIRST, FIRST + 1, FIRST + 1]

@@ -26,14 +26,23 @@ log = structlog.get_logger(__name__)
 
 
 class Deliverer:
-    def __init__(self, db: Database, sender: Sender, *, clock: Clock, timeout: float, at_once: int = AT_ONCE) -> None:
+    def __init__(
+        self,
+        db: Database,
+        sender: Sender,
+        *,
+        clock: Clock,
+        timeout: float,
+        at_once: int = AT_ONCE,
+        pace: Pace | None = None,
+    ) -> None:
         self._db = db
         self._sender = sender
         self._clock = clock
         self._timeout = timeout
         self._lease = timedelta(seconds=timeout + _MARGIN)
         self._at_once = at_once
-        self._pace = Pace()
+        self._pace = pace or Pace()
         self._under_way: set[asyncio.Task[None]] = set()
         self._outcomes: list[Settled] = []
         self._news = asyncio.Event()
@@ -94,14 +103,14 @@ class Deliverer:
             metrics.settled(settled)
 
     def _begin(self, claimed: Claimed) -> None:
-        self._pace.begun(claimed.webhook_id)
+        self._pace.begun(claimed.target)
         task = asyncio.create_task(self._run(claimed))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     async def _run(self, claimed: Claimed) -> None:
         outcome = await self._sender.attempt(claimed)
-        self._pace.note(claimed.webhook_id, succeeded=outcome.status == "delivered")
+        self._pace.note(claimed.target, succeeded=outcome.status == "delivered")
         self._outcomes.append(outcome)
         self._news.set()
 

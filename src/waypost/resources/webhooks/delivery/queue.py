@@ -5,11 +5,12 @@ subscription is a queue of its own: a claim steps from one to the next by index,
 one of them nor a receiver that hangs costs the others anything.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice, zip_longest
+from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
@@ -17,12 +18,11 @@ from sqlalchemy import Integer, bindparam, select, text, update
 from waypost.database import Id, Instant, Tx, take
 from waypost.database.secrets import Sealed
 from waypost.kit.clock import Clock
-from waypost.resources.webhooks.delivery.pace import MOST, Pace
+from waypost.resources.webhooks.delivery.pace import MOST, Pace, Target
+from waypost.resources.webhooks.delivery.slots import Queue, share
 from waypost.resources.webhooks.model import Status, webhook_deliveries, webhooks
 
 MAX_ATTEMPTS = 5
-UNPROVED_AT_MOST = 128
-"""Half of the places there are: see `pace`."""
 _D = webhook_deliveries.c
 # Not `status = 'pending'`: for rows that are known by their ids PostgreSQL might then rather walk the index of all that
 # is pending, as long as it does not know how much that is.
@@ -30,39 +30,56 @@ _IS_OPEN = text("status NOT IN ('delivered', 'failed', 'cancelled')")
 _LOCK = 0x776562686F6F6B  # "webhook"
 
 # ruff: noqa: S608  # put together from the texts below alone
-# in the order of the index of what is pending: SQLite would else take that of the log, which has the column, too
-_SUBSCRIPTIONS = (
-    "WITH RECURSIVE queue (webhook_id) AS (SELECT (SELECT webhook_id FROM webhook_deliveries"
-    " WHERE status = 'pending' ORDER BY webhook_id, next_attempt_at LIMIT 1) UNION ALL"
-    " SELECT (SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.status = 'pending'"
-    " AND d.webhook_id > queue.webhook_id ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1)"
-    " FROM queue WHERE webhook_id IS NOT NULL)"
-)
+
+
+def _subscriptions(name: str, condition: str, index: str) -> str:
+    """Those with any such delivery: one look into the index for each. In its order, or another index may be taken."""
+    order = ", ".join(f"d.{column}" for column in index.split())
+    first = f"SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.{condition}"
+    return (
+        f"WITH RECURSIVE {name} (webhook_id) AS (SELECT ({first} ORDER BY {order} LIMIT 1) UNION ALL"
+        f" SELECT ({first} AND d.webhook_id > {name}.webhook_id ORDER BY {order} LIMIT 1)"
+        f" FROM {name} WHERE webhook_id IS NOT NULL)"
+    )
+
+
+_PENDING = _subscriptions("queue", "status = 'pending'", "webhook_id next_attempt_at")
+_LEASED = _subscriptions("leased", "leased_until IS NOT NULL", "webhook_id")
 _DUE_OF_QUEUE = (
     "FROM webhook_deliveries AS d WHERE d.status = 'pending' AND d.webhook_id = queue.webhook_id"
     " AND d.next_attempt_at <= :now"
 )
 _DUE = f"SELECT d.id {_DUE_OF_QUEUE} ORDER BY d.next_attempt_at LIMIT :at_most"
-_UNDER_WAY = (
-    "SELECT count(*) FROM webhook_deliveries AS d WHERE d.webhook_id = queue.webhook_id AND d.leased_until > :now"
-)
 _AS_LIST = {
     "sqlite": f"SELECT group_concat(hex(id), ' ') FROM ({_DUE})",
     "postgresql": f"array_to_string(ARRAY({_DUE}), ' ')",
 }
+_RECEIVER = (
+    "(SELECT w.account_id FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS account_id,"
+    " (SELECT w.url FROM webhooks AS w WHERE w.id = {0}.webhook_id) AS url"
+)
 _QUEUES = {
     dialect: text(
-        f"{_SUBSCRIPTIONS} SELECT webhook_id, ({_UNDER_WAY}) AS under_way, ({due}) AS due"
+        f"{_PENDING} SELECT webhook_id, {_RECEIVER.format('queue')}, ({due}) AS due"
         # not EXISTS, and in order: otherwise PostgreSQL may walk through the table
         f" FROM queue WHERE (SELECT TRUE {_DUE_OF_QUEUE} ORDER BY d.next_attempt_at LIMIT 1)"
         " AND (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
     )
     .bindparams(bindparam("now", type_=Instant), bindparam("at_most", type_=Integer))
-    .columns(webhook_id=Id)
+    .columns(webhook_id=Id, account_id=Id)
     for dialect, due in _AS_LIST.items()
 }
+_IN_FLIGHT = (
+    text(
+        f"{_LEASED} SELECT webhook_id, {_RECEIVER.format('leased')}, (SELECT count(*) FROM webhook_deliveries AS d"
+        " WHERE d.webhook_id = leased.webhook_id AND d.leased_until > :now) AS attempts"
+        " FROM leased WHERE webhook_id IS NOT NULL"
+    )
+    .bindparams(bindparam("now", type_=Instant))
+    .columns(webhook_id=Id, account_id=Id)
+)
 _ORPHANED = text(
-    f"{_SUBSCRIPTIONS} SELECT webhook_id FROM queue WHERE webhook_id IS NOT NULL"
+    f"{_PENDING} SELECT webhook_id FROM queue WHERE webhook_id IS NOT NULL"
     " AND NOT EXISTS (SELECT 1 FROM webhooks WHERE webhooks.id = queue.webhook_id) LIMIT 1"
 ).columns(webhook_id=Id)
 
@@ -72,7 +89,7 @@ class Claimed:
     """A delivery with an attempt under way."""
 
     id: UUID
-    webhook_id: UUID
+    target: Target
     url: str
     secret: Sealed
     event: str
@@ -82,6 +99,10 @@ class Claimed:
     created_at: datetime
     leased_until: datetime
     """Whoever settles must still have this lease."""
+
+    @property
+    def webhook_id(self) -> UUID:
+        return self.target.webhook_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +120,10 @@ class Settled:
     """False when nothing was sent: then it was no attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Queue:
-    webhook_id: UUID
-    under_way: int
-    due: Sequence[str]
-    """Ids, of which only those that are claimed are worth reading."""
-
-
 async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
     """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
-    return bool(_shared(await _queues(tx, now, 1), 1, pace))
+    queues = await _queues(tx, now, 1)
+    return bool(queues and share(queues, await _in_flight(tx, now), 1, pace))
 
 
 async def orphaned(tx: Tx) -> UUID | None:
@@ -126,12 +140,13 @@ async def lock(tx: Tx) -> None:
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace) -> list[Claimed]:
-    """Leases up to `room` deliveries that are due, and of each subscription as many as its pace allows.
+    """Leases up to `room` deliveries that are due, as many of each receiver as `pace` and `slots` allow.
 
     Deliveries of which the last attempt was never settled become `failed`. The caller holds `lock`.
     """
     now = clock()
-    ids = _shared(await _queues(tx, now, min(room, MOST)), room, pace)
+    queues = await _queues(tx, now, min(room, MOST))
+    ids = share(queues, await _in_flight(tx, now), room, pace)
     if not ids:
         return []
     await tx.execute(_given_up(ids))
@@ -179,27 +194,25 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
     )
 
 
-async def _queues(tx: Tx, now: datetime, at_most: int) -> list[_Queue]:
+async def _queues(tx: Tx, now: datetime, at_most: int) -> list[Queue]:
     """Those with anything due, and the first deliveries of each."""
     rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
-    return [_Queue(row.webhook_id, row.under_way, (row.due or "").split()) for row in rows]
+    return [Queue(_target(row), (row.due or "").split()) for row in rows]
 
 
-def _shared(queues: Iterable[_Queue], room: int, pace: Pace) -> list[UUID]:
-    """First those that succeed, then the others in what is left of their half."""
-    proved, unproved = list[_Queue](), list[_Queue]()
-    for queue in queues:
-        (proved if pace.is_proved(queue.webhook_id) else unproved).append(queue)
-    half = UNPROVED_AT_MOST - sum(queue.under_way for queue in unproved)
-    ids = list(islice(_turns(proved, pace), room))
-    return ids + list(islice(_turns(unproved, pace), max(0, min(half, room - len(ids)))))
+async def _in_flight(tx: Tx, now: datetime) -> Mapping[Target, int]:
+    """Attempts of all workers. Of a subscription that is gone there are none any more."""
+    rows = await tx.execute(_IN_FLIGHT, {"now": now})
+    return {_target(row): row.attempts for row in rows if row.url}
 
 
-def _turns(queues: Sequence[_Queue], pace: Pace) -> Iterator[UUID]:
-    """One of each in turn, beginning with those that have the fewest under way; of these, with who waits longest."""
-    ordered = sorted(queues, key=lambda queue: (queue.under_way, pace.last_turn(queue.webhook_id)))
-    wanted = [queue.due[: max(0, pace.allows(queue.webhook_id) - queue.under_way)] for queue in ordered]
-    return (UUID(each) for turn in zip_longest(*wanted) for each in turn if each)
+def _target(row: Any) -> Target:
+    return Target(row.webhook_id, row.account_id, _host(row.url))
+
+
+@lru_cache(4_096)
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
 
 
 def _given_up(ids: Sequence[UUID]) -> Any:
@@ -213,11 +226,11 @@ def _given_up(ids: Sequence[UUID]) -> Any:
 
 
 async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[Claimed]:
-    ids = {row.webhook_id for row in rows}
-    found = await tx.execute(select(webhooks.c.id, webhooks.c.url, webhooks.c.secret).where(webhooks.c.id.in_(ids)))
-    receivers = {row.id: row for row in found}
+    c, ids = webhooks.c, {row.webhook_id for row in rows}
+    found = await tx.execute(select(c.id.label("webhook_id"), c.account_id, c.url, c.secret).where(c.id.in_(ids)))
+    receivers = {row.webhook_id: row for row in found}
     return [
-        Claimed(row.id, row.webhook_id, to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until)
+        Claimed(row.id, _target(to), to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until)
         for row in rows
         if (to := receivers.get(row.webhook_id))
     ]
