@@ -89,6 +89,16 @@ def test_of_two_headers_that_disagree_neither_is_believed(forwarded_for: str, fo
     assert visitor_address(PROXY, ForwardingHeaders(forwarded_for, forwarded=forwarded), TRUSTED) == address
 
 
+@pytest.mark.parametrize("forged", ['for=6.6.6.6;by="', 'for=6.6.6.6;proto="', 'for=6.6.6.6;x=";proto="', 'for="', '"'])
+@pytest.mark.parametrize("forwarded_for", ["", "6.6.6.6"])
+def test_a_quote_left_open_does_not_hide_what_a_proxy_adds(forged: str, forwarded_for: str) -> None:
+    """The proxy does not read what it adds to."""
+    forwarded = f'{forged}, for="{VISITOR}:4711";proto=https'
+    headers = ForwardingHeaders(forwarded_for, forwarded=forwarded)
+    assert visitor_address(PROXY, headers, TRUSTED) in {VISITOR, PROXY}
+    assert visitor_scheme("http", PROXY, ForwardingHeaders(VISITOR, "http", forwarded), TRUSTED) == "http"
+
+
 @pytest.mark.parametrize(
     ("proto", "forwarded", "scheme"),
     [

@@ -17,7 +17,8 @@ Address = IPv4Address | IPv6Address
 _HOPS = 32
 """How many entries from the right are looked at: more hops than any real chain of proxies has."""
 
-_FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s]*)', re.IGNORECASE)
+_FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s"]*)|"[^"]*"', re.IGNORECASE)
+"""Quoted strings of other parameters are skipped, so that what is inside of them is no parameter."""
 
 
 class ForwardingHeaders(NamedTuple):
@@ -55,12 +56,18 @@ def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: 
 
 
 def read_forwarded(header: str) -> tuple[str, str]:
-    """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held."""
+    """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held.
+
+    A quote that a visitor leaves open would hide what the proxy has added, so that such a header names nobody.
+    """
     if not header:
         return "", ""
+    if header.count('"') % 2:
+        return "unknown", "unknown"
     found: dict[str, list[str]] = {"for": [], "proto": []}
     for name, value in _FORWARDED.findall(header):
-        found[name.lower()].append(value.strip('"').replace(",", ""))
+        if name:
+            found[name.lower()].append(value.strip('"').replace(",", ""))
     return ", ".join(found["for"]), ", ".join(found["proto"])
 
 
