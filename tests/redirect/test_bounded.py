@@ -92,6 +92,30 @@ async def test_trailers_are_not_collected(clients) -> None:
     assert len(connection.headers) == 2
 
 
+async def test_a_trailer_without_end_is_refused(clients) -> None:
+    """Also after the answer, when a body is read to be forgotten: the parser would collect the field."""
+    chunked = head(b"POST /hello", b"Transfer-Encoding: chunked") + b"1\r\nx\r\n"
+    reader, writer, connection = await clients.connect(chunked)
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 405 ")
+    writer.write(b"0\r\nX-Trailer: ")
+    for _ in range(20):
+        if connection.transport.is_closing():
+            break
+        writer.write(b"y" * 16_000)
+        await writer.drain()
+        await asyncio.sleep(0.001)
+    await until(connection.transport.is_closing)
+
+
+async def test_a_body_of_many_pieces_has_no_trailer(clients) -> None:
+    reader, writer, _ = await clients.connect(head(b"POST /api/x", b"Transfer-Encoding: chunked"))
+    for _ in range(10):
+        writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+        await asyncio.sleep(0.001)
+    writer.write(b"0\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+
+
 # Bytes over all connections
 
 
@@ -143,6 +167,73 @@ async def test_what_was_answered_or_lost_is_held_no_longer(small) -> None:
     lost.transport.abort()
     await until(lambda: len(guard) == 1)
     assert guard._held == 0
+
+
+@pytest.fixture
+async def slow(plane, previews):
+    """A service that reads a body, takes its time until `go`, and answers in pieces. 16 connections, 1 MB."""
+    guard, go = Connections(at_most=16, held_at_most=1_000_000), asyncio.Event()
+
+    async def answer(scope, receive, send) -> None:
+        while (await receive()).get("more_body", False):
+            pass
+        await go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"10000000")]})
+        for _ in range(2):
+            await send({"type": "http.response.body", "body": b"x" * 5_000_000, "more_body": True})
+
+    async with serve(Site(plane, answer, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+        clients = Clients(wire)
+        yield clients, guard, go
+        for writer in clients.writers:
+            writer.transport.abort()
+        go.set()
+
+
+async def test_complete_requests_that_wait_for_us_close_no_others(slow) -> None:
+    clients, guard, _ = slow
+    _, _, honest = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 40_000)
+    await until(lambda: honest.held)
+    for _ in range(8):
+        _, writer, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 300000"))
+        for _ in range(3):
+            writer.write(b"x" * 100_000)
+            await asyncio.sleep(0.005)
+        await until(lambda connection=connection: connection.cycle and not connection.is_in_message)
+    assert not honest.transport.is_closing()
+    assert guard._held == honest.held
+
+
+async def test_bodies_of_requests_sent_ahead_are_counted(slow) -> None:
+    clients, _, _ = slow
+    ahead = head(b"POST /api/x", b"Content-Length: 50000") + b"x" * 50_000
+    _, _, connection = await clients.connect(APP + ahead)
+    await until(lambda: connection.pipeline and not connection.is_in_message)
+    assert connection.held >= 50_000
+
+
+async def test_a_client_whose_answer_took_long_has_its_time_to_read_it(slow) -> None:
+    clients, _, go = slow
+    reader, _, connection = await clients.connect(APP)
+    await until(lambda: connection.cycle)
+    connection.active_at -= 100
+    reader._transport.pause_reading()
+    go.set()
+    await until(lambda: connection.flow.write_paused)
+    connection.check(time.monotonic())
+    assert not connection.transport.is_closing()
+
+
+async def test_clients_that_do_not_read_make_room_for_others(slow) -> None:
+    clients, _, go = slow
+    go.set()
+    for _ in range(16):
+        reader, _, connection = await clients.connect()
+        reader._transport.pause_reading()
+        clients.writers[-1].write(APP)
+        await until(lambda connection=connection: connection.flow.write_paused)
+    reader, _, _ = await clients.connect(GET)
+    assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
 
 
 # Deadlines and rates

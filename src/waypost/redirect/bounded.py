@@ -68,6 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.is_in_head = False
         self.head_size = 0
         self.headers_held = 0
+        self.trailers_size = 0  # of what came since the last piece of a body
         self.active_at = time.monotonic()
         self.peer = b""
         self.held = 0
@@ -84,7 +85,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        return self.is_in_message or self.is_answered or bool(self.pipeline)
+        return self.is_in_message or self.is_answered or bool(self.pipeline) or self.flow.write_paused
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -101,6 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if begins_here:
             self.active_at = time.monotonic()
         self._unset_keepalive_if_required()
+        self.trailers_size += len(data)
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -111,7 +113,9 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         if self.is_in_head:
             self._hold_head(data[data.rfind(b"\r\n\r\n") + 4 :] if begins_here else data)
-        elif self.is_in_message and not self.cycle.response_complete:  # else the body is read to be forgotten
+        elif self.is_in_message and self.trailers_size > _HEAD_LIMIT:  # the parser collects a field without end
+            self._refuse(_HEAD_TOO_LARGE)
+        elif self.pipeline or (self.is_in_message and not self.cycle.response_complete):  # else it is forgotten
             self.guard.hold(self, len(data))
 
     # What the parser reports
@@ -138,10 +142,15 @@ class BoundedProtocol(HttpToolsProtocol):
             self._read_authority()
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self.trailers_size = 0
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
+        """What is complete waits for us: no other client shall be closed for it."""
         self.is_in_message = False
         super().on_message_complete()
-        if not (self.pipeline or self.cycle.body):
+        if not self.pipeline:
             self.guard.release(self)
 
     def on_response_complete(self) -> None:
@@ -157,6 +166,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # Back-pressure: a client that sends and does not read is not read from
 
     def pause_writing(self) -> None:
+        self.active_at = time.monotonic()  # the client's time begins now, however long we took
         super().pause_writing()
         self.flow.pause_reading()
 

@@ -25,7 +25,7 @@ class Connection(Protocol):
     active_at: float
     """When its current request began, or when the last one was answered. Seconds of the monotonic clock."""
     held: int
-    """Bytes of memory that requests take which are not answered yet."""
+    """Bytes of memory that requests take which are incomplete or were sent ahead."""
 
     @property
     def is_incomplete(self) -> bool:
@@ -33,7 +33,7 @@ class Connection(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the next step is the client's: it is incomplete, idle, or has sent requests ahead."""
+        """Whether its client has the next step: it is incomplete or idle, has sent requests ahead, or does not read."""
 
     def abort(self) -> None: ...
 
@@ -81,7 +81,7 @@ class Connections:
         self._open.discard(connection)
 
     def hold(self, connection: Connection, size: int) -> None:
-        """Counts memory that an unanswered request takes. May abort any incomplete connection, this one included."""
+        """Counts memory that a request takes. May abort any incomplete connection, this one included."""
         connection.held += size
         self._held += size
         if self._held > self._held_at_most:
