@@ -212,6 +212,13 @@ async def test_bodies_of_requests_sent_ahead_are_counted(slow) -> None:
     assert connection.held >= 50_000
 
 
+async def test_headers_of_requests_sent_ahead_are_counted(slow) -> None:
+    clients, _, _ = slow
+    _, _, connection = await clients.connect(APP + head(b"GET /api/x", *[b"a: b"] * 127) * 10)
+    await until(lambda: len(connection.pipeline) == 10)
+    assert connection.held >= 10 * 127 * 150
+
+
 async def test_a_client_whose_answer_took_long_has_its_time_to_read_it(slow) -> None:
     clients, _, go = slow
     reader, _, connection = await clients.connect(APP)

@@ -121,10 +121,8 @@ class BoundedProtocol(HttpToolsProtocol):
     # What the parser reports
 
     def on_message_begin(self) -> None:
-        if self.pipeline:
-            self.guard.hold(self, _PIPELINED_COST)
-            if len(self.pipeline) >= _PIPELINED_AT_MOST:
-                self._leave_parser(_TOO_MANY_AHEAD)
+        if len(self.pipeline) >= _PIPELINED_AT_MOST:
+            self._leave_parser(_TOO_MANY_AHEAD)
         self.is_in_message = self.is_in_head = True
         self.head_size = self.headers_held = 0
         super().on_message_begin()
@@ -141,6 +139,8 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.url.startswith((b"/", b"*")):
             self._read_authority()
         super().on_headers_complete()
+        if self.pipeline:
+            self.guard.hold(self, _PIPELINED_COST + _HEADER_COST * len(self.headers))
 
     def on_body(self, body: bytes) -> None:
         self.trailers_size = 0
