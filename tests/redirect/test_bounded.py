@@ -116,6 +116,18 @@ async def test_a_body_of_many_pieces_has_no_trailer(clients) -> None:
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
 
 
+async def test_heads_of_earlier_requests_do_not_count_as_trailers(clients) -> None:
+    reader, writer, _ = await clients.connect()
+    for _ in range(20):
+        writer.write(head(b"GET /api/x", b"X-Long: " + b"x" * 4_000))
+        await reader.readuntil(b"/api/x ")
+    writer.write(head(b"POST /api/x", b"Content-Length: 4"))
+    await writer.drain()
+    await asyncio.sleep(0.02)
+    writer.write(b"body")
+    assert (await reader.readuntil(b"/api/x body")).startswith(b"HTTP/1.1 200 ")
+
+
 # Bytes over all connections
 
 

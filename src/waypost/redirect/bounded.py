@@ -68,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.is_in_head = False
         self.head_size = 0
         self.headers_held = 0
-        self.trailers_size = 0  # of what came since the last piece of a body
+        self.trailers_size = 0  # of what came since the head or the last piece of the body
         self.active_at = time.monotonic()
         self.peer = b""
         self.held = 0
@@ -136,6 +136,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self.is_in_head = False
+        self.trailers_size = 0
         if not self.url.startswith((b"/", b"*")):
             self._read_authority()
         super().on_headers_complete()
