@@ -25,6 +25,7 @@ FRESH = timedelta(minutes=10)
 WRONG = "Address and password do not match."
 WRONG_PASSWORD = "This is not your password."  # noqa: S105
 CONFIRM_FIRST = "Confirm that it's you first."
+NO_PASSWORD = "Enter your password."  # noqa: S105
 
 
 async def sign_in(doors: Doors, email: str, password: str, visitor: Visitor = STRANGER) -> Proven:
@@ -187,6 +188,8 @@ async def _check_own_password(doors: Doors, session: Session, password: str) -> 
     """Raises Invalid."""
     async with doors.db.read() as tx:
         stored = await store.password_of(tx, session.account.id)
+    if stored and not password:  # the page may be older than the confirmation, and had no field for it
+        raise Invalid({"current_password": [NO_PASSWORD]})
     if not await passwords.is_right(password, stored, Visitor(session.id.bytes, is_known=True)):
         raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
 
