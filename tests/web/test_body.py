@@ -212,7 +212,7 @@ async def test_an_unusable_boundary(content_type: str) -> None:
 @pytest.mark.parametrize("announce", [True, False])
 @pytest.mark.parametrize(("content_type", "limit"), [(JSON, JSON_LIMIT), (FORM, MULTIPART_LIMIT)])
 async def test_a_body_over_the_limit(content_type: str, limit: int, announce: bool) -> None:
-    with pytest.raises(TooLarge):
+    with pytest.raises(TooLarge, match=f"{limit:,} bytes"):
         await read(b" " * (limit + 1), content_type, announce=announce)
 
 

@@ -74,6 +74,9 @@ class NoDomain(WaypostError):
 class TooLarge(WaypostError):
     """The request's body is too large."""
 
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The request's body is too large: it may have at most {limit:,} bytes.")
+
 
 class RateLimited(WaypostError):
     """Too many requests."""

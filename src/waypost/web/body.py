@@ -41,12 +41,12 @@ async def read_body(request: Request, limit: int) -> bytes:
         raise malformed("Send the body uncompressed, without Content-Encoding.")
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit:
-        raise TooLarge
+        raise TooLarge(limit)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise TooLarge
+            raise TooLarge(limit)
     return bytes(body)
 
 
