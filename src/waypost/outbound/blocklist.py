@@ -57,7 +57,8 @@ def read(path: Path) -> Entries:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {error}") from None
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {cause}") from None
     hosts, suffixes, urls = set(), set(), set()
     for number, line in enumerate(lines, 1):
         entry = f" {line}".partition(" #")[0].strip()

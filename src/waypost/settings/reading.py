@@ -97,7 +97,8 @@ def _is_text(value: object) -> bool:
 def _faults_of(error: ValidationError) -> Iterator[Fault]:
     for each in error.errors(include_url=False, include_context=False, include_input=False):
         setting = str(each["loc"][0])
-        yield Fault(setting, f"{PREFIX}{setting.upper()}: {each['msg'].removeprefix('Value error, ')}")
+        text = each["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        yield Fault(setting, f"{PREFIX}{setting.upper()}: {text}")
 
 
 def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[Fault]:
