@@ -89,7 +89,7 @@ def findings(of: "list[Finding]", *, as_json: bool) -> None:
     if as_json:
         _document([asdict(finding) for finding in of])
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)  # what a line advises can be copied, and found by grep
     for finding in of:
         console.print(f"[{_COLOURS[finding.state]}]{finding.state:8}[/] {finding.check}: ", end="")
         console.print(finding.message, markup=False)
