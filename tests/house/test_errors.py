@@ -14,6 +14,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "MethodNotAllowed": (["GET"],),
     "Invalid": ({"slug": ["No."]},),
     "RateLimited": (7,),
+    "TooLarge": (1 << 20,),
 }
 ME = ENDPOINTS[0]
 
