@@ -414,6 +414,16 @@ def test_the_process_takes_the_descriptors_that_it_may_have() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "512 512 512\n"
 
 
+def test_each_connection_may_be_sent_a_file() -> None:
+    """Slow readers of images took all descriptors before connections were at their limit."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512));"
+        "from waypost.redirect import Connections; print(Connections()._at_most)"
+    )
+    handshakes = 512 // 4
+    assert 2 * int(subprocess.check_output([sys.executable, "-c", code])) + handshakes < 512
+
+
 # What the parser refuses
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-_DESCRIPTORS = 16_384
+_DESCRIPTORS = 32_768
 _HELD_AT_MOST = 12 << 20  # bytes
 _FRESH = 1.0  # seconds in which an honest client has sent the rest of its request
 _LOG_EVERY = 60.0  # seconds
@@ -49,10 +49,10 @@ class Connections:
         held_at_most: int = _HELD_AT_MOST,
         count_malformed: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`at_most`: connections; by default five eighths of the descriptors that the process may have, so that files,
-        the database and unfinished TLS handshakes have the rest.
+        """`at_most`: connections; by default a third of the descriptors that the process may have. Each may be sent a
+        file, which is open as long as it is read; the database and unfinished TLS handshakes have the rest.
         """
-        self._at_most = at_most or raise_descriptor_limit() * 5 // 8
+        self._at_most = at_most or raise_descriptor_limit() // 3
         self._held_at_most = held_at_most
         self._count_malformed = count_malformed
         self._open: set[Connection] = set()
