@@ -67,8 +67,8 @@ async def test_null_clears(room: Room) -> None:
 
 async def test_a_blank_clears_like_null(room: Room) -> None:
     link = await room.make()
-    blank = await room.changed(link, title="", og_title="", og_description=" \n", og_image=" ")
-    cleared = {"title": "Untitled", "og_title": None, "og_description": None, "og_image": None}
+    blank = await room.changed(link, title="", og_title="", og_description=" \n")
+    cleared = {"title": "Untitled", "og_title": None, "og_description": None}
     assert blank == link | cleared
 
 

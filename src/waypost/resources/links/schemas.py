@@ -1,7 +1,7 @@
 """What may be sent for a link, by type and length, and how a link is shown. Rules that need more are in `checks`.
 
-A blank title or preview field reads as null: on create what the page says takes its place, on change it is
-cleared.
+A blank title, og_title or og_description reads as null: on create what the page says takes its place, on change it
+is cleared. A blank og_image is no absolute URL and is refused.
 """
 
 from datetime import datetime
@@ -60,7 +60,7 @@ class LinkFields(Body):
     hostname: Hostname | None = None
     og_title: Annotated[Line, Shown] | None = None
     og_description: Annotated[LongText, at_most(5000), Shown] | None = None
-    og_image: Annotated[Address, Shown] | None = None
+    og_image: Address | None = None
     og_image_file: InstanceOf[Upload] | None = None
     utm_params: UtmParams | None = None
     tags: Tags | None = None
