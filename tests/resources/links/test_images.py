@@ -225,7 +225,7 @@ def test_a_small_file_does_not_grow_beyond_the_limits(kind: str, options: dict[s
     """R31"""
     content = encoded(tiled((2400, 1600)), kind, **options)
     made = clean(content).content
-    assert len(made) <= images.MAX_BYTES
+    assert len(made) <= images.KEPT_BYTES
     assert max(opened(made).size) <= images.KEPT_SIDE
     width, height = opened(made).size
     assert width / height == pytest.approx(1.5, abs=0.01)
@@ -240,12 +240,12 @@ def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
     made = opened(clean(out.getvalue()).content)
     assert made.n_frames == 13
     assert made.n_frames * made.width * made.height <= images.KEPT_PIXELS
-    assert made.fp.seek(0, io.SEEK_END) <= images.MAX_BYTES
+    assert made.fp.seek(0, io.SEEK_END) <= images.KEPT_BYTES
 
 
 def test_what_stays_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = encoded(tiled((300, 300)), "PNG")
-    monkeypatch.setattr(images, "MAX_BYTES", len(content))
+    monkeypatch.setattr(images, "KEPT_BYTES", len(content))
     monkeypatch.setattr(images, "_written", lambda *_: bytes(len(content) + 1))
     with pytest.raises(BadImage, match="fewer pixels"):
         clean(content)

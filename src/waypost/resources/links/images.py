@@ -18,12 +18,13 @@ from PIL import Image, ImageOps
 
 from waypost.kit.fair_queue import FairQueue
 
-MAX_BYTES = 2 * 1024 * 1024  # of what is sent, and of what is kept
+MAX_BYTES = 2 * 1024 * 1024  # of what is sent
 MAX_PIXELS = 25_000_000
 MAX_SIDE = 8192
 MAX_FRAMES = 200
 MAX_PIXELS_OF_FRAMES = 50_000_000
 MAX_SCANS = 64  # of a progressive JPEG: each draws over the whole picture, and may be 10 bytes long
+KEPT_BYTES = 2_000_000
 KEPT_SIDE = 2048
 KEPT_PIXELS = KEPT_SIDE * KEPT_SIDE  # of all frames together: they are held at once, and take up to 0.3 s a million
 
@@ -121,9 +122,9 @@ def _rewritten(content: bytes) -> CleanImage:
         loop = image.info.get("loop")
     for _ in range(_ATTEMPTS):
         written = _written(frames, kind, loop)
-        if len(written) <= MAX_BYTES:
+        if len(written) <= KEPT_BYTES:
             return CleanImage(written, _EXTENSIONS[kind])
-        scale = sqrt(min(0.5, 0.8 * MAX_BYTES / len(written)))
+        scale = sqrt(min(0.5, 0.8 * KEPT_BYTES / len(written)))
         smaller = _times(frames[0].picture.size, scale)
         frames = [frame._replace(picture=_savable(_resized(frame.picture, smaller), kind)) for frame in frames]
     raise BadImage(NOT_COMPRESSIBLE)
