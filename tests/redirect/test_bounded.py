@@ -261,7 +261,7 @@ async def test_clients_that_do_not_read_make_room_for_others(slow) -> None:
 async def test_an_idle_connection_is_closed(clients) -> None:
     reader, _, connection = await clients.connect(GET)
     await reader.readuntil(b"\r\n\r\n")
-    connection.check(connection.active_at + 15)
+    connection.check(connection.active_at + 14)
     assert not connection.transport.is_closing()
     connection.check(connection.active_at + 16)
     assert await reader.read() == b""
@@ -294,7 +294,7 @@ async def test_a_body_has_thirty_seconds(clients) -> None:
     writer.write(b"x" * 100)
     await until(lambda: connection.held >= 40_100)
     assert connection.active_at == began  # what trickles in gives it no more time
-    connection.check(began + 30)
+    connection.check(began + 29)
     assert not connection.transport.is_closing()
     connection.check(began + 31)
     status, error = read_envelope(await reader.read())

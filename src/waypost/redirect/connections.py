@@ -4,10 +4,11 @@ Closed are connections that wait for their own client: those in the middle of a 
 connection whose request is complete waits for us and is never closed.
 """
 
+import heapq
 import resource
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import structlog
@@ -71,8 +72,9 @@ class Connections:
         excess = len(self._open) - self._at_most
         if excess <= 0:
             return
-        victims = [each for each in self._worst_first(lambda _: 1) if each is not new]
-        for connection in victims[: excess + self._at_most // 16] or [new]:
+        count = excess + self._at_most // 16
+        victims = [each for each in _worst(count + 1, self._open, lambda _: 1) if each is not new]
+        for connection in victims[:count] or [new]:
             connection.abort()
             self.leave(connection)
 
@@ -114,25 +116,26 @@ class Connections:
 
     def _shed(self) -> None:
         """Down to three quarters: looking at all connections for each piece of data would be an attack of its own."""
-        for connection in self._worst_first(lambda each: each.held):
+        holders = [each for each in self._open if each.held]
+        for connection in _worst(len(holders) // 8 + 1, holders, lambda each: each.held):
             if self._held <= self._held_at_most * 3 // 4:
                 return
-            if connection.held:
-                connection.abort()
-                self.leave(connection)
+            connection.abort()
+            self.leave(connection)
 
-    def _worst_first(self, weight: Callable[[Connection], int]) -> list[Connection]:
-        """Incomplete ones before idle ones, those of the heaviest address first, and the oldest of these."""
-        waiting = [each for each in self._open if each.is_waiting]
-        weights: Counter[bytes] = Counter()
-        for each in waiting:
-            weights[each.peer] += weight(each)
-        before = time.monotonic() - _FRESH
 
-        def badness(each: Connection) -> tuple[bool, int, float]:
-            return (not (each.is_incomplete and each.active_at < before), -weights[each.peer], each.active_at)
+def _worst(count: int, among: Iterable[Connection], weight: Callable[[Connection], int]) -> list[Connection]:
+    """Incomplete ones before idle ones, those of the heaviest address first, and the oldest of these."""
+    waiting = [each for each in among if each.is_waiting]
+    weights: Counter[bytes] = Counter()
+    for each in waiting:
+        weights[each.peer] += weight(each)
+    before = time.monotonic() - _FRESH
 
-        return sorted(waiting, key=badness)
+    def badness(each: Connection) -> tuple[bool, int, float]:
+        return (not (each.is_incomplete and each.active_at < before), -weights[each.peer], each.active_at)
+
+    return heapq.nsmallest(count, waiting, key=badness)
 
 
 def raise_descriptor_limit() -> int:
