@@ -77,6 +77,20 @@ async def test_a_read_that_nobody_waits_for_is_interrupted(database_url: str) ->
     await db.close()
 
 
+async def test_a_read_is_interrupted_that_nobody_waits_for_before_it_begins(database_url: str) -> None:
+    """Its thread may not have begun it yet: then interrupting it once has no effect, and it would go on for ever."""
+    db = Database(database_url, readers=1, read_limit=3600)
+    for turns in range(40):
+        slow = asyncio.create_task(run(db, db.read(), ENDLESS))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
+    async with db.read() as tx:
+        assert await tx.scalar(text("SELECT 1")) == 1
+    await db.close()
+
+
 async def test_exports_writes_and_background_work_have_no_limit(limited: Database, db: Database) -> None:
     for each, begun in ((limited, limited.read_long()), (limited, limited.write()), (db, db.read())):
         assert await run(each, begun, LONGER_THAN_THE_LIMIT) == 300_000

@@ -81,7 +81,8 @@ async def test_only_hosts_of_the_platforms_in_use_are_let_in(fast, source) -> No
 
 
 async def test_every_answer_has_a_nonce_of_its_own(fast) -> None:
-    answers = await fast.say(asks() * 600, answers=600)  # more than are taken from the kernel at once
+    said = [await fast.say(asks() * 100, answers=100) for _ in range(6)]  # more than are taken from the kernel at once
+    answers = b"".join(said)
     nonces = re.findall(rb"'nonce-([0-9a-f]{32})'", answers)
     assert len(set(nonces)) == 600
     assert re.findall(rb'<script nonce="(.*?)">', answers) == nonces

@@ -16,6 +16,8 @@ from sqlalchemy.dialects.sqlite.aiosqlite import AsyncAdapt_aiosqlite_connection
 
 Row = tuple[Any, ...]
 
+_AGAIN = 0.05  # seconds between two attempts to interrupt a statement
+
 
 class _Cursor:
     """As much of a cursor as SQLAlchemy asks for."""
@@ -24,6 +26,7 @@ class _Cursor:
         """`connection`: aiosqlite's. `limit`: seconds."""
         self._connection = connection
         self._limit = limit
+        self._is_over = False
         self._rows: Sequence[Row] = ()
         self.arraysize = 1
         self.description: Any = None
@@ -46,13 +49,23 @@ class _Cursor:
         return self
 
     async def _within(self, limit: float, running: Awaitable[None]) -> None:
-        """What is interrupted raises OperationalError. Without a running statement, to interrupt has no effect."""
-        interrupt = self._connection._conn.interrupt  # noqa: SLF001
-        timer = asyncio.get_running_loop().call_later(limit, interrupt)
+        """What is interrupted raises OperationalError.
+
+        To interrupt has no effect before the thread has begun the statement, so it is repeated until it is over.
+        """
+        loop, interrupt = asyncio.get_running_loop(), self._connection._conn.interrupt  # noqa: SLF001
+
+        def end() -> None:
+            if not self._is_over:
+                interrupt()
+                loop.call_later(_AGAIN, end)
+
+        self._is_over = False
+        timer = loop.call_later(limit, end)
         try:
             await running
         except asyncio.CancelledError:
-            interrupt()
+            end()
             raise
         finally:
             timer.cancel()
@@ -64,6 +77,7 @@ class _Cursor:
             self._rows = cursor.fetchall()
             self.description, self.rowcount, self.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
         finally:
+            self._is_over = True
             cursor.close()
 
     def close(self) -> None:
