@@ -57,7 +57,7 @@ async def _search(stage: Stage, key: str, statuses: list[int]) -> None:
 
 
 async def images(stage: Stage) -> list[Row]:
-    """Small files that are large pictures, and grow again when they are written anew."""
+    """Small files that hold large images, and grow when they are re-encoded."""
     inflating, ordinary = _inflating(), _ordinary()
     felt, took, stored, statuses = list[Felt](), list[float](), list[float](), list[int]()
 

@@ -61,7 +61,7 @@ class FairQueue:
     @contextlib.asynccontextmanager
     async def turn(self, key: Hashable, patience: Allowance | None = None) -> AsyncIterator[None]:
         """Raises Unavailable when too many are waiting, or when the patience is spent."""
-        if self._free and self._running[key] < self._each:  # then nobody waits who could have this slot
+        if self._free and self._running[key] < self._each:  # then no waiting caller could take this slot
             self._take(key)
         else:
             await self._wait(key, patience or Allowance(self._patience))

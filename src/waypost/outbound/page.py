@@ -14,7 +14,7 @@ import ada_url
 from waypost.kit.urls import Url, canonical
 from waypost.outbound.encodings import decoded
 
-MAX_TAGS = 10_000  # what a page tells of itself stands near its start
+MAX_TAGS = 10_000  # a page describes itself near its start
 MAX_TAG = 32_768  # characters; a longer one is skipped
 MAX_RAW = 20_000  # characters of a value before its entities are resolved: 5000 may be wanted
 
