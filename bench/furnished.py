@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, update
 
 from bench.stored import Stored, tidy
-from waypost.accounts import sessions
+from waypost.auth import sessions
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from people import FakeClock
 
-from waypost.accounts import Account, create_account, sessions
+from waypost.auth import Account, create_account, sessions
 from waypost.database import Database
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 from fastapi import APIRouter
 
-from waypost.accounts import PlanChoice, create_account, create_key
+from waypost.auth import PlanChoice, create_account, create_key
 from waypost.database import Database
 from waypost.web import Guard, new_api
 

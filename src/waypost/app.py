@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from waypost import wiring
-from waypost.accounts import signing_in
+from waypost.auth import signing_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LateCounter

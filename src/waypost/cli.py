@@ -112,7 +112,7 @@ def create_account(
     """Create an account; its plan is WAYPOST_DEFAULT_PLAN unless named."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, passwords, printing
         from waypost.kit import clock
 
@@ -120,14 +120,14 @@ def create_account(
         if password_stdin and password is None:
             return WRONG_USAGE
         async with opening.database(settings) as db:
-            made = await accounts.create_account(
+            made = await auth.create_account(
                 db,
                 email=email,
                 name=name or email.partition("@")[0],
                 plan=plan or settings.default_plan,
                 now=clock.now(),
                 trial_days=settings.trial_days,
-                password_hash=None if password is None else await accounts.hash_password(password),
+                password_hash=None if password is None else await auth.hash_password(password),
             )
         printing.show(printing.account(made), as_json=json)
         return DONE
@@ -140,7 +140,7 @@ def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, jso
     """Change an account's plan."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, printing
         from waypost.kit import clock
         from waypost.kit.errors import Invalid
@@ -149,7 +149,7 @@ def set_plan(email: str, plan: Plan, /, *, trial_ends_at: str | None = None, jso
             raise Invalid({"--trial-ends-at": [f"The plan {plan} has no trial: remove the option."]})
         ends_at = opening.moment("--trial-ends-at", trial_ends_at)
         async with opening.database(settings) as db:
-            changed = await accounts.set_plan(
+            changed = await auth.set_plan(
                 db,
                 (await opening.account(db, email)).id,
                 plan,
@@ -168,11 +168,11 @@ def list_accounts(*, json: AsJson = False) -> int:
     """List every account."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, printing
 
         async with opening.database(settings) as db:
-            printing.show([printing.account(each) for each in await accounts.list_accounts(db)], as_json=json)
+            printing.show([printing.account(each) for each in await auth.list_accounts(db)], as_json=json)
         return DONE
 
     return with_settings(run)
@@ -190,7 +190,7 @@ def create_key(
     """Make an API key and print it, this once; it has every scope unless some are named."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, printing
         from waypost.kit import clock
         from waypost.kit.errors import Invalid
@@ -200,7 +200,7 @@ def create_key(
         ends_at = opening.moment("--expires-at", expires_at)
         async with opening.database(settings) as db:
             owner = await opening.account(db, account)
-            made, text = await accounts.create_key(
+            made, text = await auth.create_key(
                 db,
                 account_id=owner.id,
                 name=name,
@@ -219,7 +219,7 @@ def revoke_key(key_id: str, /, *, json: AsJson = False) -> int:
     """Refuse a key from its next request on."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, printing
         from waypost.kit import clock, ids
         from waypost.kit.errors import NotFound
@@ -228,7 +228,7 @@ def revoke_key(key_id: str, /, *, json: AsJson = False) -> int:
         if wanted is None:
             raise NotFound(f"There is no key {key_id}: waypost key list shows the ids.")
         async with opening.database(settings) as db:
-            revoked = await accounts.revoke_key(db, wanted, now=clock.now())
+            revoked = await auth.revoke_key(db, wanted, now=clock.now())
         printing.show(printing.key(revoked), as_json=json)
         return DONE
 
@@ -240,12 +240,12 @@ def list_keys(*, account: Account, json: AsJson = False) -> int:
     """List an account's keys, newest first."""
 
     async def run(settings: "Settings") -> int:
-        from waypost import accounts
+        from waypost import auth
         from waypost.commands import opening, printing
 
         async with opening.database(settings) as db:
             owner = await opening.account(db, account)
-            printing.show([printing.key(each) for each in await accounts.list_keys(db, owner.id)], as_json=json)
+            printing.show([printing.key(each) for each in await auth.list_keys(db, owner.id)], as_json=json)
         return DONE
 
     return with_settings(run)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from waypost.accounts.doors import Doors as SigningDoors
+from waypost.auth.doors import Doors as SigningDoors
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now

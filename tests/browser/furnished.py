@@ -11,9 +11,9 @@ from browser.hostile import TEXTS
 from resources.clicks.visited import fill, new_link, some_clicks
 from sqlalchemy import insert, update
 
-from waypost import accounts, wiring
-from waypost.accounts import Account, Caller, sessions, tokens
-from waypost.accounts.passkeys import passkeys
+from waypost import auth, wiring
+from waypost.auth import Account, Caller, sessions, tokens
+from waypost.auth.passkeys import passkeys
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.errors import Problems
@@ -93,10 +93,10 @@ async def furnish(data: Path, base_url: str) -> House:
     db = Database(f"sqlite:///{data}/waypost.db")
     rooms = wiring.rooms(settings, db, ChangeFeed(data / "run" / "changes"), now)
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
-    unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await accounts.hash_password(PASSWORD)
+    unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await auth.hash_password(PASSWORD)
     async with db.write() as tx:
         for person, values in ((bob, unproven), (ada, {"password_hash": secret})):
-            chosen = update(accounts.accounts).where(accounts.accounts.c.id == person.account.id)
+            chosen = update(auth.accounts).where(auth.accounts.c.id == person.account.id)
             await tx.execute(chosen.values(values))
     caller = Caller(ada.account)
     links = await _links(db, ada.account)
@@ -122,7 +122,7 @@ async def furnish(data: Path, base_url: str) -> House:
 
 async def _person(db: Database, name: str) -> Person:
     email = f"{name.partition(' ')[0].lower()}@example.com"
-    account = await accounts.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
+    account = await auth.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
     async with db.write() as tx:  # long enough ago that pages ask for the password once more
         cookie = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
         await sessions.begin(tx, account.id, user_agent="", ip="", now=_ago(hours=3))
@@ -219,7 +219,7 @@ async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, 
     made: list[UUID] = []
     for name, scopes, ends in (("Shop", ["links:read"], None), (TEXTS["is long"], [], at + timedelta(days=30))):
         new = {"account_id": account.id, "name": name, "scopes": scopes, "now": at, "expires_at": ends}
-        made.append((await accounts.create_key(db, **new))[0].id)
+        made.append((await auth.create_key(db, **new))[0].id)
     row = {"id": passkey, "account_id": account.id, "credential_id": b"1", "public_key": b"", "uses": 0}
     async with db.write() as tx:
         await tx.execute(insert(passkeys).values(row | {"name": "Ada's laptop", "created_at": _ago(days=1)}))

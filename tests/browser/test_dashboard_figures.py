@@ -10,7 +10,7 @@ from browser.watching import LOOP, Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.accounts import find_account, sessions
+from waypost.auth import find_account, sessions
 from waypost.database import Database
 
 pytestmark = LOOP

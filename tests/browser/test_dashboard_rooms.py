@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, expect
 from resources.webhooks.receiver import Receiver
 from sqlalchemy import update
 
-from waypost.accounts import list_accounts, sessions
+from waypost.auth import list_accounts, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.domains import domains

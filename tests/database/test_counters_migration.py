@@ -10,7 +10,7 @@ from conftest import PostgresServer
 from people import START
 from sqlalchemy import Connection, insert, select, text
 
-from waypost.accounts import create_account
+from waypost.auth import create_account
 from waypost.database import Database
 from waypost.database.migrations import _config, migrate
 from waypost.kit.ids import new_id

@@ -7,7 +7,7 @@ from alembic import command
 from people import START
 from sqlalchemy import Connection, delete, insert, text, update
 
-from waypost.accounts import create_account
+from waypost.auth import create_account
 from waypost.database import Database
 from waypost.database.migrations import _config, migrate
 from waypost.kit.errors import SettingsError

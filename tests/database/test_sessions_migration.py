@@ -9,7 +9,7 @@ from conftest import PostgresServer
 from people import START
 from sqlalchemy import Connection, bindparam, text
 
-from waypost.accounts import create_account, sessions
+from waypost.auth import create_account, sessions
 from waypost.database import Database
 from waypost.database.migrations import _config, migrate
 from waypost.database.types import Id, Instant

@@ -13,8 +13,8 @@ from fastapi.routing import iter_route_contexts
 from house.facts import PREFIX, Endpoint
 from journeys.service import Website
 
-from waypost.accounts import PlanChoice, create_account, keys, store
-from waypost.accounts.model import ApiKey
+from waypost.auth import PlanChoice, create_account, keys, store
+from waypost.auth.model import ApiKey
 from waypost.database import Database
 from waypost.kit.ids import new_id
 

@@ -9,7 +9,7 @@ import pytest
 from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
 from web_things import THING, thing_routes
 
-from waypost.accounts import Callers, FileLimiter, keys, list_keys, revoke_key, set_plan
+from waypost.auth import Callers, FileLimiter, keys, list_keys, revoke_key, set_plan
 from waypost.database import Database
 from waypost.web import Guard, new_api
 

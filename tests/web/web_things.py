@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.web import PREFIX, Guard, data, path_id, read_fields
 
 THING = "/api/v1/things/01a1fbb0-9c64-766d-a0c1-63dfc9473774"

@@ -20,7 +20,7 @@ def sign_in_link(email: str, /, *, json: AsJson = False) -> int:
 
     async def run(settings: "Settings") -> int:
         from waypost import wiring  # noqa: PLC0415  # see above
-        from waypost.accounts import signing_in  # noqa: PLC0415
+        from waypost.auth import signing_in  # noqa: PLC0415
         from waypost.commands import opening, printing  # noqa: PLC0415
         from waypost.kit import clock  # noqa: PLC0415
 
@@ -38,7 +38,7 @@ def invite(email: str, /, *, json: AsJson = False) -> int:
 
     async def run(settings: "Settings") -> int:
         from waypost import wiring  # noqa: PLC0415  # see above
-        from waypost.accounts import joining  # noqa: PLC0415
+        from waypost.auth import joining  # noqa: PLC0415
         from waypost.commands import opening, printing  # noqa: PLC0415
         from waypost.kit import clock  # noqa: PLC0415
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from waypost import accounts
-from waypost.accounts import Account
+from waypost import auth
+from waypost.auth import Account
 from waypost.commands.migrating import require_current
 from waypost.database import Database
 from waypost.kit import clock
@@ -25,7 +25,7 @@ async def database(settings: Settings) -> AsyncIterator[Database]:
 
 async def account(db: Database, email: str) -> Account:
     try:
-        return await accounts.find_account(db, email)
+        return await auth.find_account(db, email)
     except NotFound:
         raise NotFound(f"There is no account {email}: waypost account list shows them.") from None
 

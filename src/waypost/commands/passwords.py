@@ -3,7 +3,7 @@
 import getpass
 import sys
 
-from waypost.accounts import passwords
+from waypost.auth import passwords
 from waypost.commands.running import say
 
 _LINE_LIMIT = 4 * passwords.MOST + 2  # bytes: UTF-8 takes at most four for a character, and the line ends with two

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Column, Table
 
-from waypost.accounts import Account, ApiKey
+from waypost.auth import Account, ApiKey
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 

@@ -56,9 +56,9 @@ async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Eve
 
 
 async def _text(db: "Database", settings: Settings) -> str:
-    from waypost import accounts  # noqa: PLC0415
+    from waypost import auth  # noqa: PLC0415
 
-    present = await accounts.list_accounts(db)
+    present = await auth.list_accounts(db)
     if present:
         return _LATER.format(base_url=settings.base_url, owner=present[-1].email)
     if sys.stdout.isatty():
@@ -72,13 +72,13 @@ async def _text(db: "Database", settings: Settings) -> str:
 async def _first(db: "Database", settings: Settings) -> str:
     """Makes the owner's account and key."""
     # Imported only on the very first start: it loads all of the application.
-    from waypost import accounts, wiring  # noqa: PLC0415
-    from waypost.accounts import signing_in  # noqa: PLC0415
+    from waypost import auth, wiring  # noqa: PLC0415
+    from waypost.auth import signing_in  # noqa: PLC0415
     from waypost.kit import clock  # noqa: PLC0415
 
     now, days = clock.now(), settings.trial_days
-    owner = await accounts.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
-    _, key = await accounts.create_key(db, account_id=owner.id, name="First key", scopes=accounts.SCOPES, now=now)
+    owner = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
+    _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
     entry = await signing_in.entry_link(wiring.signing_doors(settings, db, clock.now), owner.id)

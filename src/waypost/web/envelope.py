@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.accounts import Taken
+from waypost.auth import Taken
 from waypost.kit import errors
 from waypost.web.parsing import message as plain_message
 from waypost.web.responses import Json

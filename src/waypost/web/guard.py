@@ -13,8 +13,8 @@ from uuid import UUID
 from fastapi import Path as PathParameter
 from starlette.requests import Request
 
-from waypost import accounts
-from waypost.accounts import Callers, FileLimiter, KeyHolder, Limiter, Scope
+from waypost import auth
+from waypost.auth import Callers, FileLimiter, KeyHolder, Limiter, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -78,8 +78,8 @@ class Guard:
     ) -> Self:
         """With budgets shared by all processes of this machine that have the same data directory."""
         run = data_dir / "run"
-        budget = FileLimiter(run / "limits", limit=accounts.REQUESTS_PER_MINUTE)
-        unknown = FileLimiter(run / "limits-unknown", limit=accounts.UNKNOWN_PER_MINUTE, slots=4_096)
+        budget = FileLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)
+        unknown = FileLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
         return cls(Callers(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
 
     def allow(self, scope: Scope | None) -> Allowed:
@@ -90,7 +90,7 @@ class Guard:
             caller = await self._authenticate(request)
             taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
             at = self._clock()
-            if not accounts.is_live(caller.account.plan, at):
+            if not auth.is_live(caller.account.plan, at):
                 raise PaymentRequired
             if scope is not None and scope not in caller.key.scopes:
                 raise Forbidden(LACKS_SCOPE.format(scope))
@@ -114,7 +114,7 @@ class Guard:
     async def _authenticate(self, request: Request) -> KeyHolder:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
-        if caller is None or not accounts.is_usable(caller.key, self._clock()):
+        if caller is None or not auth.is_usable(caller.key, self._clock()):
             await self._throttle(request)
             raise Unauthenticated
         return caller

@@ -11,12 +11,12 @@ from browsing import Browser, Place, open_place
 from people import START
 from sqlalchemy import Table, insert, select
 
-from waypost import accounts, wiring
-from waypost.accounts import Caller, left, sessions
-from waypost.accounts import store as account_store
-from waypost.accounts.model import left_addresses
-from waypost.accounts.stamp import announcing
+from waypost import auth, wiring
 from waypost.app import _handlers
+from waypost.auth import Caller, left, sessions
+from waypost.auth import store as account_store
+from waypost.auth.model import left_addresses
+from waypost.auth.stamp import announcing
 from waypost.database import Sealed, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
@@ -200,7 +200,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
             await sessions.begin(tx, its, user_agent="", ip="", now=START)
 
     async def make_key() -> None:
-        await accounts.create_key(place.db, account_id=its, name="k", scopes=(), now=START)
+        await auth.create_key(place.db, account_id=its, name="k", scopes=(), now=START)
 
     attempts: list[Callable[[], Awaitable[Any]]] = [
         add_link,
@@ -223,7 +223,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
 async def test_keys_and_sessions_that_were_made_meanwhile_open_nothing(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
-    key, text = await accounts.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
+    key, text = await auth.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
     bearer = {"Authorization": f"Bearer {text}"}
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 200
     with announcing(place.db):
@@ -238,7 +238,7 @@ async def test_an_address_has_one_trial(place: Place) -> None:
         browser = await place.browser()
         fields = {"name": "Ada", "email": email, "password": PASSWORD}
         assert (await browser.post("/signup", fields)).status_code == 303
-        plan = (await accounts.find_account(place.db, email)).plan
+        plan = (await auth.find_account(place.db, email)).plan
         assert plan.trial_ends_at
         return browser, str(plan.trial_ends_at - START)
 

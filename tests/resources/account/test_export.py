@@ -16,7 +16,7 @@ from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
 from waypost import wiring
-from waypost.accounts import sessions
+from waypost.auth import sessions
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
 from waypost.resources.clicks import export as click_export

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from browsing import Browser, Place, open_place
 
-from waypost import accounts, wiring
-from waypost.accounts import signing_in, tokens
+from waypost import auth, wiring
+from waypost.auth import signing_in, tokens
 from waypost.web.dashboard import Reception
 
 ALL = "/integrations/api"
@@ -63,19 +63,19 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
     assert 'value="Robot"' in answer.text
     assert "This must be one of" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:fly"})).text
     assert ada.account
-    assert await accounts.list_keys(place.db, ada.account.id) == []
+    assert await auth.list_keys(place.db, ada.account.id) == []
 
 
 async def test_another_account_s_key_is_not_there(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     assert ada.account
-    key, _ = await accounts.create_key(place.db, account_id=ada.account.id, name="Hers", scopes=(), now=place.clock())
+    key, _ = await auth.create_key(place.db, account_id=ada.account.id, name="Hers", scopes=(), now=place.clock())
     way = f"{ALL}/{key.id}/revoke"
     assert (await bob.get(way)).status_code == 404
     assert (await bob.post(way)).status_code == 404
     assert (await ada.client.post(way)).status_code == 403
     assert (await ada.client.post(ALL, data={"name": "x", "scopes[]": "links:read"})).status_code == 403
-    assert [each.revoked_at for each in await accounts.list_keys(place.db, ada.account.id)] == [None]
+    assert [each.revoked_at for each in await auth.list_keys(place.db, ada.account.id)] == [None]
     assert "Hers" not in (await bob.get(ALL)).text
     nobody = await place.browser()
     assert (await nobody.get(ALL)).headers["location"] == "/login?next=/integrations/api"
@@ -110,14 +110,14 @@ async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
     go_on.set()
     assert (await asked).headers["location"].startswith("/login")
     assert ada.account
-    assert await accounts.list_keys(place.db, ada.account.id) == []
+    assert await auth.list_keys(place.db, ada.account.id) == []
 
     bob = await place.browser("bob@example.com")
     assert bob.account
     many = [bob.post(ALL, {"name": f"Key {number}", "scopes[]": "links:read"}) for number in range(8)]
     *answers, _ = await asyncio.gather(*many, reset(place, bob))
     assert {answer.status_code for answer in answers} <= {201, 303}
-    assert await accounts.list_keys(place.db, bob.account.id) == []
+    assert await auth.list_keys(place.db, bob.account.id) == []
 
 
 async def test_who_has_no_plan_is_told(place: Place) -> None:

@@ -9,7 +9,7 @@ import pytest
 from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 
-from waypost.accounts import joining, signing_in
+from waypost.auth import joining, signing_in
 from waypost.wiring import signing_doors
 from waypost.worker.model import Job, jobs
 

@@ -1,7 +1,7 @@
 import httpx
 from people import Person
 
-from waypost.accounts import SCOPES
+from waypost.auth import SCOPES
 
 
 async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:

@@ -17,11 +17,11 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.accounts import create_key, joining, passkeys, sign_in_delay, signing_in, tokens
-from waypost.accounts import sessions as sessions_of
-from waypost.accounts.model import accounts, api_keys
-from waypost.accounts.sessions import sessions
 from waypost.app import _handlers
+from waypost.auth import create_key, joining, passkeys, sign_in_delay, signing_in, tokens
+from waypost.auth import sessions as sessions_of
+from waypost.auth.model import accounts, api_keys
+from waypost.auth.sessions import sessions
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import closing, own_pages

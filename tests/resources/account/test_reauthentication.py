@@ -9,9 +9,9 @@ import pytest
 from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import func, select
 
-from waypost import accounts
-from waypost.accounts import passkeys, sessions, signing_in
-from waypost.accounts.model import api_keys
+from waypost import auth
+from waypost.auth import passkeys, sessions, signing_in
+from waypost.auth.model import api_keys
 from waypost.wiring import signing_doors
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
@@ -30,7 +30,7 @@ async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
     ada = await place.browser()
     answer = await ada.post("/signup", {"name": "Ada", "email": email, "password": PASSWORD})
     assert answer.status_code == 303
-    ada.account = await accounts.find_account(place.db, email)
+    ada.account = await auth.find_account(place.db, email)
     return ada
 
 
@@ -70,11 +70,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await idle.get("/account")).headers["location"].startswith("/login")
     async with place.db.read() as tx:
         assert (
-            len(
-                await sessions.of_account(
-                    tx, await accounts.find_account(place.db, "bob@example.com"), now=place.clock()
-                )
-            )
+            len(await sessions.of_account(tx, await auth.find_account(place.db, "bob@example.com"), now=place.clock()))
             == 1
         )
     place.clock.move(timedelta(hours=3))
@@ -102,7 +98,7 @@ async def test_a_stolen_session_cannot_do_it_without_the_password(place: Place, 
         assert all(f'value="{value}"' in refused.text for value in fields.values())  # what was typed stays
         assert "/account/verify?next=" in refused.text  # where a passkey does it
     assert (await count(place), await count(place, passkeys.passkeys)) == (0, 1)
-    assert (await accounts.find_account(place.db, "ada@example.com")).id == ada.account.id
+    assert (await auth.find_account(place.db, "ada@example.com")).id == ada.account.id
     assert (await ada.post(path, fields | {"current_password": PASSWORD})).status_code == done
 
 
@@ -168,9 +164,9 @@ async def test_another_s_passkey_confirms_nothing(place: Place, monkeypatch: pyt
     assert ada.account
     assert bob.account
     mine, his = await passkey_of(place, ada.account.id), await passkey_of(place, bob.account.id)
-    proven = {"mine": accounts.Proven(ada.account, passkey=mine), "his": accounts.Proven(bob.account, passkey=his)}
+    proven = {"mine": auth.Proven(ada.account, passkey=mine), "his": auth.Proven(bob.account, passkey=his)}
 
-    async def sign_in(_: object, answer: str) -> accounts.Proven:
+    async def sign_in(_: object, answer: str) -> auth.Proven:
         return proven[answer]
 
     monkeypatch.setattr(passkeys, "sign_in", sign_in)
@@ -203,9 +199,7 @@ async def test_a_changed_password_offers_to_revoke_the_keys(place: Place, revoke
     assert bob.account
     bearers = []
     for account in (ada.account, ada.account, bob.account):
-        _, text = await accounts.create_key(
-            place.db, account_id=account.id, name="<b>Robot", scopes=(), now=place.clock()
-        )
+        _, text = await auth.create_key(place.db, account_id=account.id, name="<b>Robot", scopes=(), now=place.clock())
         bearers.append({"Authorization": f"Bearer {text}"})
     page = (await ada.get("/account/security")).text
     assert "Revoke all API keys (2)" in page

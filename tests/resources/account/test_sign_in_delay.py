@@ -11,8 +11,8 @@ import pytest
 from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import func, select
 
-from waypost.accounts import passwords, sign_in_delay
-from waypost.accounts.sign_in_delay import LONGEST, sign_in_failures
+from waypost.auth import passwords, sign_in_delay
+from waypost.auth.sign_in_delay import LONGEST, sign_in_failures
 from waypost.worker.model import jobs
 
 PASSWORD, WRONG = "four plain words suffice", "five other words are wrong"

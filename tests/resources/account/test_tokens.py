@@ -3,7 +3,7 @@ from datetime import timedelta
 import httpx
 from people import START, Person, new_key
 
-from waypost.accounts import revoke_key
+from waypost.auth import revoke_key
 from waypost.database import Database
 
 

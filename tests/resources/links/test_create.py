@@ -8,7 +8,7 @@ from people import BASE_URL, START, new_key
 from resources.links.room import SHARED, UNSAFE, Room, faults
 from sqlalchemy import select
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.resources.links import rules
 
 

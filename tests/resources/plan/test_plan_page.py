@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from browsing import Place, open_place
 
-from waypost import accounts
+from waypost import auth
 from waypost.resources.account import key_pages
 from waypost.resources.domains import service as domains
 from waypost.resources.pixels import service as pixels
@@ -52,7 +52,7 @@ async def test_each_state_is_told(place: Place) -> None:
         "past_due": "The last payment did not come through.",
         "lifetime": "There is nothing to pay.",
     }.items():
-        await accounts.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
+        await auth.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
         page = await ada.get("/plan")
         assert told in page.text
         assert ("Your links keep working" in page.text) == (plan in {"none", "past_due"})

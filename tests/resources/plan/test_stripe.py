@@ -12,7 +12,7 @@ from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
 from servers import ALLOW
 from sqlalchemy import select
 
-from waypost import accounts
+from waypost import auth
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
@@ -62,12 +62,12 @@ async def me(place: Place, browser: Browser) -> Callable[[], Any]:
     """What the API says to a key of theirs: the status, and the plan's own."""
     assert browser.account
     account_id = browser.account.id
-    _, text = await accounts.create_key(place.db, account_id=account_id, name="k", scopes=(), now=place.clock())
+    _, text = await auth.create_key(place.db, account_id=account_id, name="k", scopes=(), now=place.clock())
     bearer = {"Authorization": f"Bearer {text}"}
 
     async def ask() -> tuple[int, int]:
         read = await browser.client.get("/api/v1/links", headers=bearer)
-        plan = (await accounts.find_account(place.db, "ada@example.com")).plan
+        plan = (await auth.find_account(place.db, "ada@example.com")).plan
         return read.status_code, plan.type, plan.status
 
     return ask
@@ -245,7 +245,7 @@ async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, tell:
         await ada.get(f"/plan/paid?checkout={life['id']}")
         assert await ask() == (200, "lifetime", None)
         assert ada.account
-        await accounts.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
+        await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
         await ada.get(f"/plan/paid?checkout={life['id']}")
         await tell("checkout.session.completed", life)
         assert await ask() == (402, "none", None)

@@ -10,8 +10,8 @@ from browsing import Browser, Place, open_place
 from resources.clicks.visited import new_link
 from sqlalchemy import select, update
 
-from waypost import accounts
-from waypost.accounts.model import api_keys
+from waypost import auth
+from waypost.auth.model import api_keys
 from waypost.resources.account import key_pages
 from waypost.resources.links import store
 from waypost.resources.links.model import links
@@ -68,7 +68,7 @@ async def test_keys_in_use_are_counted(place: Place, monkeypatch: pytest.MonkeyP
     refused = await ada.post(all_, asked | {"name": "Three"})
     assert (refused.status_code, "At most 2 keys" in refused.text, 'value="Three"' in refused.text) == (422, True, True)
     assert ada.account
-    two, one = await accounts.list_keys(place.db, ada.account.id)
+    two, one = await auth.list_keys(place.db, ada.account.id)
     await ada.post(f"{all_}/{two.id}/revoke")
     assert (await ada.post(all_, asked | {"name": "Three"})).status_code == 201
     first, second = (await ada.get(all_)).text, (await ada.get(f"{all_}?page=2")).text
@@ -88,7 +88,7 @@ async def test_who_has_lapsed_looks_switches_off_and_deletes(place: Place) -> No
     delivery = (await ada.post(f"{hook}/test")).headers["location"]
     pixel = (await ada.post("/pixels/new", PIXEL)).headers["location"].partition("?")[0]
     domain = (await ada.post("/domains", {"hostname": "go.brand.test"})).headers["location"]
-    await accounts.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
+    await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
 
     own = f"/links/{link.id}"
     for path in ("/", "/links", own, f"{own}/edit", f"{own}/qrcode", pixel, domain, hook, delivery, "/account/data"):

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from waypost.accounts import KeyHolder, list_keys
+from waypost.auth import KeyHolder, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.account import openapi, schemas

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from sqlalchemy import Table, delete, func, select, update
 
-from waypost.accounts import Account, accounts, left, passkeys, sessions, store, tokens
-from waypost.accounts.sessions import Session
-from waypost.accounts.stamp import announcing
+from waypost.auth import Account, accounts, left, passkeys, sessions, store, tokens
+from waypost.auth.sessions import Session
+from waypost.auth.stamp import announcing
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from waypost.accounts.doors import Doors as Signing
+from waypost.auth.doors import Doors as Signing
 from waypost.resources.account.throttle import Throttle
 
 

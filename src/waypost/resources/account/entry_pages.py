@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import Account, Proven, joining, passkeys, signing_in
+from waypost.auth import Account, Proven, joining, passkeys, signing_in
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.doors import Doors

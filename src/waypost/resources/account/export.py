@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import literal, select, tuple_
 
-from waypost.accounts import list_keys, passkeys, sessions
-from waypost.accounts.sessions import Session
+from waypost.auth import list_keys, passkeys, sessions
+from waypost.auth.sessions import Session
 from waypost.database import Id, Instant
 from waypost.kit.clock import timestamp
 from waypost.kit.fair_queue import FairQueue

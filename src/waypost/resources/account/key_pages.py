@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import (
+from waypost.auth import (
     REQUESTS_PER_MINUTE,
     SCOPES,
     ApiKey,
@@ -20,7 +20,7 @@ from waypost.accounts import (
     is_usable,
     revoke_key,
 )
-from waypost.accounts.sessions import Session
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.resources.account.doors import Doors
 from waypost.resources.account.entry_pages import faulty

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from waypost.accounts import Scope
-from waypost.accounts.model import PlanType
+from waypost.auth import Scope
+from waypost.auth.model import PlanType
 from waypost.web.openapi import One, endpoint
 
 

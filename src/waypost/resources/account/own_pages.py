@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import joining, passkeys, sessions, signing_in
-from waypost.accounts.sessions import Session
+from waypost.auth import joining, passkeys, sessions, signing_in
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.kit.fair_queue import FairQueue
 from waypost.kit.ids import parse_id

@@ -5,8 +5,8 @@ It holds for ten minutes, as a sign-in does. Forms ask for the password themselv
 
 from typing import Any
 
-from waypost.accounts import passkeys, signing_in
-from waypost.accounts.sessions import Session
+from waypost.auth import passkeys, signing_in
+from waypost.auth.sessions import Session
 from waypost.kit.errors import NotFound
 from waypost.resources.account.doors import Doors
 from waypost.web.dashboard import Form

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from waypost.accounts import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, is_live
+from waypost.auth import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, is_live
 from waypost.kit.clock import timestamp
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.accounts import Account, FileLimiter, Limiter, Proven, Taken, Visitor
-from waypost.accounts.sessions import Session
+from waypost.auth import Account, FileLimiter, Limiter, Proven, Taken, Visitor
+from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited
 from waypost.kit.proxies import Network
 from waypost.web.guard import household, peer_address

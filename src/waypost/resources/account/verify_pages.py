@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import passkeys, signing_in
-from waypost.accounts.sessions import Session
+from waypost.auth import passkeys, signing_in
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, RateLimited
 from waypost.resources.account.doors import Doors
 from waypost.resources.account.entry_pages import faulty, way_on

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import EPOCH, from_microseconds
 from waypost.resources.clicks.days import kept_since

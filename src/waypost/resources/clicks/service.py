@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.pages import Page, PageRequest
 from waypost.resources import links

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.resources.domains import openapi, service
 from waypost.resources.domains.doors import Doors
 from waypost.resources.domains.model import Domain

@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from waypost.accounts import Caller, hold_account
+from waypost.auth import Caller, hold_account
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems

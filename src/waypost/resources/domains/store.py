@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources.domains.model import Domain, domains

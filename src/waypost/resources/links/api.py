@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links import openapi, service
 from waypost.resources.links.asked import read_wanted

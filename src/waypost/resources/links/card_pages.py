@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Unavailable
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import OutboundError

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions import Session
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.ids import new_id, parse_id
 from waypost.outbound import Preview

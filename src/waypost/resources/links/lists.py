@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_, select
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Tx
 from waypost.kit.pages import PageRequest
 from waypost.resources import domains

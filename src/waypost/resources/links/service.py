@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id

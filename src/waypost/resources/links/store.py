@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Glance, Id, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels

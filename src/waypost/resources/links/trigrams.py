@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, column, func, select, table, text, union_all
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Id, Tx
 from waypost.resources.links.model import ALIVE, links
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.resources.pixels import openapi, service
 from waypost.resources.pixels.doors import Doors
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, shown, shown_results

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions import Session
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.pixels import service
 from waypost.resources.pixels.doors import Doors

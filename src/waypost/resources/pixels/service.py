@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from waypost.accounts import Caller, hold_account
+from waypost.auth import Caller, hold_account
 from waypost.database import Sealed
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts import REQUESTS_PER_MINUTE, is_live
-from waypost.accounts.sessions import Session
+from waypost.auth import REQUESTS_PER_MINUTE, is_live
+from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.doors import Doors

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from waypost.accounts import Plan
+from waypost.auth import Plan
 
 _BEST_FIRST = ("active", "trialing", "past_due", "unpaid", "paused", "canceled")
 """`incomplete` ones are left out: their first payment never came, so they have changed nothing."""

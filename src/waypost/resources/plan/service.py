@@ -9,9 +9,9 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import Account, hold_account
-from waypost.accounts import store as accounts_store
-from waypost.accounts.stamp import announcing
+from waypost.auth import Account, hold_account
+from waypost.auth import store as accounts_store
+from waypost.auth.stamp import announcing
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import ending, rules, signature, store
 from waypost.resources.plan.doors import Doors

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Tx
 from waypost.resources.plan.model import Customer, stripe_checkouts, stripe_customers, stripe_events
 

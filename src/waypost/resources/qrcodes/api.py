@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.resources.qrcodes import image, openapi, rules, service
 from waypost.resources.qrcodes.doors import Doors
 from waypost.resources.qrcodes.model import QrCode

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import store
 from waypost.resources.qrcodes.doors import Doors

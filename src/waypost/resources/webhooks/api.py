@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Path as PathParameter
 
-from waypost.accounts import Caller
+from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.webhooks import openapi, service
 from waypost.resources.webhooks.doors import Doors

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions import Session
+from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service

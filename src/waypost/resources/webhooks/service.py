@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from waypost.accounts import Caller, hold_account
+from waypost.auth import Caller, hold_account
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pages import Page, PageRequest

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 from uuid import UUID
 
-from waypost.accounts import FileLimiter, Limiter
+from waypost.auth import FileLimiter, Limiter
 from waypost.kit.errors import RateLimited
 
 _PAGES = 600

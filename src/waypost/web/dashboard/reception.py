@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.accounts import Proven, is_live, sessions
-from waypost.accounts.sessions import Session
+from waypost.auth import Proven, is_live, sessions
+from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError

@@ -14,7 +14,7 @@ from people import START
 from resources.clicks.visited import Room, fill, new_click, open_room
 from sqlalchemy import delete, insert, select, update
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.accounts.sessions import Session
+from waypost.auth.sessions import Session
 from waypost.database import Tx
 from waypost.kit.clock import DAY, microseconds
 from waypost.resources import links

@@ -17,7 +17,7 @@ from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Database, Tx
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 
-from waypost.accounts import accounts
+from waypost.auth import accounts
 from waypost.database import Tx, take
 from waypost.kit.clock import Clock
 from waypost.resources.domains.model import Domain, domains

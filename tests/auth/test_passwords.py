@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
-from waypost.accounts import Visitor, hash_password, passwords
+from waypost.auth import Visitor, hash_password, passwords
 from waypost.kit.errors import Unavailable
 
 PASSWORD = "four plain words suffice"

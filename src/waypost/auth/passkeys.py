@@ -16,9 +16,9 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import store, tokens
-from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, Proven
+from waypost.auth import store, tokens
+from waypost.auth.doors import Doors
+from waypost.auth.model import Account, Proven
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from people import START
 
-from waypost.accounts import Plan, is_live
+from waypost.auth import Plan, is_live
 
 MOMENT = timedelta(microseconds=1)
 

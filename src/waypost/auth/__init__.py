@@ -1,8 +1,8 @@
 """Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
 
-from waypost.accounts.callers import Callers
-from waypost.accounts.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
-from waypost.accounts.model import (
+from waypost.auth.callers import Callers
+from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
+from waypost.auth.model import (
     SCOPES,
     Account,
     ApiKey,
@@ -15,9 +15,9 @@ from waypost.accounts.model import (
     Visitor,
     accounts,
 )
-from waypost.accounts.passwords import hash_password
-from waypost.accounts.rules import is_live, is_usable
-from waypost.accounts.service import (
+from waypost.auth.passwords import hash_password
+from waypost.auth.rules import is_live, is_usable
+from waypost.auth.service import (
     browse_keys,
     create_account,
     create_key,
@@ -28,7 +28,7 @@ from waypost.accounts.service import (
     revoke_key,
     set_plan,
 )
-from waypost.accounts.store import hold_account
+from waypost.auth.store import hold_account
 
 __all__ = [
     "REQUESTS_PER_MINUTE",

@@ -1,7 +1,7 @@
 """What is written to people about their accounts: plain text, each with the one thing there is to do."""
 
-from waypost.accounts.model import Account
-from waypost.accounts.tokens import LASTS, Purpose
+from waypost.auth.model import Account
+from waypost.auth.tokens import LASTS, Purpose
 from waypost.worker.mail_budget import Kind
 
 PATHS: dict[Purpose, str] = {

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from people import START
 
-from waypost.accounts import PlanChoice, create_account, find_account, list_accounts
+from waypost.auth import PlanChoice, create_account, find_account, list_accounts
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 from people import START, new_person
 
-from waypost.accounts import find_account, set_plan
+from waypost.auth import find_account, set_plan
 from waypost.database import Database
 from waypost.kit.errors import NotFound
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from waypost.accounts.model import PlanChoice
+from waypost.auth.model import PlanChoice
 from waypost.database import Database
 from waypost.kit.clock import Clock
 

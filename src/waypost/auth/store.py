@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, func, insert, or_, select, update
 
-from waypost.accounts.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
+from waypost.auth.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pages import PageRequest

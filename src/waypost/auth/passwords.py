@@ -15,7 +15,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from waypost.accounts.model import Visitor
+from waypost.auth.model import Visitor
 from waypost.kit.fair_queue import FairQueue
 
 T = TypeVar("T")
@@ -102,4 +102,4 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 @cache
 def _known() -> frozenset[str]:
-    return frozenset((files("waypost.accounts") / "guessable" / "passwords.txt").read_text().split())
+    return frozenset((files("waypost.auth") / "guessable" / "passwords.txt").read_text().split())

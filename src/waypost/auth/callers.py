@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from uuid import UUID
 
-from waypost.accounts import keys, store
-from waypost.accounts.model import KeyHolder
-from waypost.accounts.stamp import stamp_of
+from waypost.auth import keys, store
+from waypost.auth.model import KeyHolder
+from waypost.auth.stamp import stamp_of
 from waypost.database import Database
 
 _KEPT = 10_000

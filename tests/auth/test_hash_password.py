@@ -3,7 +3,7 @@ import asyncio
 from argon2 import PasswordHasher, extract_parameters
 from argon2.low_level import Type
 
-from waypost.accounts import hash_password
+from waypost.auth import hash_password
 
 
 async def test_it_works() -> None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Column, Integer, Row, String, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.accounts.doors import Doors
+from waypost.auth.doors import Doors
 from waypost.database import Instant, metadata
 from waypost.kit.errors import RateLimited
 

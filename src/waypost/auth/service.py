@@ -6,9 +6,9 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import keys, rules, sessions, store
-from waypost.accounts.model import SCOPES, Account, ApiKey, PlanChoice
-from waypost.accounts.stamp import announcing
+from waypost.auth import keys, rules, sessions, store
+from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice
+from waypost.auth.stamp import announcing
 from waypost.database import Database
 from waypost.kit.errors import Conflict, Invalid, NotFound
 from waypost.kit.ids import new_id

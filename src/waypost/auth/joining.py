@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.accounts import left, letters, passwords, rules, store, tokens
-from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, Plan, Proven, Visitor
-from waypost.accounts.stamp import announcing
-from waypost.accounts.tokens import Token
+from waypost.auth import left, letters, passwords, rules, store, tokens
+from waypost.auth.doors import Doors
+from waypost.auth.model import Account, Plan, Proven, Visitor
+from waypost.auth.stamp import announcing
+from waypost.auth.tokens import Token
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems
 from waypost.kit.ids import new_id

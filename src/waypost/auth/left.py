@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.accounts.model import Account, left_addresses
+from waypost.auth.model import Account, left_addresses
 from waypost.database import Tx
 
 KEPT = timedelta(days=365)

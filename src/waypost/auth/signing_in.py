@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from waypost.accounts import joining, letters, passkeys, passwords, rules, sessions, sign_in_delay, store, tokens
-from waypost.accounts.doors import Doors
-from waypost.accounts.model import Account, ApiKey, Proven, Visitor
-from waypost.accounts.passwords import STRANGER
-from waypost.accounts.sessions import Session
-from waypost.accounts.stamp import announcing
+from waypost.auth import joining, letters, passkeys, passwords, rules, sessions, sign_in_delay, store, tokens
+from waypost.auth.doors import Doors
+from waypost.auth.model import Account, ApiKey, Proven, Visitor
+from waypost.auth.passwords import STRANGER
+from waypost.auth.sessions import Session
+from waypost.auth.stamp import announcing
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound

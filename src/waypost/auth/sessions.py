@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
 
-from waypost.accounts import passkeys, store
-from waypost.accounts.model import Account, Caller, accounts
-from waypost.accounts.store import ACCOUNT, account_from
+from waypost.auth import passkeys, store
+from waypost.auth.model import Account, Caller, accounts
+from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id

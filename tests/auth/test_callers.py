@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 from people import START, Person, new_person
 
-from waypost.accounts import Callers, keys, list_keys, revoke_key, set_plan
-from waypost.accounts.stamp import Stamp, stamp_of
+from waypost.auth import Callers, keys, list_keys, revoke_key, set_plan
+from waypost.auth.stamp import Stamp, stamp_of
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
 
@@ -72,7 +72,7 @@ async def test_a_change_nobody_announced_is_seen_within_a_second(db: Database) -
 async def revoke_silently(db: Database, key: str) -> None:
     from sqlalchemy import update
 
-    from waypost.accounts.model import api_keys
+    from waypost.auth.model import api_keys
 
     async with db.write() as tx:
         await tx.execute(update(api_keys).where(api_keys.c.digest == keys.digest(key)).values(revoked_at=START))

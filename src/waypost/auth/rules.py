@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from waypost.accounts.model import SCOPES, ApiKey, Plan, PlanChoice
+from waypost.auth.model import SCOPES, ApiKey, Plan, PlanChoice
 from waypost.kit.errors import Problems
 
 LIVE_STATUSES = frozenset({"active", "trialing"})

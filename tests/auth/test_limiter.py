@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from waypost.accounts import FileLimiter
-from waypost.accounts import limiter as module
-from waypost.accounts.limiter import WINDOW
+from waypost.auth import FileLimiter
+from waypost.auth import limiter as module
+from waypost.auth.limiter import WINDOW
 from waypost.kit.errors import Unavailable
 
 SECOND = 1_000_000_000
@@ -126,7 +126,7 @@ async def test_a_full_disk_is_told_plainly(limiter: FileLimiter, monkeypatch: py
 TAKER = """
 import asyncio, sys
 from pathlib import Path
-from waypost.accounts import FileLimiter
+from waypost.auth import FileLimiter
 
 async def main(path, count):
     limiter = FileLimiter(Path(path), limit=60)
@@ -159,7 +159,7 @@ def test_sixty_of_two_hundred_over_four_processes(tmp_path: Path) -> None:
 BUSY = """
 import asyncio, sys
 from pathlib import Path
-from waypost.accounts import FileLimiter
+from waypost.auth import FileLimiter
 
 async def main(path):
     limiter = FileLimiter(Path(path), limit=60)

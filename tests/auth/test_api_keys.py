@@ -6,7 +6,7 @@ import pytest
 from people import START, new_person
 from sqlalchemy import text
 
-from waypost.accounts import SCOPES, create_key, keys, list_keys, revoke_key
+from waypost.auth import SCOPES, create_key, keys, list_keys, revoke_key
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 
