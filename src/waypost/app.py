@@ -97,14 +97,14 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     )
 
 
-def _handlers(settings: Settings, db: Database, domain_doors: domains.Doors, feed: ChangeFeed) -> jobs.Handlers:
+def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> jobs.Handlers:
     return {
         JOB: Rebuild(db, clock=now),
         freeing.JOB: freeing.Freeing(db),
         signing_in.JOB: signing_in.Forgotten(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sending(settings),
-        plan.JOB: plan.Cancelling(wiring.plan_doors(settings, db, wiring.outbound(settings), now).stripe),
-        closing.JOB: closing.Closing(db, feed.publish, domain_doors, settings.data_dir / "media", now),
+        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound(settings), now).stripe),
+        closing.JOB: closing.Closing(db, feed.publish, domain_deps, settings.data_dir / "media", now),
     }
 
 
@@ -118,8 +118,8 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
     event_sender = wiring.event_sender(settings, db, poster)
     issuer = wiring.issuer(settings, db, way_out)
     feed = ChangeFeed(settings.data_dir / "run" / "changes")
-    domain_doors = wiring.domain_doors(settings, db, feed, now)
-    checker = wiring.checker(settings, domain_doors)
+    domain_deps = wiring.domain_deps(settings, db, feed, now)
+    checker = wiring.checker(settings, domain_deps)
     try:
         garbage.look_seldom()
         log.info("working")
@@ -133,10 +133,10 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
             event_sender,
             events.Leftovers(db, clock=now),
             checker,
-            Expiry(domain_doors),
+            Expiry(domain_deps),
             *([issuer] if settings.tls else []),
         ]
-        handlers = _handlers(settings, db, domain_doors, feed)
+        handlers = _handlers(settings, db, domain_deps, feed)
         async with asyncio.TaskGroup() as group:
             if sockets:
                 group.create_task(_serve_probes(new_probe_app(settings, db, now, stop.is_set), sockets, stop))

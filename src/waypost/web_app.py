@@ -225,7 +225,7 @@ def _dashboard(
     figures = ClickFigures(rooms.links, door, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [
-        *account_pages.routes(wiring.account_doors(settings, db, rooms), door, views),
+        *account_pages.routes(wiring.account_deps(settings, db, rooms), door, views),
         *card_pages.routes(rooms.links, door),
         *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),

@@ -1,4 +1,4 @@
-"""What the settings make of each part: doors, senders, sources. `app` plugs them together."""
+"""What the settings make of each part: deps, senders, sources. `app` plugs them together."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from waypost.auth.doors import Doors as SigningDoors
+from waypost.auth.deps import Deps as AuthDeps
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
 from waypost.kit.clock import Clock, now
@@ -33,7 +33,7 @@ from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
 from waypost.redirect.asgi import IsHttps
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
-from waypost.resources.account.doors import Doors as AccountDoors
+from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.account.throttle import Throttle
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
@@ -61,29 +61,29 @@ TEMPLATES = {
 class Rooms:
     """What each room of a web process is handed."""
 
-    links: links.Doors
-    domains: domains.Doors
-    webhooks: webhooks.Doors
-    pixels: pixels.Doors
-    qrcodes: qrcodes.Doors
-    plan: plan.Doors
+    links: links.Deps
+    domains: domains.Deps
+    webhooks: webhooks.Deps
+    pixels: pixels.Deps
+    qrcodes: qrcodes.Deps
+    plan: plan.Deps
 
 
 def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> Rooms:
     way_out, ring, base_url = outbound(settings), keys(settings), settings.base_url
-    doors = link_doors(settings, db, way_out, feed, clock)
+    deps = link_deps(settings, db, way_out, feed, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return Rooms(
-        links=doors,
+        links=deps,
         domains=replace(
-            domain_doors(settings, db, feed, clock),
-            vet=doors.destinations.vet,
+            domain_deps(settings, db, feed, clock),
+            vet=deps.destinations.vet,
             points_here=partial(domains.points_here, Records(settings.dns_servers), settings.cname_host),
         ),
-        webhooks=webhooks.Doors(db, webhooks.Receivers(way_out), ring, base_url, clock),
-        pixels=pixels.Doors(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
-        qrcodes=qrcodes.Doors(db, urls, settings.shared_domain, base_url, clock),
-        plan=plan_doors(settings, db, way_out, clock),
+        webhooks=webhooks.Deps(db, webhooks.Receivers(way_out), ring, base_url, clock),
+        pixels=pixels.Deps(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
+        qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
+        plan=plan_deps(settings, db, way_out, clock),
     )
 
 
@@ -102,8 +102,8 @@ def is_https(settings: Settings) -> IsHttps:
     return lambda scope: guard.is_https(Request(scope), settings.trusted_proxies)
 
 
-def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoors:
-    return SigningDoors(
+def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
+    return AuthDeps(
         db=db,
         base_url=settings.base_url,
         signup=settings.signup,
@@ -115,9 +115,9 @@ def signing_doors(settings: Settings, db: Database, clock: Clock) -> SigningDoor
     )
 
 
-def account_doors(settings: Settings, db: Database, rooms: Rooms) -> AccountDoors:
-    return AccountDoors(
-        signing=signing_doors(settings, db, rooms.links.clock),
+def account_deps(settings: Settings, db: Database, rooms: Rooms) -> AccountDeps:
+    return AccountDeps(
+        signing=auth_deps(settings, db, rooms.links.clock),
         throttle=Throttle.open(
             settings.data_dir,
             settings.trusted_proxies,
@@ -130,7 +130,7 @@ def account_doors(settings: Settings, db: Database, rooms: Rooms) -> AccountDoor
     )
 
 
-def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: ChangeFeed, clock: Clock) -> links.Doors:
+def link_deps(settings: Settings, db: Database, way_out: Outbound, feed: ChangeFeed, clock: Clock) -> links.Deps:
     safety = Safety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
         SafeBrowsing(way_out, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
@@ -138,7 +138,7 @@ def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: Change
         else None,
     )
     is_one_host = settings.base_host == settings.shared_domain
-    return links.Doors(
+    return links.Deps(
         db=db,
         destinations=Destinations(way_out, safety),
         media=settings.data_dir / "media",
@@ -150,10 +150,10 @@ def link_doors(settings: Settings, db: Database, way_out: Outbound, feed: Change
     )
 
 
-def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Doors:
+def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Deps:
     """Of commands and workers."""
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
-    return domains.Doors(
+    return domains.Deps(
         db=db,
         host_changed=partial(links.host_changed, feed.publish, clock),
         host_pages_changed=partial(links.host_pages_changed, feed.publish, clock),
@@ -165,12 +165,12 @@ def domain_doors(settings: Settings, db: Database, feed: ChangeFeed, clock: Cloc
     )
 
 
-def plan_doors(settings: Settings, db: Database, way_out: Outbound, clock: Clock) -> plan.Doors:
+def plan_deps(settings: Settings, db: Database, way_out: Outbound, clock: Clock) -> plan.Deps:
     key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
     stripe = plan.Stripe(way_out, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
     offered = (each.partition("=") for each in settings.stripe_prices)
     prices = tuple(plan.Price(label.strip(), price.strip()) for label, _, price in offered)
-    return plan.Doors(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
+    return plan.Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
 def issuer(settings: Settings, db: Database, way_out: Outbound) -> Issuer:
@@ -189,11 +189,11 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
     return contexts.listening
 
 
-def checker(settings: Settings, doors: domains.Doors) -> Checker:
+def checker(settings: Settings, deps: domains.Deps) -> Checker:
     allow, servers = settings.outbound_allow, settings.dns_servers
     handshakes = Handshakes(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
-    live_changed = partial(certificates.live_changed, clock=doors.clock) if settings.tls else None
-    return Checker(doors, Records(servers), handshakes, live_changed=live_changed)
+    live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
+    return Checker(deps, Records(servers), handshakes, live_changed=live_changed)
 
 
 def mail_sending(settings: Settings) -> mail.Sending:

@@ -158,10 +158,10 @@ async def _links(db: Database, account: Account) -> list[Link]:
     return made
 
 
-async def _domains(db: Database, doors: Any, caller: Caller) -> list[str]:
+async def _domains(db: Database, deps: Any, caller: Caller) -> list[str]:
     made, at = [], now()
     for hostname, values in HOSTS.items():
-        domain = await domain_service.create(doors, caller, NewDomain(hostname=hostname), Problems())
+        domain = await domain_service.create(deps, caller, NewDomain(hostname=hostname), Problems())
         made.append(str(domain.id))
         checked = {"last_checked_at": at, "check_at": None} if values else {}
         if values.get("is_live"):
@@ -172,7 +172,7 @@ async def _domains(db: Database, doors: Any, caller: Caller) -> list[str]:
     return made
 
 
-async def _pixels(db: Database, doors: Any, caller: Caller) -> list[str]:
+async def _pixels(db: Database, deps: Any, caller: Caller) -> list[str]:
     made, at = [], now()
     for platform, name, id_, token in (
         ("facebook", "Spring audience", "1234567890123456", "EAAB"),
@@ -180,7 +180,7 @@ async def _pixels(db: Database, doors: Any, caller: Caller) -> list[str]:
         ("google_ads", "Search", "AW-123456789", None),
     ):
         new = NewPixel(platform=platform, name=name, pixel_id=id_, access_token=token)
-        made.append((await pixel_service.create(doors, caller, new, Problems())).id)
+        made.append((await pixel_service.create(deps, caller, new, Problems())).id)
     reason = "tiktok answered 401: Access token is incorrect or has been revoked."
     refused = results.Results(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
     async with db.write() as tx:
@@ -189,11 +189,11 @@ async def _pixels(db: Database, doors: Any, caller: Caller) -> list[str]:
     return [str(each) for each in made]
 
 
-async def _webhook(db: Database, doors: Any, caller: Caller) -> tuple[str, list[str]]:
+async def _webhook(db: Database, deps: Any, caller: Caller) -> tuple[str, list[str]]:
     """With a delivery of each kind, newest first: taken, refused, waiting."""
     kinds = ["link.created", "link.clicked", "pixel.fired"]
     new = NewWebhook(url="https://127.0.0.1:9443/a/path/that/somebody/has/chosen?with=a&query=too", event_types=kinds)
-    webhook, _ = await webhook_service.create(doors, caller, new, Problems())
+    webhook, _ = await webhook_service.create(deps, caller, new, Problems())
     at, of = now(), webhook_deliveries.c
     for index in range(8):
         data = {"id": str(new_id()), "title": TEXTS["script"], "n": index}

@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, LargeBinary, Table, Text,
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import store, tokens
-from waypost.auth.doors import Doors
+from waypost.auth.deps import Deps
 from waypost.auth.model import Account, Proven
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound
@@ -58,14 +58,14 @@ class Passkey:
 _SHOWN = tuple(_P[name] for name in Passkey.__dataclass_fields__)
 
 
-async def options_to_make(doors: Doors, account: Account) -> dict[str, Any]:
+async def options_to_make(deps: Deps, account: Account) -> dict[str, Any]:
     """What a browser's `navigator.credentials.create` takes, as JSON. Raises Invalid."""
-    _refuse_unconfirmed(doors, account)
-    async with doors.db.read() as tx:
+    _refuse_unconfirmed(deps, account)
+    async with deps.db.read() as tx:
         known = (await tx.execute(select(_P.credential_id).where(_P.account_id == account.id))).scalars().all()
     return {
-        "challenge": await _new_challenge(doors, account),
-        "rp": {"id": _rp_id(doors), "name": "Waypost"},
+        "challenge": await _new_challenge(deps, account),
+        "rp": {"id": _rp_id(deps), "name": "Waypost"},
         "user": {"id": _text(account.id.bytes), "name": account.email, "displayName": account.name},
         "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
         "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_PERSON},
@@ -75,27 +75,27 @@ async def options_to_make(doors: Doors, account: Account) -> dict[str, Any]:
     }
 
 
-async def options_to_use(doors: Doors) -> dict[str, Any]:
+async def options_to_use(deps: Deps) -> dict[str, Any]:
     """Of `navigator.credentials.get`. Any passkey of ours will do: the device knows whose it is."""
-    return {"challenge": await _new_challenge(doors), "rpId": _rp_id(doors), "timeout": _TIMEOUT, **_PERSON}
+    return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_PERSON}
 
 
-async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
+async def add(deps: Deps, account: Account, name: str, answer: str) -> None:
     """`answer`: the credential the browser made, as JSON. Raises Invalid."""
-    _refuse_unconfirmed(doors, account)
+    _refuse_unconfirmed(deps, account)
     credential = _read(answer)
     challenge = _challenge(credential)
-    token = await tokens.find(doors.db, "passkey", challenge, now=doors.clock())
+    token = await tokens.find(deps.db, "passkey", challenge, now=deps.clock())
     if token is None or token.account_id != account.id:
         raise Invalid({"body": [NOT_TAKEN]})
-    row = await asyncio.to_thread(_made, doors, credential, challenge)
+    row = await asyncio.to_thread(_made, deps, credential, challenge)
     if row is None:
         raise Invalid({"body": [NOT_TAKEN]})
-    known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": doors.clock()}
+    known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
     try:
-        async with doors.db.write() as tx:
+        async with deps.db.write() as tx:
             await store.hold_account(tx, account.id)
-            if await tokens.spend(tx, "passkey", challenge, now=doors.clock()) is None:
+            if await tokens.spend(tx, "passkey", challenge, now=deps.clock()) is None:
                 raise Invalid({"body": [NOT_TAKEN]})  # used, or ended by a new password, meanwhile
             held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
             if (await tx.execute(held)).scalar_one() >= MOST:
@@ -105,43 +105,43 @@ async def add(doors: Doors, account: Account, name: str, answer: str) -> None:
         raise Invalid({"body": [NOT_TAKEN]}) from None
 
 
-async def sign_in(doors: Doors, answer: str) -> Proven:
+async def sign_in(deps: Deps, answer: str) -> Proven:
     """`answer`: what the browser's passkey signed, as JSON. Raises Invalid, whatever is wrong with it."""
     credential = _read(answer)
     challenge = _challenge(credential)
-    async with doors.db.write() as tx:
-        token = await tokens.spend(tx, "passkey", challenge, now=doors.clock())
+    async with deps.db.write() as tx:
+        token = await tokens.spend(tx, "passkey", challenge, now=deps.clock())
         key = (await tx.execute(select(passkeys).where(_P.credential_id == _id_of(credential)))).one_or_none()
     if token is None or token.account_id is not None or key is None:
         raise Invalid({"body": [NOT_TAKEN]})
-    uses = await asyncio.to_thread(_used, doors, credential, challenge, key.public_key, key.uses)
-    async with doors.db.write() as tx:
+    uses = await asyncio.to_thread(_used, deps, credential, challenge, key.public_key, key.uses)
+    async with deps.db.write() as tx:
         account = await store.account_with(tx, key.account_id)
         password = await store.password_of(tx, key.account_id)
         if uses is None or account is None:
             raise Invalid({"body": [NOT_TAKEN]})
-        noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=doors.clock())
+        noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
         if (await tx.execute(noted)).rowcount == 0:
             raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
     return Proven(account, password=password, passkey=key.id)
 
 
-async def of_account(doors: Doors, account: Account) -> list[Passkey]:
-    async with doors.db.read() as tx:
+async def of_account(deps: Deps, account: Account) -> list[Passkey]:
+    async with deps.db.read() as tx:
         rows = await tx.execute(select(*_SHOWN).where(_P.account_id == account.id).order_by(_P.created_at, _P.id))
         return [Passkey(*row) for row in rows]
 
 
-async def find(doors: Doors, account: Account, passkey_id: UUID) -> Passkey:
-    async with doors.db.read() as tx:
+async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
+    async with deps.db.read() as tx:
         row = (await tx.execute(select(*_SHOWN).where(*_is(account, passkey_id)))).one_or_none()
     if row is None:
         raise NotFound
     return Passkey(*row)
 
 
-async def remove(doors: Doors, account: Account, passkey_id: UUID) -> None:
-    async with doors.db.write() as tx:
+async def remove(deps: Deps, account: Account, passkey_id: UUID) -> None:
+    async with deps.db.write() as tx:
         await store.hold_account(tx, account.id)  # who is signing in with it comes before or after
         if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
             raise NotFound
@@ -156,16 +156,16 @@ async def remove_all(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(passkeys).where(_P.account_id == account_id))
 
 
-async def _new_challenge(doors: Doors, account: Account | None = None) -> str:
+async def _new_challenge(deps: Deps, account: Account | None = None) -> str:
     """For making a passkey of this account, or for signing in by any."""
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         account_id = account.id if account else None
-        return await tokens.issue(tx, "passkey", now=doors.clock(), account_id=account_id)
+        return await tokens.issue(tx, "passkey", now=deps.clock(), account_id=account_id)
 
 
-def _refuse_unconfirmed(doors: Doors, account: Account) -> None:
+def _refuse_unconfirmed(deps: Deps, account: Account) -> None:
     """Whoever signed up with an address need not be whose it is, and a passkey stays when its owner comes."""
-    if doors.sends_mail and account.confirmed_at is None:
+    if deps.sends_mail and account.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 
 
@@ -173,8 +173,8 @@ def _is(account: Account, passkey_id: UUID) -> Any:
     return _P.id == passkey_id, _P.account_id == account.id
 
 
-def _rp_id(doors: Doors) -> str:
-    return urlsplit(doors.base_url).hostname or ""
+def _rp_id(deps: Deps) -> str:
+    return urlsplit(deps.base_url).hostname or ""
 
 
 def _label(name: str) -> str:
@@ -220,7 +220,7 @@ def _text(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def _made(doors: Doors, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
+def _made(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
     """What is kept of a new passkey; None when something about it is wrong. Slow: for a thread."""
     from webauthn import verify_registration_response  # noqa: PLC0415  # a fifth of a second, for those who use it
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
@@ -229,8 +229,8 @@ def _made(doors: Doors, credential: Mapping[str, Any], challenge: str) -> Mappin
         verified = verify_registration_response(
             credential=dict(credential),
             expected_challenge=_bytes(challenge),
-            expected_rp_id=_rp_id(doors),
-            expected_origin=doors.base_url,
+            expected_rp_id=_rp_id(deps),
+            expected_origin=deps.base_url,
             require_user_verification=True,
         )
     except (WebAuthnException, ValueError, KeyError, TypeError):
@@ -239,7 +239,7 @@ def _made(doors: Doors, credential: Mapping[str, Any], challenge: str) -> Mappin
     return {**key, "uses": verified.sign_count}
 
 
-def _used(doors: Doors, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int) -> int | None:
+def _used(deps: Deps, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int) -> int | None:
     """How often the device says it was used; None when something is wrong, a copied device included."""
     from webauthn import verify_authentication_response  # noqa: PLC0415  # see above
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
@@ -248,8 +248,8 @@ def _used(doors: Doors, credential: Mapping[str, Any], challenge: str, public_ke
         verified = verify_authentication_response(
             credential=dict(credential),
             expected_challenge=_bytes(challenge),
-            expected_rp_id=_rp_id(doors),
-            expected_origin=doors.base_url,
+            expected_rp_id=_rp_id(deps),
+            expected_origin=deps.base_url,
             credential_public_key=public_key,
             credential_current_sign_count=uses,
             require_user_verification=True,

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Column, Integer, Row, String, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.auth.doors import Doors
+from waypost.auth.deps import Deps
 from waypost.database import Instant, metadata
 from waypost.kit.errors import RateLimited
 
@@ -39,23 +39,23 @@ def delay_after(failures: int) -> timedelta:
     return min(LONGEST, timedelta(seconds=2 ** min(failures - FREE, 10)))
 
 
-async def refuse_early(doors: Doors, email: str) -> None:
+async def refuse_early(deps: Deps, email: str) -> None:
     """Counts nothing, so that a refused attempt costs one look-up. Raises RateLimited."""
-    digest = _digest(doors, email)
-    async with doors.db.glance() as glance:
+    digest = _digest(deps, email)
+    async with deps.db.glance() as glance:
         row = (await glance.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
-    _failures(row, digest, doors.clock())
+    _failures(row, digest, deps.clock())
 
 
-async def count_attempt(doors: Doors, email: str) -> None:
+async def count_attempt(deps: Deps, email: str) -> None:
     """Counts a failure before the password is tried, so that attempts at the same time count each other.
 
     A refused attempt is not counted, so it does not prolong the delay. Raises RateLimited.
     """
-    digest, now = _digest(doors, email), doors.clock()
+    digest, now = _digest(deps, email), deps.clock()
     its = _F.slot == _slot(digest)
     first = {"slot": _slot(digest), "digest": digest, "failures": 0, "failed_at": now}
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
         await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_F.slot]))
         row = (await tx.execute(select(sign_in_failures).where(its).with_for_update())).one()
@@ -63,10 +63,10 @@ async def count_attempt(doors: Doors, email: str) -> None:
         await tx.execute(update(sign_in_failures).where(its).values(counted))
 
 
-async def forget(doors: Doors, email: str) -> None:
+async def forget(deps: Deps, email: str) -> None:
     """After the right password."""
-    digest = _digest(doors, email)
-    async with doors.db.write() as tx:
+    digest = _digest(deps, email)
+    async with deps.db.write() as tx:
         await tx.execute(delete(sign_in_failures).where(_F.slot == _slot(digest), _F.digest == digest))
 
 
@@ -85,6 +85,6 @@ def _slot(digest: str) -> int:
     return int(digest[:8], 16) % _SLOTS
 
 
-def _digest(doors: Doors, email: str) -> str:
+def _digest(deps: Deps, email: str) -> str:
     plain = email.strip().lower().encode(errors="replace")
-    return hmac.digest(doors.address_keys[0], b"sign-in\0" + plain, "sha256").hex()
+    return hmac.digest(deps.address_keys[0], b"sign-in\0" + plain, "sha256").hex()

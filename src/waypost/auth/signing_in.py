@@ -8,7 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from waypost.auth import joining, letters, passkeys, passwords, rules, sessions, sign_in_delay, store, tokens
-from waypost.auth.doors import Doors
+from waypost.auth.deps import Deps
 from waypost.auth.model import Account, ApiKey, Proven, Visitor
 from waypost.auth.passwords import STRANGER
 from waypost.auth.sessions import Session
@@ -28,29 +28,29 @@ CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
 
 
-async def sign_in(doors: Doors, email: str, password: str, visitor: Visitor = STRANGER) -> Proven:
+async def sign_in(deps: Deps, email: str, password: str, visitor: Visitor = STRANGER) -> Proven:
     """Raises Invalid on `body` alone, so that nobody learns which of the two is wrong, and RateLimited."""
-    account, stored = await password_of(doors, email)
-    if not await _is_right(doors, email, password, stored, visitor) or account is None or stored is None:
+    account, stored = await password_of(deps, email)
+    if not await _is_right(deps, email, password, stored, visitor) or account is None or stored is None:
         raise Invalid({"body": [WRONG]})
     if passwords.is_outdated(stored):
         hashed = await passwords.hash_password(password, _known(account))
-        async with doors.db.write() as tx:
+        async with deps.db.write() as tx:
             await store.change_password(tx, account.id, hashed, before=stored)
         stored = hashed
     return Proven(account, password=stored)
 
 
-async def password_of(doors: Doors, email: str) -> tuple[Account | None, str | None]:
+async def password_of(deps: Deps, email: str) -> tuple[Account | None, str | None]:
     """The account with this email, if there is one, and its password's hash."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         return await store.with_password(tx, _address(email))
 
 
-async def forgotten(doors: Doors, email: str) -> None:
+async def forgotten(deps: Deps, email: str) -> None:
     """A mail goes to whoever has the address, if anybody. The same work either way."""
-    async with doors.db.write() as tx:
-        await jobs.enqueue(tx, JOB, {"email": _address(email)}, now=doors.clock())
+    async with deps.db.write() as tx:
+        await jobs.enqueue(tx, JOB, {"email": _address(email)}, now=deps.clock())
 
 
 class Forgotten:
@@ -74,119 +74,119 @@ class Forgotten:
             )
 
 
-async def can_reset(doors: Doors, text: str) -> Account:
+async def can_reset(deps: Deps, text: str) -> Account:
     """Whose password the link sets; spends nothing. Raises NotFound."""
-    return await _owner(doors, await tokens.find(doors.db, "reset", text, now=doors.clock()))
+    return await _owner(deps, await tokens.find(deps.db, "reset", text, now=deps.clock()))
 
 
-async def others_in(doors: Doors, account: Account) -> tuple[Sequence[passkeys.Passkey], Sequence[ApiKey]]:
+async def others_in(deps: Deps, account: Account) -> tuple[Sequence[passkeys.Passkey], Sequence[ApiKey]]:
     """What else lets somebody in, and outlives a new password unless that is to take all."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         found = await store.keys_of(tx, account.id)
-    keys = [key for key in found if rules.is_usable(key, doors.clock())]
-    return await passkeys.of_account(doors, account), keys
+    keys = [key for key in found if rules.is_usable(key, deps.clock())]
+    return await passkeys.of_account(deps, account), keys
 
 
-async def reset(doors: Doors, text: str, password: str, *, takes_all: bool = False) -> Proven:
+async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False) -> Proven:
     """Ends every session, and if it `takes_all` every passkey and API key.
 
     Raises NotFound when the link does not hold any more, and Invalid.
     """
-    account = await can_reset(doors, text)
+    account = await can_reset(deps, text)
     hashed = await _hashed(account, password)
-    with announcing(doors.db):
-        async with doors.db.write() as tx:
-            if await tokens.spend(tx, "reset", text, now=doors.clock()) is None:
+    with announcing(deps.db):
+        async with deps.db.write() as tx:
+            if await tokens.spend(tx, "reset", text, now=deps.clock()) is None:
                 raise NotFound
-            await _set(doors, tx, account, hashed)
+            await _set(deps, tx, account, hashed)
             if takes_all or account.confirmed_at is None:  # who signed up with this address need not be whose it is
                 await passkeys.remove_all(tx, account.id)
                 await store.remove_keys(tx, account.id)
-            return Proven(await joining.prove(doors, tx, account), password=hashed)
+            return Proven(await joining.prove(deps, tx, account), password=hashed)
 
 
 async def change_password(
-    doors: Doors, session: Session, current: str, password: str, *, revokes_keys: bool = False
+    deps: Deps, session: Session, current: str, password: str, *, revokes_keys: bool = False
 ) -> Proven:
     """Ends every session, this one included: the caller begins another. Raises Invalid."""
     account = session.account
-    if not is_fresh(doors, session) or await has_password(doors, account):
-        await _check_own_password(doors, session, current)
+    if not is_fresh(deps, session) or await has_password(deps, account):
+        await _check_own_password(deps, session, current)
     hashed = await _hashed(account, password)
-    with announcing(doors.db):
-        async with doors.db.write() as tx:
+    with announcing(deps.db):
+        async with deps.db.write() as tx:
             await store.hold_account(tx, account.id)
             if not await sessions.lasts(tx, session):  # another change was faster, and ended it
                 raise Invalid({"current_password": [WRONG_PASSWORD]})
-            await _set(doors, tx, account, hashed)
+            await _set(deps, tx, account, hashed)
             if revokes_keys:
-                await store.revoke_all(tx, account.id, doors.clock())
+                await store.revoke_all(tx, account.id, deps.clock())
     return Proven(account, password=hashed)
 
 
-async def prove(doors: Doors, session: Session, password: str) -> Session:
+async def prove(deps: Deps, session: Session, password: str) -> Session:
     """That it is really them: by having proved it just now, or by the password, which then holds for a while.
 
     Raises Invalid, and NotFound when the session has ended.
     """
-    if is_fresh(doors, session):
+    if is_fresh(deps, session):
         return session
-    await _check_own_password(doors, session, password)
-    async with doors.db.write() as tx:
-        return await sessions.reauthenticate(tx, session, now=doors.clock())
+    await _check_own_password(deps, session, password)
+    async with deps.db.write() as tx:
+        return await sessions.reauthenticate(tx, session, now=deps.clock())
 
 
-async def prove_by_passkey(doors: Doors, session: Session, answer: str) -> Session:
+async def prove_by_passkey(deps: Deps, session: Session, answer: str) -> Session:
     """That it is really them, by one of the account's passkeys. Raises Invalid."""
-    proven = await passkeys.sign_in(doors, answer)
+    proven = await passkeys.sign_in(deps, answer)
     try:
-        async with doors.db.write() as tx:
-            return await sessions.reauthenticate(tx, session, now=doors.clock(), passkey=proven.passkey)
+        async with deps.db.write() as tx:
+            return await sessions.reauthenticate(tx, session, now=deps.clock(), passkey=proven.passkey)
     except NotFound:  # another account's
         raise Invalid({"body": [passkeys.NOT_TAKEN]}) from None
 
 
-async def prove_owner(doors: Doors, account: Account, password: str, visitor: Visitor) -> Proven:
+async def prove_owner(deps: Deps, account: Account, password: str, visitor: Visitor) -> Proven:
     """That an account is theirs, by its password. Raises Invalid, and RateLimited."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         stored = await store.password_of(tx, account.id)
-    if not await _is_right(doors, account.email, password, stored, visitor):
+    if not await _is_right(deps, account.email, password, stored, visitor):
         raise Invalid({"password": [WRONG_PASSWORD]})
     return Proven(account, password=stored)
 
 
-def is_fresh(doors: Doors, session: Session) -> bool:
-    return doors.clock() - session.authenticated_at < FRESH
+def is_fresh(deps: Deps, session: Session) -> bool:
+    return deps.clock() - session.authenticated_at < FRESH
 
 
-async def has_password(doors: Doors, account: Account) -> bool:
-    async with doors.db.read() as tx:
+async def has_password(deps: Deps, account: Account) -> bool:
+    async with deps.db.read() as tx:
         return await store.password_of(tx, account.id) is not None
 
 
-async def entry_link(doors: Doors, account_id: UUID) -> str:
+async def entry_link(deps: Deps, account_id: UUID) -> str:
     """Lets its bearer in, once, for a quarter of an hour. For operators."""
-    async with doors.db.write() as tx:
-        token = await tokens.issue(tx, "enter", now=doors.clock(), account_id=account_id)
-    return letters.link(doors.base_url, "enter", token)
+    async with deps.db.write() as tx:
+        token = await tokens.issue(tx, "enter", now=deps.clock(), account_id=account_id)
+    return letters.link(deps.base_url, "enter", token)
 
 
-async def can_enter(doors: Doors, text: str) -> Account:
+async def can_enter(deps: Deps, text: str) -> Account:
     """Whom the link lets in; spends nothing. Raises NotFound."""
-    return await _owner(doors, await tokens.find(doors.db, "enter", text, now=doors.clock()))
+    return await _owner(deps, await tokens.find(deps.db, "enter", text, now=deps.clock()))
 
 
-async def enter(doors: Doors, text: str) -> Proven:
+async def enter(deps: Deps, text: str) -> Proven:
     """Raises NotFound when the link does not hold any more."""
-    async with doors.db.write() as tx:
-        token = await tokens.spend(tx, "enter", text, now=doors.clock())
+    async with deps.db.write() as tx:
+        token = await tokens.spend(tx, "enter", text, now=deps.clock())
         password = await store.password_of(tx, token.account_id) if token and token.account_id else None
-    return Proven(await _owner(doors, token), password=password)
+    return Proven(await _owner(deps, token), password=password)
 
 
-async def _check_own_password(doors: Doors, session: Session, password: str) -> None:
+async def _check_own_password(deps: Deps, session: Session, password: str) -> None:
     """Raises Invalid."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         stored = await store.password_of(tx, session.account.id)
     if stored and not password:  # the page may be older than the confirmation, and had no field for it
         raise Invalid({"current_password": [NO_PASSWORD]})
@@ -194,16 +194,16 @@ async def _check_own_password(doors: Doors, session: Session, password: str) -> 
         raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
 
 
-async def _is_right(doors: Doors, email: str, password: str, stored: str | None, visitor: Visitor) -> bool:
+async def _is_right(deps: Deps, email: str, password: str, stored: str | None, visitor: Visitor) -> bool:
     """Raises RateLimited, before anything costly happens."""
     if visitor.is_known:
         return await passwords.is_right(password, stored, visitor)
-    await sign_in_delay.refuse_early(doors, email)
+    await sign_in_delay.refuse_early(deps, email)
     async with passwords.turn(visitor):
-        await sign_in_delay.count_attempt(doors, email)
+        await sign_in_delay.count_attempt(deps, email)
         is_right = await passwords.matches(password, stored)
     if is_right:
-        await sign_in_delay.forget(doors, email)
+        await sign_in_delay.forget(deps, email)
     return is_right
 
 
@@ -212,10 +212,10 @@ def _known(account: Account) -> Visitor:
     return Visitor(account.id.bytes, is_known=True)
 
 
-async def _owner(doors: Doors, token: tokens.Token | None) -> Account:
+async def _owner(deps: Deps, token: tokens.Token | None) -> Account:
     if token is None or token.account_id is None:
         raise NotFound
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         account = await store.account_with(tx, token.account_id)
     if account is None:
         raise NotFound
@@ -229,13 +229,13 @@ async def _hashed(account: Account, password: str) -> str:
     return await passwords.hash_password(password, _known(account))
 
 
-async def _set(doors: Doors, tx: Tx, account: Account, hashed: str) -> None:
-    now = doors.clock()
+async def _set(deps: Deps, tx: Tx, account: Account, hashed: str) -> None:
+    now = deps.clock()
     if await store.change(tx, account.id, now, password_hash=hashed) is None:
         raise NotFound
     await sessions.end_all(tx, account.id)
     await tokens.end_all(tx, account.id)
-    subject, text = letters.password_changed(doors.base_url)
+    subject, text = letters.password_changed(deps.base_url)
     await mail.send_later(
         tx, letters.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
     )

@@ -51,8 +51,8 @@ def release_domain(hostname: str, /, *, force: Annotated[bool, Parameter(negativ
 
         async with opening.database(settings) as db:
             with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-                doors = wiring.domain_doors(settings, db, feed, now)
-                gone = await service.release(doors, hostname, is_forced=force)
+                deps = wiring.domain_deps(settings, db, feed, now)
+                gone = await service.release(deps, hostname, is_forced=force)
         if gone is None:
             say("Nobody had registered it. From now on everybody can, also who held it for too long without proof.")
         else:

@@ -26,7 +26,7 @@ def sign_in_link(email: str, /, *, json: AsJson = False) -> int:
 
         async with opening.database(settings) as db:
             owner = await opening.account(db, email)
-            link = await signing_in.entry_link(wiring.signing_doors(settings, db, clock.now), owner.id)
+            link = await signing_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
         printing.show({"email": owner.email, "url": link}, as_json=json)
         return DONE
 
@@ -43,12 +43,12 @@ def invite(email: str, /, *, json: AsJson = False) -> int:
         from waypost.kit import clock  # noqa: PLC0415
 
         async with opening.database(settings) as db:
-            doors = wiring.signing_doors(settings, db, clock.now)
-            invitation = await joining.invite(doors, email)
+            deps = wiring.auth_deps(settings, db, clock.now)
+            invitation = await joining.invite(deps, email)
         printing.show({"email": email.strip().lower(), "url": invitation.url}, as_json=json)
         if invitation.is_sent:
             say("The link was also sent by email.")
-        elif doors.sends_mail:
+        elif deps.sends_mail:
             say("The link was not sent: this address has received as many mails as one may. Pass it on yourself.")
         else:
             say("No mail is sent: there is no WAYPOST_SMTP_URL.")

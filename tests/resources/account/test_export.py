@@ -90,15 +90,15 @@ async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(export, "pages", counted)
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
-    signing = wiring.signing_doors(place.settings, place.db, place.clock)
-    doors = SimpleNamespace(signing=signing, shared_domain="app.test", cname_target="app.test")
+    signing = wiring.auth_deps(place.settings, place.db, place.clock)
+    deps = SimpleNamespace(signing=signing, shared_domain="app.test", cname_target="app.test")
     assert session
     turns = FairQueue(1, each=1)
-    ahead = [len(read) async for _ in export.archive(doors, session, turns)]
+    ahead = [len(read) async for _ in export.archive(deps, session, turns)]
     assert (sum(read), max(read)) == (333, _AT_ONCE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
-    paused = export.archive(doors, session, turns)
+    paused = export.archive(deps, session, turns)
     await anext(paused)
     assert not turns._running, "others have their turns while this one is not read (R30)"
     await paused.aclose()

@@ -87,8 +87,8 @@ async def reset(place: Place, browser: Browser) -> None:
     its = {"account_id": browser.account.id, "email": browser.account.email}
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "reset", now=place.clock(), **its)
-    doors = wiring.signing_doors(place.settings, place.db, place.clock)
-    await signing_in.reset(doors, text, "a password of her own", takes_all=True)
+    deps = wiring.auth_deps(place.settings, place.db, place.clock)
+    await signing_in.reset(deps, text, "a password of her own", takes_all=True)
 
 
 async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(

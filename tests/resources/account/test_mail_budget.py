@@ -10,7 +10,7 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 
 from waypost.auth import joining, signing_in
-from waypost.wiring import signing_doors
+from waypost.wiring import auth_deps
 from waypost.worker.model import Job, jobs
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
@@ -39,7 +39,7 @@ async def mails(place: Place) -> list[tuple[str, str]]:
 async def test_strangers_cannot_flood_a_mailbox_by_all_ways_together(place: Place) -> None:
     """For an hour, with whatever sends mail and an address that has no account yet."""
     nobody, eve = await place.browser(), await place.browser(EVE)
-    doors = signing_doors(place.settings, place.db, place.clock)
+    deps = auth_deps(place.settings, place.db, place.clock)
     answers = []
     for n in range(12):
         place.clock.move(timedelta(minutes=4))
@@ -48,7 +48,7 @@ async def test_strangers_cannot_flood_a_mailbox_by_all_ways_together(place: Plac
         joined = await nobody.post("/signup", fields)
         forgot = await nobody.post("/forgot", fields)
         moved = await eve.post("/account/email", {"email": address})
-        await joining.invite(doors, f"ada+invited{n}@example.com")
+        await joining.invite(deps, f"ada+invited{n}@example.com")
         answers.append([(each.status_code, each.text.replace(address, "")) for each in (joined, forgot, moved)])
         await mails(place)
     to_ada = [each for each in await mails(place) if each[0] != EVE]
@@ -92,10 +92,10 @@ async def test_notices_to_an_address_that_is_not_confirmed_count_as_requested(pl
 
 
 async def signed_up(place: Place, *, is_confirmed: bool = True) -> Browser:
-    doors, browser = signing_doors(place.settings, place.db, place.clock), await place.browser()
+    deps, browser = auth_deps(place.settings, place.db, place.clock), await place.browser()
     fields = {"name": "Ada", "email": ADA, "password": PASSWORD}
     if is_confirmed:
-        path = (await joining.invite(doors, ADA)).url.removeprefix(BASE_URL)
+        path = (await joining.invite(deps, ADA)).url.removeprefix(BASE_URL)
         assert (await browser.post(path, fields)).status_code == 303
     else:
         await browser.post("/signup", fields)

@@ -28,7 +28,7 @@ from waypost.resources.account import closing, own_pages
 from waypost.resources.account.entry_pages import way_on
 from waypost.resources.account.throttle import Throttle
 from waypost.resources.links.model import links, slugs
-from waypost.wiring import domain_doors, signing_doors
+from waypost.wiring import auth_deps, domain_deps
 from waypost.worker import jobs
 from waypost.worker.model import Job
 from waypost.worker.model import jobs as job_rows
@@ -249,7 +249,7 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()
     await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
-    link = await signing_in.entry_link(signing_doors(place.settings, place.db, place.clock), (await owner(place)).id)
+    link = await signing_in.entry_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
     for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
         page = await ada.post("/account/password", {"current_password": current, "password": wanted})
         assert page.status_code == 422
@@ -384,8 +384,8 @@ async def test_a_new_password_takes_everything_else_along_if_asked(place: Place)
 
 async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: Place) -> None:
     await signed_up(place)
-    doors = signing_doors(place.settings, place.db, place.clock)
-    proven = await signing_in.sign_in(doors, "ada@example.com", PASSWORD)
+    deps = auth_deps(place.settings, place.db, place.clock)
+    proven = await signing_in.sign_in(deps, "ada@example.com", PASSWORD)
     account_id, now = proven.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
@@ -399,15 +399,15 @@ async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: 
     assert await begin(passkey=passkey["id"])
     session = await sessions_of.find(place.db, await begin(), now=now)
     assert session
-    again = await signing_in.change_password(doors, session, PASSWORD, OTHER)
+    again = await signing_in.change_password(deps, session, PASSWORD, OTHER)
     assert again.password != proven.password
-    await passkeys.remove(doors, proven.account, passkey["id"])
+    await passkeys.remove(deps, proven.account, passkey["id"])
     for by in ({"password": proven.password}, {"passkey": passkey["id"]}):
         with pytest.raises(NotFound):
             await begin(**by)
     assert await rows(place, select(sessions.c.id)) == []
     with pytest.raises(Invalid):  # it was ended by the change, which was proven by the same password as this one
-        await signing_in.change_password(doors, session, OTHER, PASSWORD)
+        await signing_in.change_password(deps, session, OTHER, PASSWORD)
     assert await begin(password=again.password)
 
 
@@ -460,15 +460,15 @@ async def test_sessions_are_listed_and_ended(place: Place) -> None:
 
 async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> None:
     await place.browser("ada@example.com")
-    doors = signing_doors(place.settings, place.db, place.clock)
+    deps = auth_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
-    link = (await signing_in.entry_link(doors, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await signing_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     for _ in range(2):
         assert (await eve.get(link)).status_code == 200
     assert (await ada.post(link)).headers["location"] == "/"
     assert (await ada.get("/account")).status_code == 200
     assert ((await eve.get(link)).status_code, (await eve.post(link)).status_code) == (404, 404)
-    link = (await signing_in.entry_link(doors, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await signing_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     place.clock.move(timedelta(minutes=15))
     assert (await eve.post(link)).status_code == 404
     for purpose in ("reset", "confirm", "invite"):
@@ -486,15 +486,15 @@ async def test_strangers_send_no_more_than_a_form_needs(place: Place) -> None:
 @pytest.mark.parametrize("signup", ["invite", "closed"])
 async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -> None:
     async with open_place(database_url, tmp_path, signup=signup, smtp_url="smtp://mail.test") as place:
-        nobody, doors = await place.browser(), signing_doors(place.settings, place.db, place.clock)
+        nobody, deps = await place.browser(), auth_deps(place.settings, place.db, place.clock)
         fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
         assert {(await nobody.get("/signup")).status_code, (await nobody.post("/signup", fields)).status_code} == {403}
         assert "/signup" not in (await nobody.get("/login")).text
         if signup == "closed":
             with pytest.raises(joining.Forbidden):
-                await joining.invite(doors, "ada@example.com")
+                await joining.invite(deps, "ada@example.com")
             return
-        path = (await joining.invite(doors, "Ada@example.com")).url.removeprefix(BASE_URL)
+        path = (await joining.invite(deps, "Ada@example.com")).url.removeprefix(BASE_URL)
         assert way((await mails(place))[0]) == path
         assert "ada@example.com" in (await nobody.get(path)).text
         assert (await nobody.post(path, fields | {"password": "x"})).status_code == 422
@@ -598,7 +598,7 @@ async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     handlers: jobs.Handlers = _handlers(
-        place.settings, place.db, domain_doors(place.settings, place.db, feed, place.clock), feed
+        place.settings, place.db, domain_deps(place.settings, place.db, feed, place.clock), feed
     )
     while found := await due(place, closing.JOB):
         for job in found:

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from waypost import auth
 from waypost.auth import passkeys, sessions, signing_in
 from waypost.auth.model import api_keys
-from waypost.wiring import signing_doors
+from waypost.wiring import auth_deps
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 STALE = signing_in.FRESH
@@ -142,7 +142,7 @@ async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database
         page = (await ada.get(f"/account/verify?next={KEYS}/new")).text
         assert "waypost account sign-in-link" in page
         assert "Confirm with a passkey" not in page
-        link = await signing_in.entry_link(signing_doors(place.settings, place.db, place.clock), ada.account.id)
+        link = await signing_in.entry_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
         await ada.post(link.removeprefix(BASE_URL))
         assert (await ada.post(KEYS, KEY)).status_code == 201
         await passkey_of(place, ada.account.id)

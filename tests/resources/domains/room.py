@@ -18,7 +18,7 @@ from sqlalchemy import select, update
 
 from waypost.database import Database
 from waypost.resources import links
-from waypost.resources.domains import Doors, api, domains
+from waypost.resources.domains import Deps, api, domains
 
 NAME = "go.brand.test"
 TARGET = "cname.test"
@@ -27,7 +27,7 @@ TARGET = "cname.test"
 @dataclass
 class Room:
     client: httpx.AsyncClient
-    doors: Doors
+    deps: Deps
     links: LinksRoom
 
     @property
@@ -70,21 +70,21 @@ class Room:
 
     async def set(self, domain: dict[str, Any], **values: Any) -> None:
         """What only checks do."""
-        async with self.doors.db.write() as tx:
+        async with self.deps.db.write() as tx:
             await tx.execute(update(domains).where(domains.c.id == UUID(domain["id"])).values(values))
 
     async def go_live(self, domain: dict[str, Any]) -> None:
         await self.set(domain, is_live=True, status="verified", unverified_since=None, verified_at=self.clock())
 
     async def row(self, domain: dict[str, Any]) -> Any:
-        async with self.doors.db.read() as tx:
+        async with self.deps.db.read() as tx:
             return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
 
 
 @contextlib.asynccontextmanager
 async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
     async with open_links_room(db, directory) as beside:
-        doors = Doors(
+        deps = Deps(
             db=db,
             host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
             host_pages_changed=partial(links.host_pages_changed, beside.told.extend, beside.clock),
@@ -93,8 +93,8 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             cname_target=TARGET,
             base_url=BASE_URL,
             clock=beside.clock,
-            vet=beside.doors.destinations.vet,
+            vet=beside.deps.destinations.vet,
         )
-        routes = partial(api.routes, doors)
+        routes = partial(api.routes, deps)
         async with new_client(db, directory, routes, clock=beside.clock) as client:
-            yield Room(client, doors, beside)
+            yield Room(client, deps, beside)

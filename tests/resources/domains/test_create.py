@@ -83,7 +83,7 @@ async def test_a_name_is_one_account_s(room: Room) -> None:
 
 
 async def test_of_many_claims_at_once_one_wins(room: Room) -> None:
-    people = [await new_key(room.doors.db, who.account_id) for who in (room.alice, room.bob) for _ in range(4)]
+    people = [await new_key(room.deps.db, who.account_id) for who in (room.alice, room.bob) for _ in range(4)]
     answers = await asyncio.gather(*(room.post({"hostname": NAME}, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 7
     told = [faults(answer)["hostname"][0] for answer in answers if answer.status_code == 422]
@@ -100,6 +100,6 @@ async def test_how_many_an_account_may_have(room: Room, monkeypatch: pytest.Monk
     await room.make("d.test")
     assert faults(await room.post({"hostname": "e.test"})) == {"hostname": [service.TOO_MANY]}
     await room.delete(first)
-    people = [await new_key(room.doors.db, room.bob.account_id) for _ in range(6)]
+    people = [await new_key(room.deps.db, room.bob.account_id) for _ in range(6)]
     answers = await asyncio.gather(*(room.post({"hostname": f"{i}.f.test"}, who) for i, who in enumerate(people)))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 5

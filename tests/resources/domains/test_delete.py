@@ -19,7 +19,7 @@ from waypost.worker.model import jobs
 
 async def freed(room: Room) -> list[str]:
     """Domains whose links a worker is to free."""
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         payloads = await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))
         return [payload["domain_id"] for payload in payloads.scalars()]
 
@@ -54,10 +54,10 @@ async def test_its_certificate_goes_with_it(room: Room) -> None:
     made = await room.make()
     row = {"id": new_id(), "hostname": NAME, "chain": "PEM", "failures": 0, "is_own": False}
     row["updated_at"] = room.clock()
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         await tx.execute(insert(certificates).values(row | {"due_at": room.clock(), "expires_at": room.clock()}))
     await room.delete(made)
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         left = await tx.execute(select(certificates.c.chain, certificates.c.due_at))
         assert [tuple(each) for each in left if any(each)] == []
 
@@ -72,24 +72,24 @@ async def test_another_account_s_is_not_there(room: Room) -> None:
 async def test_releasing_a_name(room: Room) -> None:
     made, live = await room.make(), await room.make("live.test")
     await room.go_live(live)
-    assert (await service.release(room.doors, "GO.brand.test.", is_forced=False)).id == UUID(made["id"])
+    assert (await service.release(room.deps, "GO.brand.test.", is_forced=False)).id == UUID(made["id"])
     with pytest.raises(Invalid) as refused:
-        await service.release(room.doors, "live.test", is_forced=False)
+        await service.release(room.deps, "live.test", is_forced=False)
     assert "--force" in refused.value.errors["live.test"][0]
     assert (await room.find(live)).status_code == 200
-    await service.release(room.doors, "live.test", is_forced=True)
+    await service.release(room.deps, "live.test", is_forced=True)
     assert (await room.ask("GET")).json()["data"] == []
     assert await freed(room) == [made["id"], live["id"]]
     for name in (NAME, "live.test"):
         told = faults(await room.post({"hostname": name}))["hostname"]
         assert told == [service.TOO_LONG_UNPROVEN.format(day="2030-01-31")]
     await room.delete(await room.make(NAME, room.bob), room.bob)
-    assert await service.release(room.doors, NAME, is_forced=False) is None  # nobody has it: all may again
+    assert await service.release(room.deps, NAME, is_forced=False) is None  # nobody has it: all may again
     with pytest.raises(NotFound):
-        await service.release(room.doors, NAME, is_forced=False)
+        await service.release(room.deps, NAME, is_forced=False)
     await room.make(NAME)
     with pytest.raises(Invalid):
-        await service.release(room.doors, "https://live.test", is_forced=True)
+        await service.release(room.deps, "https://live.test", is_forced=True)
 
 
 async def test_who_registers_again_goes_on_waiting(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

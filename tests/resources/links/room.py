@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, Destinations, Outbound, Safety
 from waypost.resources import pixels
-from waypost.resources.links import Doors, api, media, pixel_changed
+from waypost.resources.links import Deps, api, media, pixel_changed
 from waypost.resources.pixels import api as pixels_api
 from waypost.web import Guard
 
@@ -66,7 +66,7 @@ class Website:
 @dataclass
 class Room:
     client: httpx.AsyncClient
-    doors: Doors
+    deps: Deps
     clock: FakeClock
     site: Website
     alice: Person
@@ -128,7 +128,7 @@ class Room:
         assert answer.status_code == 204, answer.text
 
     def hosted(self) -> list[str]:
-        return sorted(path.name for path in self.doors.media.glob("*"))
+        return sorted(path.name for path in self.deps.media.glob("*"))
 
 
 def faults(answer: httpx.Response) -> dict[str, list[str]]:
@@ -145,7 +145,7 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
         blocklist = directory / "blocklist"
         blocklist.write_text(site.url(UNSAFE) + "\n")
         outbound = Outbound(allow=[ip_network(HOST)])
-        doors = Doors(
+        deps = Deps(
             db=db,
             destinations=Destinations(outbound, Safety(Blocklist(blocklist))),
             media=directory / "media",
@@ -156,16 +156,16 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             reserved=RESERVED,
         )
 
-        tags = pixels.Doors(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
+        tags = pixels.Deps(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
 
         def routes(guard: Guard) -> APIRouter:
             router = APIRouter()
             router.include_router(pixels_api.routes(tags, guard))
-            router.include_router(api.routes(doors, guard))
-            router.include_router(media.routes(doors.media))
+            router.include_router(api.routes(deps, guard))
+            router.include_router(media.routes(deps.media))
             return router
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, routes, clock=clock) as client:
-            yield Room(client, doors, clock, site, alice, bob, told)
-        doors.images.close()
+            yield Room(client, deps, clock, site, alice, bob, told)
+        deps.images.close()

@@ -151,7 +151,7 @@ async def test_links_may_swap_slugs_at_the_same_moment(room: Room) -> None:
 
 async def test_clicks_counted_meanwhile_stay(room: Room) -> None:
     link = await room.make()
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         await add_clicks(tx, [(UUID(link["id"]).bytes, room.alice.account_id.bytes, 5)])
     assert (await room.changed(link, title="New"))["clicks"] == 5
     assert (await room.find(link)).json()["data"]["clicks"] == 5

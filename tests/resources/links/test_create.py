@@ -179,7 +179,7 @@ WRONG = [
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_each_wrong_value_is_told_on_its_field(room: Room) -> None:
-    keys = [await new_key(room.doors.db, room.alice.account_id) for _ in range(2)]
+    keys = [await new_key(room.deps.db, room.alice.account_id) for _ in range(2)]
     for number, (name, value) in enumerate(WRONG):
         answer = await room.post({"slug": f"s{number}"} | {name: value}, keys[number % 2])
         assert faults(answer).keys() == {name}, (name, value)
@@ -259,12 +259,12 @@ async def test_of_32_that_want_one_slug_one_gets_it(room: Room) -> None:
 async def test_the_account_counts_its_links(room: Room) -> None:
     links = await asyncio.gather(*(room.make() for _ in range(8)))
     await room.delete(links[0])
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         query = select(accounts.c.links_count).where(accounts.c.id == room.alice.account_id)
         assert (await tx.execute(query)).scalar_one() == 7
 
 
 async def test_a_key_without_the_scope_has_no_body_read(room: Room) -> None:
-    reader = await new_key(room.doors.db, room.alice.account_id, scopes=["links:read"], now=START)
+    reader = await new_key(room.deps.db, room.alice.account_id, scopes=["links:read"], now=START)
     answer = await room.client.post("/api/v1/links", content=b"{broken", headers=reader.headers)
     assert answer.status_code == 403

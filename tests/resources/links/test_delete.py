@@ -45,6 +45,6 @@ async def test_the_slug_stays_with_its_account(room: Room) -> None:
 
 async def test_waiting_clicks_still_find_the_account(room: Room) -> None:
     await room.delete(await room.make())
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         row = (await tx.execute(select(links.c.account_id, links.c.deleted_at))).one()
     assert (row.account_id, row.deleted_at) == (room.alice.account_id, room.clock())

@@ -38,7 +38,7 @@ async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsRoom]:
 
 async def test_it_works(room: Room) -> None:
     """A domain that nothing is proven of will do; the name is read as browsers read it."""
-    db, alice = room.doors.db, room.alice.account_id
+    db, alice = room.deps.db, room.alice.account_id
     live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_live=False)
     link = await room.make(slug="a", hostname=NAME)
     assert (link["hostname"], link["short_url"]) == (NAME, f"{NAME}/a")
@@ -60,7 +60,7 @@ async def test_it_works(room: Room) -> None:
 
 
 async def test_names_of_others_are_nobody_s(room: Room) -> None:
-    db = room.doors.db
+    db = room.deps.db
     bobs = await domain(db, room.bob.account_id, NAME)
     link = await room.make(slug="a")
     for name in (NAME, "unknown.test", f"x.{NAME}", "", "*", "127.0.0.1", "a b", f"{SHARED}:81", "x" * 300):
@@ -71,8 +71,8 @@ async def test_names_of_others_are_nobody_s(room: Room) -> None:
 
 
 async def test_a_list_holds_those_of_one_domain(room: Room) -> None:
-    await domain(room.doors.db, room.alice.account_id, NAME)
-    await domain(room.doors.db, room.bob.account_id, "bobs.test")
+    await domain(room.deps.db, room.alice.account_id, NAME)
+    await domain(room.deps.db, room.bob.account_id, "bobs.test")
     there, here = await room.make(hostname=NAME), await room.make()
     await room.make(room.bob, hostname="bobs.test")
     for query, found in (
@@ -87,7 +87,7 @@ async def test_a_list_holds_those_of_one_domain(room: Room) -> None:
 
 
 async def test_wherever_a_link_shows(room: Room) -> None:
-    db = room.doors.db
+    db = room.deps.db
     gone = await domain(db, room.alice.account_id, NAME)
     row = {"id": new_id(), "account_id": room.alice.account_id, "url": URL, "event_types": ["link.created"]}
     row |= {"created_at": room.clock(), "updated_at": room.clock()}
@@ -113,7 +113,7 @@ async def test_wherever_a_link_shows(room: Room) -> None:
 
 async def test_no_link_leads_to_another(room: Room) -> None:
     """R23. What a stranger merely claims is nobody's, else anybody could keep anybody from linking to it."""
-    db = room.doors.db
+    db = room.deps.db
     await domain(db, room.alice.account_id, "mine.test", is_live=False)
     await domain(db, room.bob.account_id, "bobs.test")
     await domain(db, room.bob.account_id, IDN)
@@ -137,7 +137,7 @@ async def test_no_link_leads_to_another(room: Room) -> None:
 
 
 async def test_each_domain_counts_its_links(room: Room) -> None:
-    db = room.doors.db
+    db = room.deps.db
     one, two = [await domain(db, room.alice.account_id, name) for name in ("one.test", "two.test")]
 
     async def counts() -> tuple[int | None, int | None]:
@@ -160,7 +160,7 @@ async def test_each_domain_counts_its_links(room: Room) -> None:
 
 async def test_crowds_are_counted_and_wait_in_no_circle(room: Room) -> None:
     """Links swap domains and slugs while others are made on both: each statement's locks come in one order."""
-    db = room.doors.db
+    db = room.deps.db
     hosts = ["one.test", "two.test"]
     ids = [await domain(db, room.alice.account_id, name) for name in hosts]
     made = [await room.make(slug=f"s{n}", hostname=hosts[n % 2]) for n in range(4)]
@@ -184,7 +184,7 @@ async def test_crowds_are_counted_and_wait_in_no_circle(room: Room) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_a_slug_and_a_domain_are_taken_in_one_order(room: Room) -> None:
     """Else one would hold the domain and wait for the slug of another that waits for the domain."""
-    db = room.doors.db
+    db = room.deps.db
     id_ = await domain(db, room.alice.account_id, NAME)
     link = await room.make(slug="before")
     async with db.write() as tx:
@@ -202,7 +202,7 @@ async def test_a_slug_and_a_domain_are_taken_in_one_order(room: Room) -> None:
 
 
 async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> None:
-    room, db = both.links, both.doors.db
+    room, db = both.links, both.deps.db
     brand = await both.make(NAME)
     await both.go_live(brand)
     made = [await room.make(slug=f"s{n}", hostname=NAME) for n in range(3)]
@@ -227,7 +227,7 @@ async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> 
 
 async def test_rows_are_freed_in_steps(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waypost.resources.links.freeing._AT_ONCE", 2)
-    db = room.doors.db
+    db = room.deps.db
     gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
     for n in range(5):
         await room.make(slug=f"s{n}", hostname=NAME)
@@ -240,7 +240,7 @@ async def test_rows_are_freed_in_steps(room: Room, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Room) -> None:
     """PostgreSQL looks again at a row it waited for, but not at the question that found it."""
-    db = room.doors.db
+    db = room.deps.db
     gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
     await room.make(hostname=NAME)
     await forget(db, gone)
@@ -253,7 +253,7 @@ async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Ro
 
 
 async def test_creating_and_deleting_at_once_leaves_no_link_behind(both: DomainsRoom) -> None:
-    room, db = both.links, both.doors.db
+    room, db = both.links, both.deps.db
     other = await new_key(db, both.alice.account_id)
     for turn in range(4):
         brand = await both.make(NAME)

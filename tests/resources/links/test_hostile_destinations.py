@@ -24,7 +24,7 @@ def spellings(port: int) -> list[str]:
 
 async def keys(room: Room, requests: int) -> Sequence[Person]:
     """Enough of them that no budget is spent."""
-    return [await new_key(room.doors.db, room.alice.account_id) for _ in range(requests // 50 + 1)]
+    return [await new_key(room.deps.db, room.alice.account_id) for _ in range(requests // 50 + 1)]
 
 
 async def test_create(room: Room, forbidden: Receiver) -> None:

@@ -30,7 +30,7 @@ async def set_used(room: Room, db: Database, count: int) -> None:
 
 
 def on_disk(room: Room) -> int:
-    return sum((room.doors.media / name).stat().st_size for name in room.hosted())
+    return sum((room.deps.media / name).stat().st_size for name in room.hosted())
 
 
 async def test_bytes_follow_what_becomes_of_images(room: Room, db: Database) -> None:

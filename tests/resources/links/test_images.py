@@ -313,7 +313,7 @@ async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
 
 
 async def test_a_disk_that_takes_nothing(room: Room) -> None:
-    room.doors.media.write_text("a file where the directory should be")
+    room.deps.media.write_text("a file where the directory should be")
     answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "http_error")
     assert (await room.browse()).json()["meta"]["total"] == 0
@@ -344,7 +344,7 @@ async def test_an_image_sent_back_as_shown_stays(room: Room) -> None:
 async def test_a_file_that_will_not_go_spoils_no_answer(room: Room) -> None:
     for leave in (room.delete, lambda link: room.patch(link, {"og_image": None})):
         link = await upload(room, picture())
-        file = room.doors.media / link["og_image"].rpartition("/")[2]
+        file = room.deps.media / link["og_image"].rpartition("/")[2]
         file.unlink()
         file.mkdir()  # nobody can unlink a directory
         with capture_logs() as logged:

@@ -52,7 +52,7 @@ async def test_each_counts_once_at_its_first_place(room: Room) -> None:
 async def test_all_are_detached(room: Room, nothing: Any) -> None:
     link = await room.make(pixel_ids=[await room.pixel()])
     assert (await room.changed(link, pixel_ids=nothing))["pixel_ids"] == []
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         assert await tx.scalar(select(func.count()).select_from(link_pixels)) == 0
 
 
@@ -118,11 +118,11 @@ async def test_one_that_is_deleted_while_the_destination_is_looked_at(
 async def test_attaching_and_deleting_at_once_leaves_nothing_attached(room: Room) -> None:
     link = await room.make()
     pixels_made = [await room.pixel() for _ in range(8)]
-    other = await new_key(room.doors.db, room.alice.account_id)
+    other = await new_key(room.deps.db, room.alice.account_id)
     for pixel in pixels_made:
         attached, _ = await asyncio.gather(room.patch(link, {"pixel_ids": [pixel]}, other), room.delete_pixel(pixel))
         assert attached.status_code in {200, 422}
-        async with room.doors.db.read() as tx:
+        async with room.deps.db.read() as tx:
             assert await tx.scalar(select(func.count()).select_from(link_pixels)) == 0
 
 
@@ -130,10 +130,10 @@ async def test_the_event_of_its_creation_tells_of_them(room: Room) -> None:
     pixel = await room.pixel()
     row = {"id": new_id(), "account_id": room.alice.account_id, "url": URL, "event_types": ["link.created"]}
     row |= {"created_at": room.clock(), "updated_at": room.clock()}
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
     link = await room.make(pixel_ids=[pixel])
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         body = (await tx.execute(select(webhook_deliveries.c.body))).scalar_one()
     assert json.loads(body)["data"] == link
 
@@ -142,7 +142,7 @@ async def test_the_event_of_its_creation_tells_of_them(room: Room) -> None:
 
 
 async def look(room: Room, slug: bytes, keys: KeyRing = KEYS) -> Route | None:
-    db = room.doors.db
+    db = room.deps.db
     routes = SqliteRoutes(db.path, SHARED, keys) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, keys)
     try:
         return await routes.find(slug)
@@ -184,10 +184,10 @@ async def test_a_route_without_is_plain(room: Room) -> None:
 async def test_of_one_that_no_key_opens_the_log_tells_once(room: Room) -> None:
     moved, fine = await room.pixel(pixel_id="111"), await room.pixel(pixel_id="222")
     link = await room.make(slug="a", pixel_ids=[moved, fine])
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         of_another = select(pixels.c.pixel_id).where(pixels.c.id == UUID(fine)).scalar_subquery()
         await tx.execute(update(pixels).where(pixels.c.id == UUID(moved)).values(pixel_id=of_another))
-    db = room.doors.db
+    db = room.deps.db
     routes = SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
     expected = route(room, link, (moved, "facebook", None), (fine, "facebook", "222"))
     with capture_logs() as told:

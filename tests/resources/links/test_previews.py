@@ -58,7 +58,7 @@ class Seen(HTMLParser):
 
 
 async def seen(room: Room, link: dict, base_url: str = BASE_URL) -> Seen:
-    page = await page_of(room.doors.db, SHARED, base_url, UUID(link["id"]).hex.encode())
+    page = await page_of(room.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
     assert page is not None
     return Seen(page)
 
@@ -102,7 +102,7 @@ async def test_an_image_of_ours_has_an_absolute_address(room: Room) -> None:
 
 
 async def test_a_link_on_its_own_domain(room: Room) -> None:
-    await domain(room.doors.db, room.alice.account_id, "brand.test")
+    await domain(room.deps.db, room.alice.account_id, "brand.test")
     link = await room.make(slug="a", hostname="brand.test")
     assert (await seen(room, link)).tags["og:url"] == "http://brand.test/a"
 
@@ -112,7 +112,7 @@ async def test_what_leads_nowhere_has_no_page(room: Room) -> None:
     await room.delete(deleted)
     await room.changed(off, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(off["id"]), uuid4()):
-        assert await page_of(room.doors.db, SHARED, BASE_URL, link_id.hex.encode()) is None
+        assert await page_of(room.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])

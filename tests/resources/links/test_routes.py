@@ -18,7 +18,7 @@ def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
 
 
 async def look(room: Room, slug: bytes) -> Route | None:
-    routes = routes_of(room.doors.db)
+    routes = routes_of(room.deps.db)
     try:
         return await routes.find(slug)
     finally:
@@ -55,7 +55,7 @@ async def test_it_follows_changes(room: Room) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_changes_are_told_to_other_processes(room: Room) -> None:
     await room.make(slug="before")
-    routes = SqliteRoutes(room.doors.db.path, SHARED, KEYS)
+    routes = SqliteRoutes(room.deps.db.path, SHARED, KEYS)
     link = await room.make(slug="a")
     await room.changed(link, slug="b")
     assert routes.news() == ["a", "a", "b"]

@@ -46,7 +46,7 @@ async def test_a_refused_claim_leaves_nothing(room: Room) -> None:
 
 async def test_chance_never_revives_an_old_slug(room: Room) -> None:
     await room.delete(await room.make(slug="Abc2345"))
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         ids = {"account_id": room.alice.account_id, "link_id": new_id()}
         assert not await store.claim_unused(tx, "Abc2345", **ids)
         assert await store.claim(tx, "Abc2345", **ids)

@@ -16,7 +16,7 @@ from waypost.resources.pixels import pixels, service
 async def secrets(room: Room, pixel: dict[str, Any]) -> list[str | None]:
     """As the platform gets them: its id, and the token."""
     columns = (pixels.c.pixel_id, pixels.c.access_token)
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         row = (await tx.execute(select(*columns).where(pixels.c.id == UUID(pixel["id"])))).one()
     return [
         sealed and KEYS.open(column, UUID(pixel["id"]), sealed) for column, sealed in zip(columns, row, strict=True)

@@ -90,7 +90,7 @@ async def test_a_form_is_taken(room: Room) -> None:
 async def fill(room: Room, count: int) -> None:
     values = {"account_id": room.alice.account_id, "platform": "tiktok", "name": "x"}
     values |= {"created_at": room.clock(), "updated_at": room.clock()}
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
             await tx.execute(insert(pixels).values(id=id_, pixel_id=KEYS.seal(pixels.c.pixel_id, id_, "x"), **values))
 
@@ -107,6 +107,6 @@ async def test_an_account_may_have_200(room: Room) -> None:
 
 async def test_no_more_than_200_however_many_are_made_at_once(room: Room) -> None:
     await fill(room, 197)
-    people = [await new_key(room.doors.db, room.alice.account_id) for _ in range(8)]
+    people = [await new_key(room.deps.db, room.alice.account_id) for _ in range(8)]
     answers = await asyncio.gather(*(post(room, NEW, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [422] * 5

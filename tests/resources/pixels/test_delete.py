@@ -36,12 +36,12 @@ async def test_of_very_many_links(room: Room, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(service, "DETACHED_AT_ONCE", 10)
     pixel, other = UUID(await room.pixel()), UUID(await room.pixel())
     made = [new_link(room.alice.account_id, pixel_ids=[pixel, other]) for _ in range(25)]
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         for link in made:
             await store.add(tx, link)
     await room.delete_pixel(str(pixel))
     assert room.told[-1] == of_pixel(pixel)
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         counted = select(func.count()).select_from(link_pixels)
         assert await tx.scalar(counted.where(link_pixels.c.pixel_id == pixel)) == 0
         assert await tx.scalar(counted) == 25
@@ -52,14 +52,14 @@ async def test_what_a_deletion_left_unfinished_counts_for_nothing(room: Room) ->
     """It was killed between its transactions: the pixel is gone, some rows that attach it are not."""
     gone, stays = await room.pixel(), await room.pixel()
     link = await room.make(slug="a", pixel_ids=[stays])
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         rest = {"link_id": UUID(link["id"]), "position": 1}
         await tx.execute(insert(link_pixels).values(pixel_id=UUID(gone), **rest))
     await room.delete_pixel(gone)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         await tx.execute(insert(link_pixels).values(pixel_id=UUID(gone), **rest))
     assert (await room.find(link)).json()["data"] == link
     changed = await room.changed(link, pixel_ids=[])
     assert changed["pixel_ids"] == []
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         assert await tx.scalar(select(func.count()).select_from(link_pixels)) == 0

@@ -15,7 +15,7 @@ NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": No
 async def test_it_works(room: Room) -> None:
     made = await make(room)
     assert (await ask(room, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         await note(tx, UUID(made["id"]), Results(sent=3, sent_at=START))
         await note(tx, UUID(made["id"]), Results(rejected=2, reason="400: no such pixel", reason_at=START))
     at = made["created_at"]

@@ -24,7 +24,7 @@ def is_silent(about: object) -> bool:
 
 
 async def rows(room: Room, table: str) -> list[Any]:
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         return list((await tx.execute(text(f"SELECT * FROM {table}"))).all())
 
 
@@ -56,7 +56,7 @@ async def test_the_database_has_it_sealed(room: Room) -> None:
     [row] = await rows(room, "pixels")
     assert is_silent(row)
     assert not any(secret.encode() in bytes(each) for secret in SECRETS.values() for each in row if type(each) is bytes)
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     assert str(kept.pixel_id) != PIXEL_ID
     assert KEYS.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
@@ -76,9 +76,9 @@ def test_what_was_sent_does_not_show_it_by_accident(model: type[NewPixel | Pixel
 async def test_it_comes_under_another_key(room: Room) -> None:
     made = await make(room, **SECRETS)
     ring = KeyRing(["new key", "a key"])
-    done = await rotate(room.doors.db, ring, encrypted_columns(metadata))
+    done = await rotate(room.deps.db, ring, encrypted_columns(metadata))
     assert (done.moved, done.unreadable) == (2, [])
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     only_new = KeyRing(["new key"])
     assert only_new.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID

@@ -14,7 +14,7 @@ from resources.links.room import Room as Links
 from resources.links.room import open_room as open_links
 
 from waypost.database import Database
-from waypost.resources.qrcodes import Doors, Pictures, Urls, api
+from waypost.resources.qrcodes import Deps, Pictures, Urls, api
 from waypost.resources.qrcodes.pictures import Picture, drawn
 from waypost.web import Guard
 
@@ -32,7 +32,7 @@ KEY = b"a key to sign with"
 @dataclass
 class Room:
     links: Links
-    doors: Doors
+    deps: Deps
     client: httpx.AsyncClient
     drawn: list[Picture]
     """In the order of their drawing."""
@@ -74,11 +74,11 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
 
     async with open_links(db, directory) as links:
         urls, pictures = Urls(BASE_URL, [KEY]), Pictures(draw=draw)
-        doors = Doors(db, urls, SHARED, BASE_URL, links.clock, pictures)
+        deps = Deps(db, urls, SHARED, BASE_URL, links.clock, pictures)
 
         def routes(guard: Guard) -> APIRouter:
-            return api.routes(doors, guard)
+            return api.routes(deps, guard)
 
         async with new_client(db, directory, routes, clock=links.clock) as client:
-            yield Room(links, doors, client, told)
+            yield Room(links, deps, client, told)
         pictures.close()

@@ -21,7 +21,7 @@ async def test_it_works(room: Room) -> None:
     assert (code["warnings"], code["scans"]) == ([], 0)
     assert code["created_at"] == code["updated_at"] == link["created_at"]
     assert await room.find(link) == code
-    async with room.doors.db.read() as tx:
+    async with room.deps.db.read() as tx:
         assert await tx.scalar(select(func.count()).select_from(qr_looks)) == 0
 
 

@@ -115,8 +115,8 @@ async def test_it_keeps_its_look_and_follows_its_link(room: Room) -> None:
     after = await room.picture(first["image_url"])
     assert read(after.content) == f"http://{SHARED}/renamed?r=qr"
     assert after.headers["etag"] != before.headers["etag"]
-    own = await domain(room.doors.db, room.links.alice.account_id, "brand.example")
-    async with room.doors.db.write() as tx:
+    own = await domain(room.deps.db, room.links.alice.account_id, "brand.example")
+    async with room.deps.db.write() as tx:
         await tx.execute(update(links).values(domain_id=own))
     assert read((await room.picture(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
     assert (await room.find(link))["image_url"] == second["image_url"]
@@ -143,7 +143,7 @@ async def test_who_has_it_already_is_told_so(room: Room, monkeypatch: pytest.Mon
 
 async def test_when_keys_are_replaced(room: Room) -> None:
     code = await room.find(await room.links.make())
-    urls = room.doors.urls
+    urls = room.deps.urls
     urls._keys = [b"the new one", KEY]
     assert (await room.picture(code["image_url"])).status_code == 200
     new = await room.find({"id": code["link_id"]})
@@ -156,7 +156,7 @@ async def test_when_keys_are_replaced(room: Room) -> None:
 async def test_over_plain_http_nothing_is_drawn(room: Room, tmp_path: Path) -> None:
     code = await room.find(await room.links.make())
     path = code["image_url"].partition(BASE_URL)[2]
-    db, routes = room.links.doors.db, partial(api.routes, room.doors)
+    db, routes = room.links.deps.db, partial(api.routes, room.deps)
     async with new_client(db, tmp_path, routes, base_url="https://app.test") as secure:
         refused(await secure.get(f"http://app.test{path}"), 400, "http_error")
         assert room.drawn == []

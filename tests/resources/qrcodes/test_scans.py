@@ -46,8 +46,8 @@ async def scanned(room: Room, spool: Spool) -> dict[str, Any]:
     one, two = UUID(link["id"]), UUID(other["id"])
     lines = [visit(one, query=query) for query in (b"r=qr", b"x=1&r=qr&y", b"", b"r=qrx", b"R=QR", b"r=q")]
     ahead = {"user_agent": ROBOT}, {"purpose": b"prefetch"}
-    await drain(room.doors.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
-    assert await counted(room.doors.db) == {one: 2}
+    await drain(room.deps.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
+    assert await counted(room.deps.db) == {one: 2}
     return link
 
 
@@ -55,7 +55,7 @@ async def test_it_works(room: Room, spool: Spool) -> None:
     link = await scanned(room, spool)
     assert (await room.find(link))["scans"] == 2
     assert (await room.links.find(link)).json()["data"]["clicks"] == 6
-    await drain(room.doors.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    await drain(room.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
     await room.set(link, style="dots")
     assert (await room.find(link))["scans"] == 3
 
@@ -63,14 +63,14 @@ async def test_it_works(room: Room, spool: Spool) -> None:
 async def test_a_deleted_link_s_code_keeps_its_count(room: Room, spool: Spool) -> None:
     link = await scanned(room, spool)
     await room.links.delete(link)
-    await drain(room.doors.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
-    assert await counted(room.doors.db) == {UUID(link["id"]): 3}
+    await drain(room.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    assert await counted(room.deps.db) == {UUID(link["id"]): 3}
 
 
 @pytest.mark.parametrize("wrong", [None, 0, 99])
 async def test_counted_anew(room: Room, spool: Spool, wrong: int | None) -> None:
     link = await scanned(room, spool)
-    db = room.doors.db
+    db = room.deps.db
     async with db.write() as tx:
         await tx.execute(delete(qr_scans))
         if wrong is not None:
@@ -82,7 +82,7 @@ async def test_counted_anew(room: Room, spool: Spool, wrong: int | None) -> None
 
 async def test_counters_of_before_there_were_codes(room: Room, spool: Spool) -> None:
     link = await scanned(room, spool)
-    db = room.doors.db
+    db = room.deps.db
     async with db.write() as tx:
         days = (await tx.execute(select(click_totals).where(click_totals.c.scans > 0))).mappings().all()
         await tx.execute(insert(click_totals), [dict(day) | {"day": day["day"] - 1} for day in days])

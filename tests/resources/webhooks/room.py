@@ -16,7 +16,7 @@ from servers import ALLOW, NameServer, name_server
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
-from waypost.resources.webhooks import Doors, Event, Receivers, api, record, record_all
+from waypost.resources.webhooks import Deps, Event, Receivers, api, record, record_all
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace
 from waypost.resources.webhooks.delivery.queue import Claimed, Settled
@@ -31,7 +31,7 @@ LEASE = timedelta(seconds=30)
 @dataclass
 class Room:
     client: httpx.AsyncClient
-    doors: Doors
+    deps: Deps
     clock: FakeClock
     names: NameServer
     alice: Person
@@ -40,7 +40,7 @@ class Room:
 
     @property
     def db(self) -> Database:
-        return self.doors.db
+        return self.deps.db
 
     async def ask(self, method: str, path: str, who: Person | None = None, **rest: Any) -> httpx.Response:
         return await self.client.request(method, f"/api/v1/webhooks{path}", headers=(who or self.alice).headers, **rest)
@@ -104,7 +104,7 @@ async def open_room(db: Database, directory: Path, receivers: Receivers | None =
     async with name_server() as names:
         names.has(HOST, [PUBLIC])
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
-        doors = Doors(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
+        deps = Deps(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, lambda guard: api.routes(doors, guard), clock=clock) as client:
-            yield Room(client, doors, clock, names, alice, bob)
+        async with new_client(db, directory, lambda guard: api.routes(deps, guard), clock=clock) as client:
+            yield Room(client, deps, clock, names, alice, bob)

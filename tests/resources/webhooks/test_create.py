@@ -64,13 +64,13 @@ async def test_the_secret_is_shown_once_and_sealed_in_the_database(room: Room) -
         everything += (await tx.execute(text("SELECT * FROM webhook_deliveries"))).all()
     assert made["secret"].removeprefix("whsec_") not in repr(everything)
     assert made["secret"].encode() not in row.secret
-    assert room.doors.keys.open(webhooks.c.secret, row.id, row.secret) == made["secret"]
+    assert room.deps.keys.open(webhooks.c.secret, row.id, row.secret) == made["secret"]
 
 
 async def test_what_the_verb_returns_does_not_show_it_by_accident(room: Room) -> None:
     account = await find_account(room.db, "alice@example.com")
     caller = KeyHolder(account, (await list_keys(room.db, account.id))[0])
-    webhook, secret = await service.create(room.doors, caller, NewWebhook.model_validate(NEW), Problems())
+    webhook, secret = await service.create(room.deps, caller, NewWebhook.model_validate(NEW), Problems())
     assert secret not in repr(webhook)
 
 
@@ -199,7 +199,7 @@ async def fill(room: Room, count: int) -> None:
     values |= {"created_at": room.clock(), "updated_at": room.clock()}
     async with room.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
-            sealed = room.doors.keys.seal(webhooks.c.secret, id_, "whsec_x")
+            sealed = room.deps.keys.seal(webhooks.c.secret, id_, "whsec_x")
             await tx.execute(insert(webhooks).values(id=id_, secret=sealed, **values))
 
 

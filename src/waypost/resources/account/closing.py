@@ -21,7 +21,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, plan
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import rollups
 from waypost.resources.domains import service as domain_service
@@ -44,17 +44,17 @@ _AFTER = timedelta(minutes=1)  # by then the visits that were answered before th
 _PHASES = ("links", "clicks", "rest")
 
 
-async def what_ends(doors: Doors, account: Account) -> dict[str, Any]:
+async def what_ends(deps: Deps, account: Account) -> dict[str, Any]:
     """For its owner to read before: how many links, and what is paid."""
-    async with doors.signing.db.read() as tx:
+    async with deps.signing.db.read() as tx:
         links = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account.id)) or 0
-        return {"links": links, "pays": await plan.pays(tx, account.id), "tries": doors.signing.new_plan == "trial"}
+        return {"links": links, "pays": await plan.pays(tx, account.id), "tries": deps.signing.new_plan == "trial"}
 
 
-async def close(doors: Doors, session: Session) -> None:
+async def close(deps: Deps, session: Session) -> None:
     """What is too much for one transaction of the links ends within seconds. There is no way back."""
-    db, account_id, now = doors.signing.db, session.account.id, doors.signing.clock()
-    keys = doors.signing.address_keys
+    db, account_id, now = deps.signing.db, session.account.id, deps.signing.clock()
+    keys = deps.signing.address_keys
     nobody = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
     with announcing(db):
         async with db.write() as tx:
@@ -71,7 +71,7 @@ async def close(doors: Doors, session: Session) -> None:
             images = [each.image for each in ended if each.image]  # whose files nothing names any more but this job
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
-    doors.routes_changed([each.slug for each in ended])
+    deps.routes_changed([each.slug for each in ended])
 
 
 class Ended(NamedTuple):
@@ -87,7 +87,7 @@ class Closing:
 
     db: Database
     routes_changed: Callable[[Sequence[str]], None]
-    domains: domains.Doors
+    domains: domains.Deps
     media: Path
     clock: Clock
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from waypost.auth import Account, Proven, joining, passkeys, signing_in
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.web.dashboard import Form, Reception, Views, read_form
 
 T = TypeVar("T")
@@ -42,9 +42,9 @@ def way_on(text: str) -> str:
 
 
 class EntryPages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
-        self._signing = doors.signing
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
+        self._signing = deps.signing
         self._door = door
         self._views = views
 
@@ -81,7 +81,7 @@ class EntryPages:
         form = await self._form(request)
         try:
             owner = await signing_in.password_of(self._signing, form.text("email"))
-            visitor = await self._doors.throttle.take(request, form.text("email"), owner)
+            visitor = await self._deps.throttle.take(request, form.text("email"), owner)
             proven = await signing_in.sign_in(self._signing, form.text("email"), form.text("password"), visitor)
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
@@ -89,14 +89,14 @@ class EntryPages:
 
     async def passkey_options(self, request: Request) -> Response:
         self._door.refuse_foreign(request)
-        await self._doors.throttle.take(request)
+        await self._deps.throttle.take(request)
         options = await passkeys.options_to_use(self._signing)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def login_by_passkey(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            await self._doors.throttle.take(request)
+            await self._deps.throttle.take(request)
             proven = await passkeys.sign_in(self._signing, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
@@ -116,7 +116,7 @@ class EntryPages:
     async def signup(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            visitor = await self._doors.throttle.take(request, form.text("email"))
+            visitor = await self._deps.throttle.take(request, form.text("email"))
             proven = await joining.sign_up(
                 self._signing,
                 visitor,
@@ -140,7 +140,7 @@ class EntryPages:
         form = await self._form(request)
         try:
             owner = await signing_in.password_of(self._signing, form.text("email"))
-            await self._doors.throttle.take(request, form.text("email"), owner)
+            await self._deps.throttle.take(request, form.text("email"), owner)
         except RateLimited as error:
             return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
         await signing_in.forgotten(self._signing, form.text("email"))
@@ -153,7 +153,7 @@ class EntryPages:
         form = await self._form(request)
         password, takes_all = form.text("password"), form.is_on("takes_all")
         try:
-            await self._doors.throttle.take(request)
+            await self._deps.throttle.take(request)
             proven = await _still(signing_in.reset(self._signing, _token(request), password, takes_all=takes_all))
         except (Invalid, RateLimited) as error:
             return await self._reset(request, form, error)
@@ -171,7 +171,7 @@ class EntryPages:
             if not await self._is_in(request, account):
                 form = await self._form(request)
                 owner = await signing_in.password_of(self._signing, account.email)
-                visitor = await self._doors.throttle.take(request, account.email, owner)
+                visitor = await self._deps.throttle.take(request, account.email, owner)
                 password = form.text("password")
                 proven = await signing_in.prove_owner(self._signing, account, password, visitor)
             confirmed = await _still(joining.confirm(self._signing, _token(request)))
@@ -198,7 +198,7 @@ class EntryPages:
     async def _in(self, request: Request, proven: Proven, way: str) -> Response:
         answer = RedirectResponse(way, 303)
         await self._door.sign_in(request, proven, answer)
-        self._doors.throttle.remember(answer, proven)
+        self._deps.throttle.remember(answer, proven)
         return answer
 
     async def _is_in(self, request: Request, account: Account) -> bool:

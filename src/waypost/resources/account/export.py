@@ -1,6 +1,6 @@
 """All that an account has, in one ZIP file that is made while it is read: ten million clicks take the memory of ten.
 
-Refuses to hold what opens doors: keys, secrets and tokens are not in it.
+Refuses to hold what opens deps: keys, secrets and tokens are not in it.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from waypost.kit.clock import timestamp
 from waypost.kit.fair_queue import FairQueue
 from waypost.kit.pages import MAX_PER_PAGE, PageRequest
 from waypost.resources.account import schemas
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.export import Wanted, json_lines, pages
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.domains import store as domain_store
@@ -61,9 +61,9 @@ class _Pipe:
         return taken
 
 
-async def archive(doors: Doors, session: Session, turns: FairQueue) -> AsyncIterator[bytes]:
+async def archive(deps: Deps, session: Session, turns: FairQueue) -> AsyncIterator[bytes]:
     """Each piece takes a turn; while the client reads it, others have theirs."""
-    async with aclosing(_archive(doors, session)) as pieces:
+    async with aclosing(_archive(deps, session)) as pieces:
         while True:
             async with turns.turn(session.account.id):
                 piece = await anext(pieces, None)
@@ -72,10 +72,10 @@ async def archive(doors: Doors, session: Session, turns: FairQueue) -> AsyncIter
             yield piece
 
 
-async def _archive(doors: Doors, session: Session) -> AsyncGenerator[bytes, None]:
+async def _archive(deps: Deps, session: Session) -> AsyncGenerator[bytes, None]:
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as whole:  # type: ignore[call-overload]  # write() will do
-        for name, pieces in _files(doors, session).items():
+        for name, pieces in _files(deps, session).items():
             with whole.open(name, "w", force_zip64=True) as file:
                 async for piece in pieces:
                     await asyncio.to_thread(file.write, piece.encode(errors="backslashreplace"))
@@ -83,15 +83,15 @@ async def _archive(doors: Doors, session: Session) -> AsyncGenerator[bytes, None
     yield pipe.emptied()
 
 
-def _files(doors: Doors, session: Session) -> Mapping[str, AsyncIterator[str]]:
+def _files(deps: Deps, session: Session) -> Mapping[str, AsyncIterator[str]]:
     return {
         "README.txt": _text(_NOTE),
-        "account.json": _account(doors, session),
-        "domains.json": _domains(doors, session),
-        "pixels.json": _pixels(doors, session),
-        "webhooks.json": _webhooks(doors, session),
-        "links.jsonl": _links(doors, session),
-        "clicks.jsonl": _clicks(doors, session),
+        "account.json": _account(deps, session),
+        "domains.json": _domains(deps, session),
+        "pixels.json": _pixels(deps, session),
+        "webhooks.json": _webhooks(deps, session),
+        "links.jsonl": _links(deps, session),
+        "clicks.jsonl": _clicks(deps, session),
     }
 
 
@@ -99,8 +99,8 @@ async def _text(text: str) -> AsyncIterator[str]:
     yield text
 
 
-async def _account(doors: Doors, session: Session) -> AsyncIterator[str]:
-    signing, account = doors.signing, session.account
+async def _account(deps: Deps, session: Session) -> AsyncIterator[str]:
+    signing, account = deps.signing, session.account
     async with signing.db.read() as tx:
         open_sessions = await sessions.of_account(tx, account, now=signing.clock())
     yield _json({
@@ -121,26 +121,26 @@ async def _account(doors: Doors, session: Session) -> AsyncIterator[str]:
     })  # fmt: skip
 
 
-async def _domains(doors: Doors, session: Session) -> AsyncIterator[str]:
-    async with doors.signing.db.read() as tx:
+async def _domains(deps: Deps, session: Session) -> AsyncIterator[str]:
+    async with deps.signing.db.read() as tx:
         found, _ = await domain_store.page(tx, session.account.id, PageRequest(1, 10_000))
-    yield _json([shown_domain(each, doors.cname_target) for each in found])
+    yield _json([shown_domain(each, deps.cname_target) for each in found])
 
 
-async def _pixels(doors: Doors, session: Session) -> AsyncIterator[str]:
-    async with doors.signing.db.read() as tx:
+async def _pixels(deps: Deps, session: Session) -> AsyncIterator[str]:
+    async with deps.signing.db.read() as tx:
         found, _ = await pixel_store.page(tx, session.account.id, PageRequest(1, 10_000))
     yield _json([shown_pixel(each) for each in found])
 
 
-async def _webhooks(doors: Doors, session: Session) -> AsyncIterator[str]:
-    async with doors.signing.db.read() as tx:
+async def _webhooks(deps: Deps, session: Session) -> AsyncIterator[str]:
+    async with deps.signing.db.read() as tx:
         found, _ = await webhook_store.page(tx, session.account.id, PageRequest(1, MAX_PER_PAGE))
     yield _json([shown_webhook(each) for each in found])
 
 
-async def _links(doors: Doors, session: Session) -> AsyncIterator[str]:
-    signing, order = doors.signing, (links.c.created_at, links.c.id)
+async def _links(deps: Deps, session: Session) -> AsyncIterator[str]:
+    signing, order = deps.signing, (links.c.created_at, links.c.id)
     newest = select(*COLUMNS).where(links.c.account_id == session.account.id, ALIVE)
     newest = newest.order_by(*(column.desc() for column in order)).limit(_AT_ONCE)
     page = newest
@@ -148,16 +148,16 @@ async def _links(doors: Doors, session: Session) -> AsyncIterator[str]:
         async with signing.db.read_long() as tx:
             found = [Link(*row) for row in await tx.execute(page)]
         now, base_url = signing.clock(), signing.base_url
-        yield _lines(shown_link(each, shared_domain=doors.shared_domain, base_url=base_url, now=now) for each in found)
+        yield _lines(shown_link(each, shared_domain=deps.shared_domain, base_url=base_url, now=now) for each in found)
         if len(found) < _AT_ONCE:
             break
         last = found[-1]
         page = newest.where(tuple_(*order) < tuple_(literal(last.created_at, Instant), literal(last.id, Id)))
 
 
-async def _clicks(doors: Doors, session: Session) -> AsyncIterator[str]:
+async def _clicks(deps: Deps, session: Session) -> AsyncIterator[str]:
     wanted = Wanted(Subject(session.account.id, is_account=True), kind=None)
-    async for page in pages(doors.signing.db, wanted, doors.shared_domain):
+    async for page in pages(deps.signing.db, wanted, deps.shared_domain):
         yield await asyncio.to_thread(json_lines, page)
 
 

@@ -22,7 +22,7 @@ from waypost.auth import (
 )
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
@@ -57,8 +57,8 @@ class _NewKey(Body):
     expires_at: Timestamp | None = None
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -70,12 +70,12 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
-        self._db = doors.signing.db
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
+        self._db = deps.signing.db
         self._door = door
         self._views = views
-        self._clock = doors.signing.clock
+        self._clock = deps.signing.clock
 
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
@@ -88,7 +88,7 @@ class _Pages:
 
     async def new(self, request: Request) -> Response:
         session = await self._door.session(request)
-        return self._page(request, "new", form=Form({"scopes": _USUAL}), **await proof(self._doors, session))
+        return self._page(request, "new", form=Form({"scopes": _USUAL}), **await proof(self._deps, session))
 
     async def create(self, request: Request) -> Response:
         """Answers itself instead of leading on: nothing else ever shows the key."""
@@ -102,7 +102,7 @@ class _Pages:
             session = await self._confirmed(session, form, problems)
             key, text = await self._create(session, new, problems)
         except (Invalid, RateLimited) as error:
-            template, shown = "account/keys_new.html", {**_SHARED, **await proof(self._doors, session)}
+            template, shown = "account/keys_new.html", {**_SHARED, **await proof(self._deps, session)}
             return faulty(self._views, request, template, form, error, **shown)
         except NotFound:  # the session ended meanwhile
             raise NotSignedIn from None
@@ -125,7 +125,7 @@ class _Pages:
     async def _confirmed(self, session: Session, form: Form, problems: Problems) -> Session:
         """A wrong password is one of the problems, so that one answer names them all. Raises RateLimited."""
         try:
-            return await require_recent(self._doors, session, form)
+            return await require_recent(self._deps, session, form)
         except Invalid as error:
             problems.errors.update(error.errors)
             return session

@@ -14,8 +14,8 @@ from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.kit.fair_queue import FairQueue
 from waypost.kit.ids import parse_id
 from waypost.resources.account import closing
+from waypost.resources.account.deps import Deps
 from waypost.resources.account.devices import called
-from waypost.resources.account.doors import Doors
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.export import archive
 from waypost.resources.account.reauthentication import proof, require_recent
@@ -43,9 +43,9 @@ _EXPORTS_AT_ONCE = 2
 
 
 class OwnPages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
-        self._signing = doors.signing
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
+        self._signing = deps.signing
         self._door = door
         self._views = views
         self._exporting: set[UUID] = set()
@@ -98,7 +98,7 @@ class OwnPages:
 
     async def confirm(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await self._doors.throttle.take_signed_in(session)
+        await self._deps.throttle.take_signed_in(session)
         await joining.confirm_later(self._signing, session.account)
         return _back("/account", "confirm" if self._signing.sends_mail else "logged")
 
@@ -112,7 +112,7 @@ class OwnPages:
         session, form = await self._sent(request)
         current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
         try:
-            await self._doors.throttle.take_signed_in(session)
+            await self._deps.throttle.take_signed_in(session)
             proven = await signing_in.change_password(
                 self._signing, session, current, wanted, revokes_keys=revokes_keys
             )
@@ -120,7 +120,7 @@ class OwnPages:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "keys" if revokes_keys else "password")
         await self._door.sign_in(request, proven, answer)
-        self._doors.throttle.remember(answer, proven)
+        self._deps.throttle.remember(answer, proven)
         return answer
 
     async def passkey_options(self, request: Request) -> Response:
@@ -200,7 +200,7 @@ class OwnPages:
         self._exporting.add(account)
         name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
-        pieces, ended = archive(self._doors, session, self._exports), partial(self._exporting.discard, account)
+        pieces, ended = archive(self._deps, session, self._exports), partial(self._exporting.discard, account)
         return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:
@@ -211,7 +211,7 @@ class OwnPages:
         session, form = await self._sent(request)
         try:
             await self._prove(session, form)
-            await closing.close(self._doors, session)
+            await closing.close(self._deps, session)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
         answer = RedirectResponse("/login?done=deleted", 303)
@@ -224,7 +224,7 @@ class OwnPages:
         return await self._door.session(request), await read_form(request)
 
     async def _prove(self, session: Session, form: Form) -> None:
-        await require_recent(self._doors, session, form)
+        await require_recent(self._deps, session, form)
 
     async def _profile(self, session: Session) -> dict[str, Any]:
         return {"account": session.account, "sends_mail": self._signing.sends_mail, **await self._proof(session)}
@@ -236,10 +236,10 @@ class OwnPages:
         return {**shown, **await self._proof(session)}
 
     async def _leaving(self, session: Session) -> dict[str, Any]:
-        return {**await closing.what_ends(self._doors, session.account), **await self._proof(session)}
+        return {**await closing.what_ends(self._deps, session.account), **await self._proof(session)}
 
     async def _proof(self, session: Session) -> dict[str, Any]:
-        return await proof(self._doors, session)
+        return await proof(self._deps, session)
 
     def _page(self, request: Request, template: str, **told: Any) -> Response:
         notice = _DONE.get(request.query_params.get("done", ""))

@@ -3,13 +3,13 @@
 from starlette.routing import Route
 
 from waypost.resources.account import key_pages
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import EntryPages
 from waypost.resources.account.own_pages import OwnPages
 from waypost.resources.account.verify_pages import VerifyPages
 from waypost.web.dashboard import Reception, Views
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = EntryPages(doors, door, views), OwnPages(doors, door, views), VerifyPages(doors, door, views)
-    return [*(route for each in pages for route in each.routes()), *key_pages.routes(doors, door, views)]
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = EntryPages(deps, door, views), OwnPages(deps, door, views), VerifyPages(deps, door, views)
+    return [*(route for each in pages for route in each.routes()), *key_pages.routes(deps, door, views)]

@@ -8,24 +8,24 @@ from typing import Any
 from waypost.auth import passkeys, signing_in
 from waypost.auth.sessions import Session
 from waypost.kit.errors import NotFound
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.web.dashboard import Form
 from waypost.web.dashboard.reception import NotSignedIn
 
 
-async def require_recent(doors: Doors, session: Session, form: Form) -> Session:
+async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
     """Who signed in or confirmed just now, or sends the password. Raises Invalid on `current_password`, RateLimited."""
-    await doors.throttle.take_signed_in(session)
+    await deps.throttle.take_signed_in(session)
     try:
-        return await signing_in.prove(doors.signing, session, form.text("current_password"))
+        return await signing_in.prove(deps.signing, session, form.text("current_password"))
     except NotFound:  # the session ended meanwhile
         raise NotSignedIn from None
 
 
-async def proof(doors: Doors, session: Session) -> dict[str, Any]:
+async def proof(deps: Deps, session: Session) -> dict[str, Any]:
     """What the macro `proof` needs to know."""
     return {
-        "has_password": await signing_in.has_password(doors.signing, session.account),
-        "has_passkey": bool(await passkeys.of_account(doors.signing, session.account)),
-        "is_recent": signing_in.is_fresh(doors.signing, session),
+        "has_password": await signing_in.has_password(deps.signing, session.account),
+        "has_passkey": bool(await passkeys.of_account(deps.signing, session.account)),
+        "is_recent": signing_in.is_fresh(deps.signing, session),
     }

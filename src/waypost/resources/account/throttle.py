@@ -50,7 +50,7 @@ class Throttle:
         """Shared by all processes of this machine that have the same data directory."""
         run = data_dir / "run"
         person = FileLimiter(run / "limits-person", limit=_PER_PERSON, slots=8_192)
-        address = FileLimiter(run / "limits-doors", limit=_PER_ADDRESS, slots=4_096)
+        address = FileLimiter(run / "limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
         network = FileLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
         return cls((person, address, network), trusted, key=key, is_secure=is_secure)
 

@@ -7,16 +7,16 @@ from starlette.routing import Route
 from waypost.auth import passkeys, signing_in
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, RateLimited
-from waypost.resources.account.doors import Doors
+from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import faulty, way_on
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web.dashboard import Form, Reception, Views, read_form
 
 
 class VerifyPages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
-        self._signing = doors.signing
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
+        self._signing = deps.signing
         self._door = door
         self._views = views
 
@@ -38,21 +38,21 @@ class VerifyPages:
     async def by_password(self, request: Request) -> Response:
         session, form = await self._door.session(request), await read_form(request)
         try:
-            await require_recent(self._doors, session, form)
+            await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._page(request, session, form, error)
         return RedirectResponse(way_on(form.text("next")), 303)
 
     async def passkey_options(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await self._doors.throttle.take_signed_in(session)
+        await self._deps.throttle.take_signed_in(session)
         options = await passkeys.options_to_use(self._signing)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
         session, form = await self._door.session(request), await read_form(request)
         try:
-            await self._doors.throttle.take_signed_in(session)
+            await self._deps.throttle.take_signed_in(session)
             await signing_in.prove_by_passkey(self._signing, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._page(request, session, form, error)
@@ -61,7 +61,7 @@ class VerifyPages:
     async def _page(
         self, request: Request, session: Session, form: Form, error: Invalid | RateLimited | None = None
     ) -> Response:
-        shown = {**await proof(self._doors, session), "sends_mail": self._signing.sends_mail}
+        shown = {**await proof(self._deps, session), "sends_mail": self._signing.sends_mail}
         if error is None:
             return self._views.page(request, "account/verify.html", form=form, **shown)
         return faulty(self._views, request, "account/verify.html", form, error, **shown)

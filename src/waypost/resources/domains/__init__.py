@@ -4,9 +4,9 @@ Serves no name that is not proven, and lets nobody hold one for long that they c
 """
 
 from waypost.resources.domains.attached import id_of, known, move_link, name_of, serving
-from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.hosts import Hosts
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.pointing import points_here
 
-__all__ = ["Doors", "Hosts", "domains", "id_of", "known", "move_link", "name_of", "points_here", "serving"]
+__all__ = ["Deps", "Hosts", "domains", "id_of", "known", "move_link", "name_of", "points_here", "serving"]

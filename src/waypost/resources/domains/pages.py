@@ -11,7 +11,7 @@ from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
 from waypost.resources.domains import service
 from waypost.resources.domains.checks.outcome import STRIKES
 from waypost.resources.domains.claims import KEPT
-from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
@@ -24,8 +24,8 @@ _PER_PAGE = 25
 _PAGES = ("root_url", "not_found_url")
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -39,8 +39,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
 
@@ -55,7 +55,7 @@ class _Pages:
         if not self._door.is_live(session):
             return await self._list(request, form.wrong({"body": [PaymentRequired().message]}), status=402)
         try:
-            domain = await service.create(self._doors, session, new, problems)
+            domain = await service.create(self._deps, session, new, problems)
         except NoDomain as error:
             return await self._list(request, form.wrong({"hostname": [error.message]}), status=422)
         except Invalid as error:
@@ -75,7 +75,7 @@ class _Pages:
             return self._page(request, domain, form.wrong({"body": [PaymentRequired().message]}), status=402)
         wanted, problems = parse(DomainChange, {name: form.fields.get(name) for name in _PAGES})
         try:
-            await service.change(self._doors, session, domain.id, wanted, problems)
+            await service.change(self._deps, session, domain.id, wanted, problems)
         except Invalid as error:
             return self._page(request, domain, form.wrong(error.errors), status=422)
         return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
@@ -87,7 +87,7 @@ class _Pages:
     async def verify(self, request: Request) -> Response:
         session = await self._door.session(request)
         self._door.refuse_lapsed(session)
-        domain = await service.verify_later(self._doors, session, await path_id(request.path_params["id"]))
+        domain = await service.verify_later(self._deps, session, await path_id(request.path_params["id"]))
         if "hx-request" in request.headers:
             return self._state(request, domain)
         return RedirectResponse(f"/domains/{domain.id}", 303)
@@ -99,23 +99,23 @@ class _Pages:
     async def delete(self, request: Request) -> Response:
         session = await self._door.session(request)
         domain = await self._find(request)
-        await service.delete(self._doors, session, domain.id)
+        await service.delete(self._deps, session, domain.id)
         return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
 
     async def _find(self, request: Request) -> Domain:
         session = await self._door.session(request)
-        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+        return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     async def _list(self, request: Request, form: Form, *, status: int = 200) -> Response:
         session = await self._door.session(request)
         asked = replace(page_request(request), per_page=_PER_PAGE)
-        found = await service.browse(self._doors, session, asked)
+        found = await service.browse(self._deps, session, asked)
         deleted = request.query_params.get("deleted", "")
         notice = "The domain is deleted." if deleted else ""
         told: dict[str, Any] = {"page": found, "readable": readable}
         if request.headers.get("hx-target") == "found":  # while a check is under way, again and again
             return self._views.part(request, "domains/list.html", "found", **told)
-        told["pointing"] = await service.name_left_pointing_here(self._doors, session, deleted) if deleted else None
+        told["pointing"] = await service.name_left_pointing_here(self._deps, session, deleted) if deleted else None
         return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **told)
 
     def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
@@ -126,6 +126,6 @@ class _Pages:
         return self._views.page(request, "domains/_state.html", **self._told(domain))
 
     def _told(self, domain: Domain) -> dict[str, Any]:
-        records = shown(domain, self._doors.cname_target)["dns_records"]
-        rules = {"days_kept": KEPT.days, "strikes": STRIKES, "cname_target": self._doors.cname_target}
+        records = shown(domain, self._deps.cname_target)["dns_records"]
+        rules = {"days_kept": KEPT.days, "strikes": STRIKES, "cname_target": self._deps.cname_target}
         return {"domain": domain, "records": records, "readable": readable, **rules}

@@ -17,7 +17,7 @@ from waypost.kit.pages import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import attached, certificates, claims, names, store, verified_names
-from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
 
@@ -51,14 +51,14 @@ UNSAFE = "This address was flagged as unsafe, so visitors cannot be led there. U
 _PAGES = ("root_url", "not_found_url")
 
 
-async def create(doors: Doors, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
+async def create(deps: Deps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
     """`problems`: the faults already found. Raises Invalid, or NoDomain for a name that nobody can own alone."""
     if new.hostname is None and "hostname" not in problems:
         problems.add("hostname", REQUIRED)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
-    domain = _claim(doors, caller.account.id, await _claimable(doors, new.hostname))
-    async with doors.db.write() as tx:
+    domain = _claim(deps, caller.account.id, await _claimable(deps, new.hostname))
+    async with deps.db.write() as tx:
         # the name before the account: whoever creates a link holds the domain's row when it comes to count the link
         if not await store.add(tx, domain):
             is_own = await attached.known(tx, domain.account_id, domain.hostname)
@@ -71,14 +71,14 @@ async def create(doors: Doors, caller: Caller, new: NewDomain, problems: Problem
         return await _continued(tx, domain)
 
 
-async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainChange, problems: Problems) -> Domain:
+async def change(deps: Deps, caller: Caller, domain_id: UUID, wanted: DomainChange, problems: Problems) -> Domain:
     """Fields that `wanted` does not send stay as they are. Raises NotFound before it looks at the input."""
-    domain = await find(doors, caller, domain_id)
+    domain = await find(deps, caller, domain_id)
     if "hostname" in wanted.model_fields_set and not _is_name_of(domain, wanted.hostname):
         problems.add("hostname", NO_OTHER_NAME)
-    pages = await _pages(doors, caller, wanted, problems)
+    pages = await _pages(deps, caller, wanted, problems)
     problems.raise_if_any()
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         before = _there(await store.find_for_change(tx, caller.account.id, domain_id))
         after = replace(
             before,
@@ -87,21 +87,21 @@ async def change(doors: Doors, caller: Caller, domain_id: UUID, wanted: DomainCh
         )
         if after == before:
             return before
-        after = replace(after, updated_at=doors.clock())
+        after = replace(after, updated_at=deps.clock())
         await store.save_pages(tx, after)
-        publish = await doors.host_pages_changed(tx, after.hostname)
+        publish = await deps.host_pages_changed(tx, after.hostname)
     publish()
     return after
 
 
-async def delete(doors: Doors, caller: Caller, domain_id: UUID) -> None:
-    async with doors.db.write() as tx:
+async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
+    async with deps.db.write() as tx:
         domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
-        publish = await remove(doors, tx, domain)
+        publish = await remove(deps, tx, domain)
     publish()
 
 
-async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain | None:
+async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | None:
     """Takes a name from whoever claims it, who cannot have it again for a while; a live one only if forced.
 
     A name that nobody has can be registered by everybody again: then this is None. Raises NotFound, Invalid.
@@ -110,7 +110,7 @@ async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain | N
         name = names.canonical(hostname)
     except names.BadName as fault:
         raise Invalid({hostname: [str(fault)]}) from None
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
             if await claims.forget(tx, name):
@@ -118,52 +118,52 @@ async def release(doors: Doors, hostname: str, *, is_forced: bool) -> Domain | N
             raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it all the same."]})
-        publish = await remove(doors, tx, domain)
-        now = doors.clock()
+        publish = await remove(deps, tx, domain)
+        now = deps.clock()
         await claims.end(tx, domain.account_id, name, since=now - claims.KEPT, at=now)
     publish()
     return domain
 
 
-async def remove(doors: Doors, tx: Tx, domain: Domain) -> Callable[[], None]:
+async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
     """For whoever holds the domain's row: it goes with its certificate, and its links are on the shared domain.
 
     What this returns is to be called after the commit.
     """
     await store.remove(tx, domain.id)
-    now = doors.clock()
+    now = deps.clock()
     if domain.unverified_since is None:
         await claims.forget(tx, domain.hostname, domain.account_id)
     else:
         await claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.forget(tx, domain.hostname, now)
-    await doors.links_freed(tx, domain.account_id, domain.id)
-    return await doors.host_changed(tx, domain.hostname)
+    await deps.links_freed(tx, domain.account_id, domain.id)
+    return await deps.host_changed(tx, domain.hostname)
 
 
-async def verify_later(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
+async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     """A worker checks it within a second or so. Asking again meanwhile changes nothing."""
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
         if domain.status == "verifying":
             return domain
-        now = doors.clock()
+        now = deps.clock()
         await store.ask_for_check(tx, domain_id, now)
     return replace(domain, status="verifying", updated_at=now)
 
 
-async def find(doors: Doors, caller: Caller, domain_id: UUID) -> Domain:
-    async with doors.db.read() as tx:
+async def find(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
+    async with deps.db.read() as tx:
         return _there(await store.find(tx, caller.account.id, domain_id))
 
 
-async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Domain]:
-    async with doors.db.read() as tx:
+async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
+    async with deps.db.read() as tx:
         found, total = await store.page(tx, caller.account.id, request)
     return Page(found, total, request)
 
 
-async def name_left_pointing_here(doors: Doors, caller: Caller, text: str) -> str | None:
+async def name_left_pointing_here(deps: Deps, caller: Caller, text: str) -> str | None:
     """The host name of a deleted domain, if its DNS still leads here.
 
     Only a name that the account ever verified and that nobody has now is looked up.
@@ -172,11 +172,11 @@ async def name_left_pointing_here(doors: Doors, caller: Caller, text: str) -> st
         name = names.canonical(text)
     except names.BadName:
         return None
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         is_theirs = await verified_names.is_of(tx, caller.account.id, name)
         if not is_theirs or await store.is_registered(tx, name):
             return None
-    return name if await doors.points_here(name) else None
+    return name if await deps.points_here(name) else None
 
 
 def _there(found: Domain | None) -> Domain:
@@ -185,7 +185,7 @@ def _there(found: Domain | None) -> Domain:
     return found
 
 
-async def _claimable(doors: Doors, text: str) -> str:
+async def _claimable(deps: Deps, text: str) -> str:
     """The name's one spelling."""
     try:
         name = names.canonical(text)
@@ -193,7 +193,7 @@ async def _claimable(doors: Doors, text: str) -> str:
         raise Invalid({"hostname": [str(fault)]}) from None
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
         raise NoDomain(names.NO_DOMAIN)
-    if any(name == own or name.endswith(f".{own}") for own in doors.own_hosts):
+    if any(name == own or name.endswith(f".{own}") for own in deps.own_hosts):
         raise Invalid({"hostname": [OWN]})  # below them, too: a wildcard record of ours would prove it to anybody
     return name
 
@@ -220,8 +220,8 @@ def _day(at: datetime) -> str:
     return timestamp(at)[:10]
 
 
-def _claim(doors: Doors, account_id: UUID, hostname: str) -> Domain:
-    now = doors.clock()
+def _claim(deps: Deps, account_id: UUID, hostname: str) -> Domain:
+    now = deps.clock()
     return Domain(
         id=new_id(),
         account_id=account_id,
@@ -253,7 +253,7 @@ def _is_name_of(domain: Domain, text: str | None) -> bool:
         return False
 
 
-async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: Problems) -> dict[str, str | None]:
+async def _pages(deps: Deps, caller: Caller, wanted: DomainChange, problems: Problems) -> dict[str, str | None]:
     """The addresses that were sent, each in its one spelling; faults go to `problems`.
 
     They are looked up in lists of unsafe sites, which may ask another service, only where nothing else is wrong.
@@ -262,34 +262,34 @@ async def _pages(doors: Doors, caller: Caller, wanted: DomainChange, problems: P
     for name in wanted.model_fields_set.intersection(_PAGES):
         text = getattr(wanted, name)
         try:
-            pages[name] = None if text is None else await _elsewhere(doors, caller, text)
+            pages[name] = None if text is None else await _elsewhere(deps, caller, text)
         except BadUrl as fault:
             problems.add(name, str(fault))
     if not problems:
         for name, url in pages.items():
-            await _vet(doors, name, url, problems)
+            await _vet(deps, name, url, problems)
     return {name: url.text if url else None for name, url in pages.items()}
 
 
-async def _vet(doors: Doors, name: str, url: Url | None, problems: Problems) -> None:
+async def _vet(deps: Deps, name: str, url: Url | None, problems: Problems) -> None:
     try:
         if url:
-            await doors.vet(url)
+            await deps.vet(url)
     except NotPublic:
         problems.add(name, NOT_PUBLIC)
     except Unsafe:
         problems.add(name, UNSAFE)
 
 
-async def _elsewhere(doors: Doors, caller: Caller, text: str) -> Url:
+async def _elsewhere(deps: Deps, caller: Caller, text: str) -> Url:
     """Raises BadUrl also for an address that would lead back here."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
         raise BadUrl(f"This may have at most {MAX_URL} characters.")
-    own_ports = {*DEFAULT_PORTS.values(), urlsplit(doors.base_url).port}
-    if url.host in doors.own_hosts and url.port in own_ports:
+    own_ports = {*DEFAULT_PORTS.values(), urlsplit(deps.base_url).port}
+    if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         if await attached.serving(tx, caller.account.id, [url.host]):
             raise BadUrl(LOOP_OF_DOMAINS)
     return url

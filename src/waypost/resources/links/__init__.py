@@ -4,7 +4,7 @@ Refuses destinations it cannot reach or that warn of themselves, and slugs that 
 """
 
 from waypost.resources.links.counters import accounts_of, add_clicks, all_clicks, busy
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.freeing import free_links
 from waypost.resources.links.lookups import names, require
 from waypost.resources.links.model import HOSTNAME, Link, links
@@ -14,7 +14,7 @@ from waypost.resources.links.service import change, create, delete, find
 
 __all__ = [
     "HOSTNAME",
-    "Doors",
+    "Deps",
     "Link",
     "PostgresRoutes",
     "SqliteRoutes",

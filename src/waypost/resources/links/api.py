@@ -9,7 +9,7 @@ from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.links import openapi, service
 from waypost.resources.links.asked import read_wanted
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.web.api import PREFIX
@@ -21,7 +21,7 @@ from waypost.web.responses import Json, data, no_content
 _ONE = "/{id}"
 
 
-def routes(doors: Doors, guard: Guard) -> APIRouter:
+def routes(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]
@@ -30,34 +30,34 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
     sent = Annotated[dict[str, Any], Depends(read_fields)]
 
     def show(link: Link) -> dict[str, Any]:
-        return shown(link, shared_domain=doors.shared_domain, base_url=doors.base_url, now=doors.clock())
+        return shown(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
 
     @router.get("", **openapi.BROWSE)
     async def browse(caller: reader, request: Request) -> Response:
         problems = Problems()
-        page, wanted = read_page(request, problems), read_wanted(request, doors, problems)
+        page, wanted = read_page(request, problems), read_wanted(request, deps, problems)
         problems.raise_if_any()
-        async with doors.db.read_for(caller.account.id) as tx:
-            found = await service.browse(tx, doors, caller, wanted, page)
-        return Json(paginated(found.map(show), request, doors.base_url))
+        async with deps.db.read_for(caller.account.id) as tx:
+            found = await service.browse(tx, deps, caller, wanted, page)
+        return Json(paginated(found.map(show), request, deps.base_url))
 
     @router.post("", **openapi.CREATE)
     async def create(caller: writer, fields: sent) -> Response:
         new, problems = parse(NewLink, fields)
-        return data(show(await service.create(doors, caller, new, problems)), 201)
+        return data(show(await service.create(deps, caller, new, problems)), 201)
 
     @router.get(_ONE, **openapi.FIND)
     async def find(caller: reader, link_id: id_of_path) -> Response:
-        return data(show(await service.find(doors, caller, link_id)))
+        return data(show(await service.find(deps, caller, link_id)))
 
     @router.patch(_ONE, **openapi.CHANGE)
     async def change(caller: writer, link_id: id_of_path, fields: sent) -> Response:
         wanted, problems = parse(LinkChange, fields)
-        return data(show(await service.change(doors, caller, link_id, wanted, problems)))
+        return data(show(await service.change(deps, caller, link_id, wanted, problems)))
 
     @router.delete(_ONE, **openapi.DELETE)
     async def delete(caller: writer, link_id: id_of_path) -> Response:
-        await service.delete(doors, caller, link_id)
+        await service.delete(deps, caller, link_id)
         return no_content()
 
     return router

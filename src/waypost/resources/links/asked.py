@@ -5,7 +5,7 @@ from typing import get_args
 from starlette.requests import Request
 
 from waypost.kit.errors import Problems
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.rules import Status
 from waypost.resources.links.schemas import canonical_name
@@ -16,7 +16,7 @@ FILTERS = ("search", "tag", "hostname", "status")
 MAX_SEARCH = 255
 
 
-def read_wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
+def read_wanted(request: Request, deps: Deps, problems: Problems) -> Wanted:
     query = read_query(request)
     given = {name: query.get(name) for name in FILTERS}
     for name, text in given.items():
@@ -27,7 +27,7 @@ def read_wanted(request: Request, doors: Doors, problems: Problems) -> Wanted:
     if given["status"] not in {None, *get_args(Status)}:
         problems.add("status", f"This must be one of: {', '.join(get_args(Status))}.")
     hostname = canonical_name(given["hostname"] or "")
-    shared = hostname == doors.shared_domain
+    shared = hostname == deps.shared_domain
     return Wanted(
         search=given["search"],
         tag=given["tag"],

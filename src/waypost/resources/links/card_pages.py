@@ -13,7 +13,7 @@ from waypost.kit.errors import NotFound, Unavailable
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import OutboundError
 from waypost.resources.links import media
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import MAX_BYTES, BadImage, CleanImage
 from waypost.resources.links.rules import MAX_URL
 from waypost.web.dashboard import Reception
@@ -25,24 +25,24 @@ _HEADERS = media.LOOKED_AT_ONLY | {
 }
 
 
-def routes(doors: Doors, door: Reception) -> list[Route]:
+def routes(deps: Deps, door: Reception) -> list[Route]:
     async def show(request: Request) -> Response:
         session = await door.session(request)
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not door.is_live(session):
             raise NotFound
         await door.take_dear(session, "picture")
-        image = await _fetched(doors, session, request.query_params.get("url", ""))
+        image = await _fetched(deps, session, request.query_params.get("url", ""))
         return Response(image.content, media_type=media.TYPES[image.extension], headers=_HEADERS)
 
     return [Route(PATH, show, methods=["GET"])]
 
 
-async def _fetched(doors: Doors, caller: Caller, address: str) -> CleanImage:
+async def _fetched(deps: Deps, caller: Caller, address: str) -> CleanImage:
     """Raises NotFound, whatever the reason."""
     if len(address) > MAX_URL:
         raise NotFound
     try:
-        content = await doors.destinations.picture(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
-        return await doors.images.clean(content, account=caller.account.id)
+        content = await deps.destinations.picture(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
+        return await deps.images.clean(content, account=caller.account.id)
     except (BadUrl, OutboundError, BadImage, Unavailable):
         raise NotFound from None

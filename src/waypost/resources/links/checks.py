@@ -16,7 +16,7 @@ from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, store
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import BadImage, CleanImage, refuse_at_sight
 from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 
@@ -29,7 +29,7 @@ class Seen:
     image: CleanImage | None
 
 
-async def destination(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
+async def destination(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> Url | None:
     """What is sent, in its one spelling, as far as it can be told without a visit."""
     if fields.destination_url is None:
         return None
@@ -38,45 +38,45 @@ async def destination(doors: Doors, account: UUID, fields: LinkFields, problems:
     except BadUrl as fault:
         problems.add("destination_url", str(fault))
         return None
-    if rules.is_own_host(url, doors.own_hosts) or await _is_on_a_domain(doors, account, url):
+    if rules.is_own_host(url, deps.own_hosts) or await _is_on_a_domain(deps, account, url):
         problems.add("destination_url", rules.LOOP)
         return None
     try:
-        await doors.destinations.refuse_private(url)
+        await deps.destinations.refuse_private(url)
     except NotPublic:
         problems.add("destination_url", rules.NOT_PUBLIC)
         return None
     return url
 
 
-async def domain_is_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> UUID | None:
+async def domain_is_theirs(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> UUID | None:
     """The domain's id; None for the shared one, which may also be named."""
-    if fields.hostname is None or fields.hostname == doors.shared_domain:
+    if fields.hostname is None or fields.hostname == deps.shared_domain:
         return None
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         found = await domains.known(tx, account, fields.hostname)
     if found is None:
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
     return found
 
 
-async def look(doors: Doors, account: UUID, fields: LinkFields, url: Url | None, problems: Problems) -> Seen:
+async def look(deps: Deps, account: UUID, fields: LinkFields, url: Url | None, problems: Problems) -> Seen:
     """The expensive checks. Raises Invalid with what the cheap ones have found, before, and with its own."""
     problems.raise_if_any()
     preview, image = await asyncio.gather(
-        _inspected(doors, account, url, problems), _cleaned_image(doors, account, fields, problems)
+        _inspected(deps, account, url, problems), _cleaned_image(deps, account, fields, problems)
     )
     problems.raise_if_any()
     return Seen(preview, image)
 
 
-def fields_in_general(doors: Doors, fields: LinkFields, problems: Problems) -> None:
+def fields_in_general(deps: Deps, fields: LinkFields, problems: Problems) -> None:
     """The rules that creating and changing share."""
-    if fields.slug is not None and (fault := rules.slug_problem(fields.slug, doors.reserved)):
+    if fields.slug is not None and (fault := rules.slug_problem(fields.slug, deps.reserved)):
         problems.add("slug", fault)
-    if fields.expires_at is not None and fields.expires_at <= doors.clock():
+    if fields.expires_at is not None and fields.expires_at <= deps.clock():
         problems.add("expires_at", rules.NOT_FUTURE)
-    if fields.og_image is not None and (fault := _image_url_problem(doors, fields.og_image)):
+    if fields.og_image is not None and (fault := _image_url_problem(deps, fields.og_image)):
         problems.add("og_image", fault)
     if fields.og_image_file is not None:
         try:
@@ -105,28 +105,28 @@ def length(destination: str, problems: Problems) -> None:
         problems.add("destination_url", rules.TOO_LONG)
 
 
-async def slug_is_free(doors: Doors, account: UUID, slug: str | None, link: UUID | None, problems: Problems) -> None:
+async def slug_is_free(deps: Deps, account: UUID, slug: str | None, link: UUID | None, problems: Problems) -> None:
     """Decides nothing, the write itself does: but for a slug that is taken, nothing expensive is begun."""
     if slug is None or "slug" in problems:
         return
-    async with doors.db.glance() as tx:
+    async with deps.db.glance() as tx:
         if not await store.is_claimable(tx, slug, account, link):
             problems.add("slug", rules.SLUG_TAKEN)
 
 
-async def image_has_room(doors: Doors, account: UUID, fields: LinkFields, replaced: int, problems: Problems) -> None:
+async def image_has_room(deps: Deps, account: UUID, fields: LinkFields, replaced: int, problems: Problems) -> None:
     """`replaced`: bytes of the image that goes when this one comes. As for slugs, the write itself decides."""
     if fields.og_image_file is None:
         return
-    async with doors.db.glance() as tx:
+    async with deps.db.glance() as tx:
         if await store.image_bytes(tx, account) - replaced >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.NO_ROOM_FOR_IMAGE)
 
 
-async def pixels_are_theirs(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> None:
+async def pixels_are_theirs(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> None:
     known: set[UUID] = set()
     if fields.pixels:
-        async with doors.db.read() as tx:
+        async with deps.db.read() as tx:
             known = await pixels.known(tx, account, fields.pixels)
     _pixels_are_among(known, fields, problems)
 
@@ -150,18 +150,18 @@ def _pixels_are_among(known: Collection[UUID], fields: LinkFields, problems: Pro
             problems.add(f"pixel_ids.{index}", rules.NO_SUCH_PIXEL if id_ else rules.NOT_AN_ID)
 
 
-async def _is_on_a_domain(doors: Doors, account: UUID, url: Url) -> bool:
-    if url.is_ip or not rules.is_own_port(url, doors.own_hosts):
+async def _is_on_a_domain(deps: Deps, account: UUID, url: Url) -> bool:
+    if url.is_ip or not rules.is_own_port(url, deps.own_hosts):
         return False
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         return await domains.serving(tx, account, [url.host])
 
 
-async def _inspected(doors: Doors, account: UUID, url: Url | None, problems: Problems) -> Preview | None:
+async def _inspected(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> Preview | None:
     if url is None:
         return None
     try:
-        return await doors.destinations.inspect(url, account=account)
+        return await deps.destinations.inspect(url, account=account)
     except NotPublic:
         problems.add("destination_url", rules.NOT_PUBLIC)
     except Unreachable:
@@ -171,18 +171,18 @@ async def _inspected(doors: Doors, account: UUID, url: Url | None, problems: Pro
     return None
 
 
-async def _cleaned_image(doors: Doors, account: UUID, fields: LinkFields, problems: Problems) -> CleanImage | None:
+async def _cleaned_image(deps: Deps, account: UUID, fields: LinkFields, problems: Problems) -> CleanImage | None:
     if fields.og_image_file is None:
         return None
     try:
-        return await doors.images.clean(fields.og_image_file.content, account=account)
+        return await deps.images.clean(fields.og_image_file.content, account=account)
     except BadImage as fault:
         problems.add("og_image_file", str(fault))
         return None
 
 
-def _image_url_problem(doors: Doors, url: str) -> str | None:
-    if media.is_url(doors.base_url, url):
+def _image_url_problem(deps: Deps, url: str) -> str | None:
+    if media.is_url(deps.base_url, url):
         return None  # on a host that may well be called localhost
     try:
         canonical(url)

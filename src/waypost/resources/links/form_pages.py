@@ -14,7 +14,7 @@ from waypost.kit.ids import new_id, parse_id
 from waypost.outbound import Preview
 from waypost.resources.links import forms, media, service
 from waypost.resources.links.choices import choices
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.web import parse, path_id
@@ -38,8 +38,8 @@ class Card:
     """Of the destination itself."""
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route("/links/new", pages.new),
         Route("/links/new", pages.create, methods=["POST"]),
@@ -51,8 +51,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
 
@@ -61,10 +61,10 @@ class _Pages:
         session = await self._door.session(request)
         source = request.query_params.get("from")
         if source is None:
-            form = forms.blank(self._doors)
+            form = forms.blank(self._deps)
             form = Form({**form.fields, "destination_url": request.query_params.get("url")})
         else:
-            form = forms.copy_of(await service.find(self._doors, session, await path_id(source)), self._doors)
+            form = forms.copy_of(await service.find(self._deps, session, await path_id(source)), self._deps)
         return await self._shown(request, session, form)
 
     async def create(self, request: Request) -> Response:
@@ -75,7 +75,7 @@ class _Pages:
         try:
             new, problems = parse(NewLink, forms.created(form))
             id_ = parse_id(form.text("form_id")) or new_id()
-            link = await service.create_once(self._doors, session, new, problems, id_)
+            link = await service.create_once(self._deps, session, new, problems, id_)
         except Invalid as error:
             return await self._shown(request, session, form.wrong(error.errors), status=422)
         except Unavailable as error:
@@ -84,18 +84,18 @@ class _Pages:
 
     async def edit(self, request: Request) -> Response:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._doors, session, id_)
-        return await self._shown(request, session, forms.of_link(link, self._doors), link)
+        link = await service.find(self._deps, session, id_)
+        return await self._shown(request, session, forms.of_link(link, self._deps), link)
 
     async def change(self, request: Request) -> Response:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._doors, session, id_)
+        link = await service.find(self._deps, session, id_)
         form = await read_form(request)
         if not self._door.is_live(session):
             return await self._shown(request, session, form, link, status=402)
         try:
-            wanted, problems = parse(LinkChange, forms.changes(form, link, self._doors))
-            await service.change(self._doors, session, id_, wanted, problems)
+            wanted, problems = parse(LinkChange, forms.changes(form, link, self._deps))
+            await service.change(self._deps, session, id_, wanted, problems)
         except Invalid as error:
             return await self._shown(request, session, form.wrong(error.errors), link, status=422)
         except Unavailable as error:
@@ -107,7 +107,7 @@ class _Pages:
         slug, link_id = request.query_params.get("slug", ""), parse_id(request.query_params.get("link", ""))
         told: dict[str, Any] = {"state": "blank", "fault": ""}
         if slug:
-            told["state"], told["fault"] = await service.slug_state(self._doors, session, slug, link_id)
+            told["state"], told["fault"] = await service.slug_state(self._deps, session, slug, link_id)
         return self._views.part(request, _FORM, "slug_state", **told)
 
     async def preview(self, request: Request) -> Response:
@@ -118,7 +118,7 @@ class _Pages:
         try:
             self._door.refuse_lapsed(session)
             await self._door.take_dear(session, "preview")
-            found = await service.preview(self._doors, session, address)
+            found = await service.preview(self._deps, session, address)
         except Invalid as error:
             fault = Form().wrong(error.errors).fault("destination_url")
             return self._views.part(request, _FORM, "card", card=None, fault=fault)
@@ -129,13 +129,13 @@ class _Pages:
     async def _shown(
         self, request: Request, session: Session, form: Form, link: Link | None = None, *, status: int = 200
     ) -> Response:
-        async with self._doors.db.read() as tx:
+        async with self._deps.db.read() as tx:
             offered = await choices(tx, session.account.id)
         told: dict[str, Any] = {
             "form": form,
             "link": link,
             "choices": offered,
-            "shared": self._doors.shared_domain,
+            "shared": self._deps.shared_domain,
             "card": self._typed(form),
             "is_live": self._door.is_live(session),
         }
@@ -153,8 +153,8 @@ class _Pages:
         return Card(_host(address), title, found.og_description or "", image, self._picture(image), found.title or "")
 
     def _picture(self, image: str) -> str:
-        is_ours = media.is_url(self._doors.base_url, image)
-        return image.removeprefix(self._doors.base_url) if is_ours else ""
+        is_ours = media.is_url(self._deps.base_url, image)
+        return image.removeprefix(self._deps.base_url) if is_ours else ""
 
 
 def _host(address: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from waypost.kit.ids import new_id
 from waypost.kit.urls import UTM_KEYS, without_query_keys
 from waypost.resources.links import media
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.web.dashboard import Form
 
@@ -31,19 +31,19 @@ _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MOST_MINUTES = 18 * 60
 
 
-def blank(doors: Doors) -> Form:
-    return Form({"form_id": str(new_id()), "hostname": doors.shared_domain})
+def blank(deps: Deps) -> Form:
+    return Form({"form_id": str(new_id()), "hostname": deps.shared_domain})
 
 
-def of_link(link: Link, doors: Doors) -> Form:
+def of_link(link: Link, deps: Deps) -> Form:
     """Moments in UTC, to the second; a destination without the parameters that have fields of their own."""
-    image = media.url(doors.base_url, link.og_image_media) if link.og_image_media else link.og_image
+    image = media.url(deps.base_url, link.og_image_media) if link.og_image_media else link.og_image
     return Form(
         {
             "destination_url": without_query_keys(link.destination_url, link.utm_params),
             "slug": link.slug,
             "title": link.title,
-            "hostname": link.hostname or doors.shared_domain,
+            "hostname": link.hostname or deps.shared_domain,
             "og_title": link.og_title,
             "og_description": link.og_description,
             "og_image": image,
@@ -55,9 +55,9 @@ def of_link(link: Link, doors: Doors) -> Form:
     )
 
 
-def copy_of(link: Link, doors: Doors) -> Form:
+def copy_of(link: Link, deps: Deps) -> Form:
     """A new form with all that can be had twice: no slug, and no image that goes when the link goes."""
-    fields = {**of_link(link, doors).fields, "slug": None, "form_id": str(new_id())}
+    fields = {**of_link(link, deps).fields, "slug": None, "form_id": str(new_id())}
     return Form(fields | {"og_image": link.og_image})
 
 
@@ -83,8 +83,8 @@ def created(form: Form) -> dict[str, Any]:
     return {name: value for name, value in sent(form).items() if value not in (None, [], {})}
 
 
-def changes(form: Form, link: Link, doors: Doors) -> dict[str, Any]:
-    fields, before = sent(form), of_link(link, doors)
+def changes(form: Form, link: Link, deps: Deps) -> dict[str, Any]:
+    fields, before = sent(form), of_link(link, deps)
     kept = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in the link's order
     fields["pixel_ids"] = list(dict.fromkeys([*kept, *fields["pixel_ids"]]))
     stays: dict[str, Any] = {

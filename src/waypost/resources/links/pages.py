@@ -16,7 +16,7 @@ from waypost.kit.pages import Page, PageRequest
 from waypost.resources.links import form_pages, service
 from waypost.resources.links.asked import FILTERS, read_wanted
 from waypost.resources.links.choices import choices
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order
 from waypost.resources.links.schemas import LinkChange
@@ -52,11 +52,11 @@ class Row:
     """Of the line of its last days, in an SVG of _WIDTH and _HEIGHT."""
 
 
-def routes(doors: Doors, door: Reception, views: Views, *, sparklines: Sparklines) -> list[Route]:
-    pages = _Pages(doors, door, views, sparklines)
+def routes(deps: Deps, door: Reception, views: Views, *, sparklines: Sparklines) -> list[Route]:
+    pages = _Pages(deps, door, views, sparklines)
     return [
         Route("/links", pages.browse),
-        *form_pages.routes(doors, door, views),
+        *form_pages.routes(deps, door, views),
         Route("/links/{id}/switch", pages.switch, methods=["POST"]),
         Route("/links/{id}/delete", pages.ask),
         Route("/links/{id}/delete", pages.delete, methods=["POST"]),
@@ -64,8 +64,8 @@ def routes(doors: Doors, door: Reception, views: Views, *, sparklines: Sparkline
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views, sparklines: Sparklines) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views, sparklines: Sparklines) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
         self._sparklines = sparklines
@@ -73,14 +73,14 @@ class _Pages:
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
         problems = Problems()
-        wanted = read_wanted(request, self._doors, problems)
+        wanted = read_wanted(request, self._deps, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
         asked = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
-        async with self._doors.db.read_for(session.account.id) as tx:
+        async with self._deps.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
-                found = await service.browse(tx, self._doors, session, wanted, page, _order(asked), most=_COUNTED)
+                found = await service.browse(tx, self._deps, session, wanted, page, _order(asked), most=_COUNTED)
             rows = await self._rows(tx, found)
             offered = None if is_part else await choices(tx, session.account.id)
         told: dict[str, Any] = {"page": rows, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
@@ -90,7 +90,7 @@ class _Pages:
             answer = self._views.part(request, "links/list.html", "found", status=status, **told)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
-        told |= {"choices": offered, "shared": self._doors.shared_domain}
+        told |= {"choices": offered, "shared": self._deps.shared_domain}
         told["notice"] = _DONE.get(request.query_params.get("done", ""))
         return self._views.page(request, "links/list.html", status=status, **told)
 
@@ -99,10 +99,10 @@ class _Pages:
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
             self._door.refuse_lapsed(session)
-        link = await service.change(self._doors, session, id_, LinkChange(status=status), Problems())
+        link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_on else "off", link.id)
-        async with self._doors.db.read() as tx:
+        async with self._deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         told: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
         return self._views.part(request, "links/switched.html", "row", **told)
@@ -110,7 +110,7 @@ class _Pages:
     async def ask(self, request: Request) -> Response:
         """Whether to delete it: a page, and for a script what stands in a dialog."""
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._doors, session, id_)
+        link = await service.find(self._deps, session, id_)
         told: dict[str, Any] = {"link": link, "short_url": self._short(link), "query": _query(request)}
         if "hx-request" in request.headers:
             return self._views.part(request, "links/delete.html", "question", **told)
@@ -118,7 +118,7 @@ class _Pages:
 
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
-        await service.delete(self._doors, session, id_)
+        await service.delete(self._deps, session, id_)
         return _back(request, "deleted", None)
 
     async def _rows(self, tx: Tx, found: Page[Link]) -> Page[Row]:
@@ -130,7 +130,7 @@ class _Pages:
         return Row(link, self._short(link), host, sum(recent), points(recent))
 
     def _short(self, link: Link) -> str:
-        return f"{link.hostname or self._doors.shared_domain}/{link.slug}"
+        return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
 def points(counts: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from waypost.kit.urls import Url
 from waypost.outbound import Preview
 from waypost.resources import webhooks
 from waypost.resources.links import checks, drafts, lists, media, rules, store
-from waypost.resources.links.doors import Doors
+from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import CleanImage
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.media import Hosted
@@ -28,27 +28,25 @@ from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.web.body import parse
 
 
-async def create(
-    doors: Doors, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None
-) -> Link:
+async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None) -> Link:
     """`problems`: the faults already found in the input; Invalid is raised with these and all others together."""
     account = caller.account.id
     checks.required_on_create(new, problems)
-    checks.fields_in_general(doors, new, problems)
-    url = await checks.destination(doors, account, new, problems)
+    checks.fields_in_general(deps, new, problems)
+    url = await checks.destination(deps, account, new, problems)
     if url is not None:
         checks.length(drafts.destination(url, new.utm), problems)
-    domain = await checks.domain_is_theirs(doors, account, new, problems)
-    await checks.pixels_are_theirs(doors, account, new, problems)
-    await checks.slug_is_free(doors, account, new.slug, None, problems)
-    await checks.image_has_room(doors, account, new, 0, problems)
-    seen = await checks.look(doors, account, new, url, problems)
+    domain = await checks.domain_is_theirs(deps, account, new, problems)
+    await checks.pixels_are_theirs(deps, account, new, problems)
+    await checks.slug_is_free(deps, account, new.slug, None, problems)
+    await checks.image_has_room(deps, account, new, 0, problems)
+    seen = await checks.look(deps, account, new, url, problems)
     if url is None:
         raise Invalid(problems.errors)
-    async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
-        id_, now = link_id or new_id(), doors.clock()
+    async with _kept_if_saved(deps, seen.image) as image, deps.db.write() as tx:
+        id_, now = link_id or new_id(), deps.clock()
         draft = drafts.created(account, new, url, seen.preview, domain=domain, hosted_image=image, now=now, link_id=id_)
-        link = replace(draft, slug=await _claimed(doors, tx, draft))
+        link = replace(draft, slug=await _claimed(deps, tx, draft))
         await checks.pixels_are_still_theirs(tx, account, new, problems)
         await checks.domain_is_still_there(tx, None, domain, problems)
         problems.raise_if_any()
@@ -56,41 +54,41 @@ async def create(
             raise Invalid({"body": [rules.FORM_USED]})
         await _count_image(tx, account, link.og_image_bytes)
         await store.announce(tx, [link.slug], link.created_at)
-        await webhooks.record(tx, _created(doors, link))
-    doors.routes_changed([link.slug])
+        await webhooks.record(tx, _created(deps, link))
+    deps.routes_changed([link.slug])
     return link
 
 
-async def create_once(doors: Doors, caller: Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
+async def create_once(deps: Deps, caller: Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
     """Sent several times, one after the other or at once, it makes one link, which all answers are about."""
-    made = await _made(doors, caller, link_id)
+    made = await _made(deps, caller, link_id)
     if made is not None:
         return made
     try:
-        return await create(doors, caller, new, problems, link_id=link_id)
+        return await create(deps, caller, new, problems, link_id=link_id)
     except Invalid:
-        made = await _made(doors, caller, link_id)
+        made = await _made(deps, caller, link_id)
         if made is None:
             raise
         return made
 
 
-async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange, problems: Problems) -> Link:
+async def change(deps: Deps, caller: Caller, link_id: UUID, wanted: LinkChange, problems: Problems) -> Link:
     """Fields that `wanted` does not send stay as they are. Raises NotFound before it looks at the input."""
     account = caller.account.id
-    link = await find(doors, caller, link_id)
+    link = await find(deps, caller, link_id)
     checks.together_on_change(wanted, problems)
-    checks.fields_in_general(doors, wanted, problems)
-    url = await checks.destination(doors, account, wanted, problems)
-    domain = await checks.domain_is_theirs(doors, account, wanted, problems)
-    checks.length(_changed(doors, link, wanted, url, domain, None).destination_url, problems)
-    await checks.pixels_are_theirs(doors, account, wanted, problems)
-    await checks.slug_is_free(doors, account, wanted.slug, link_id, problems)
-    await checks.image_has_room(doors, account, wanted, link.og_image_bytes, problems)
-    seen = await checks.look(doors, account, wanted, url, problems)
-    async with _kept_if_saved(doors, seen.image) as image, doors.db.write() as tx:
+    checks.fields_in_general(deps, wanted, problems)
+    url = await checks.destination(deps, account, wanted, problems)
+    domain = await checks.domain_is_theirs(deps, account, wanted, problems)
+    checks.length(_changed(deps, link, wanted, url, domain, None).destination_url, problems)
+    await checks.pixels_are_theirs(deps, account, wanted, problems)
+    await checks.slug_is_free(deps, account, wanted.slug, link_id, problems)
+    await checks.image_has_room(deps, account, wanted, link.og_image_bytes, problems)
+    seen = await checks.look(deps, account, wanted, url, problems)
+    async with _kept_if_saved(deps, seen.image) as image, deps.db.write() as tx:
         before = _there(await store.find_for_change(tx, account, link_id))  # it may be another by now
-        after = _changed(doors, before, wanted, url, domain, image)
+        after = _changed(deps, before, wanted, url, domain, image)
         checks.length(after.destination_url, problems)
         await checks.pixels_are_still_theirs(tx, account, wanted, problems)
         await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: nobody waits in a circle
@@ -98,35 +96,35 @@ async def change(doors: Doors, caller: Caller, link_id: UUID, wanted: LinkChange
         problems.raise_if_any()
         if after == before:
             return before
-        after = replace(after, updated_at=doors.clock())
+        after = replace(after, updated_at=deps.clock())
         await store.save(tx, before, after)
         await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
         slugs = sorted({before.slug, after.slug})
         await store.announce(tx, slugs, after.updated_at)
-    doors.routes_changed(slugs)
+    deps.routes_changed(slugs)
     if before.og_image_media != after.og_image_media:
-        await media.discard(doors.media, before.og_image_media)
+        await media.discard(deps.media, before.og_image_media)
     return after
 
 
-async def delete(doors: Doors, caller: Caller, link_id: UUID) -> None:
-    async with doors.db.write() as tx:
+async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
+    async with deps.db.write() as tx:
         link = _there(await store.find_for_change(tx, caller.account.id, link_id))
-        now = doors.clock()
+        now = deps.clock()
         await store.bury(tx, link, now)
         await store.announce(tx, [link.slug], now)
-    doors.routes_changed([link.slug])
-    await media.discard(doors.media, link.og_image_media)
+    deps.routes_changed([link.slug])
+    await media.discard(deps.media, link.og_image_media)
 
 
-async def find(doors: Doors, caller: Caller, link_id: UUID) -> Link:
-    async with doors.db.glance() as tx:
+async def find(deps: Deps, caller: Caller, link_id: UUID) -> Link:
+    async with deps.db.glance() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
 async def browse(
     tx: Tx,
-    doors: Doors,
+    deps: Deps,
     caller: Caller,
     wanted: Wanted,
     request: PageRequest,
@@ -135,35 +133,35 @@ async def browse(
     most: int | None = None,
 ) -> Page[Link]:
     """`most`: of links that are picked out, no more than these are counted from the page's first one on."""
-    found, total = await lists.page(tx, caller.account.id, wanted, request, doors.clock(), order, most)
+    found, total = await lists.page(tx, caller.account.id, wanted, request, deps.clock(), order, most)
     return Page(found, total, request)
 
 
-async def preview(doors: Doors, caller: Caller, address: str) -> Preview:
+async def preview(deps: Deps, caller: Caller, address: str) -> Preview:
     """What the page at a destination says of itself. Raises Invalid as `create` would."""
     new, problems = parse(NewLink, {"destination_url": address})
     checks.required_on_create(new, problems)
-    url = await checks.destination(doors, caller.account.id, new, problems)
-    seen = await checks.look(doors, caller.account.id, new, url, problems)
+    url = await checks.destination(deps, caller.account.id, new, problems)
+    seen = await checks.look(deps, caller.account.id, new, url, problems)
     return seen.preview or Preview()
 
 
-async def slug_state(doors: Doors, caller: Caller, slug: str, link_id: UUID | None) -> tuple[SlugState, str]:
+async def slug_state(deps: Deps, caller: Caller, slug: str, link_id: UUID | None) -> tuple[SlugState, str]:
     """What a form says of a slug before it is sent, and the fault where there is one; decides nothing."""
-    if fault := rules.slug_problem(slug, doors.reserved):
+    if fault := rules.slug_problem(slug, deps.reserved):
         return "refused", fault
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         held = await store.holder(tx, slug)
     return rules.slug_state(held, caller.account.id, link_id)
 
 
-async def _made(doors: Doors, caller: Caller, link_id: UUID) -> Link | None:
-    async with doors.db.glance() as tx:
+async def _made(deps: Deps, caller: Caller, link_id: UUID) -> Link | None:
+    async with deps.db.glance() as tx:
         return await store.find(tx, caller.account.id, link_id)
 
 
-def _created(doors: Doors, link: Link) -> webhooks.Event:
-    data = shown(link, shared_domain=doors.shared_domain, base_url=doors.base_url, now=link.created_at)
+def _created(deps: Deps, link: Link) -> webhooks.Event:
+    data = shown(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=link.created_at)
     return webhooks.Event("link.created", link.account_id, link.id, link.created_at, data)
 
 
@@ -174,13 +172,13 @@ def _there(link: Link | None) -> Link:
 
 
 @asynccontextmanager
-async def _kept_if_saved(doors: Doors, image: CleanImage | None) -> AsyncIterator[Hosted | None]:
+async def _kept_if_saved(deps: Deps, image: CleanImage | None) -> AsyncIterator[Hosted | None]:
     """The image's file is on the disk before any row names it, and goes if none will."""
-    hosted = await media.keep(doors.media, image) if image else None
+    hosted = await media.keep(deps.media, image) if image else None
     try:
         yield hosted
     except BaseException:
-        await media.discard(doors.media, hosted.name if hosted else None)
+        await media.discard(deps.media, hosted.name if hosted else None)
         raise
 
 
@@ -190,19 +188,19 @@ async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
 
 
 def _changed(
-    doors: Doors, link: Link, wanted: LinkChange, url: Url | None, domain: UUID | None, image: Hosted | None
+    deps: Deps, link: Link, wanted: LinkChange, url: Url | None, domain: UUID | None, image: Hosted | None
 ) -> Link:
-    return drafts.changed(link, wanted, url, domain=domain, hosted_image=image, base_url=doors.base_url)
+    return drafts.changed(link, wanted, url, domain=domain, hosted_image=image, base_url=deps.base_url)
 
 
-async def _claimed(doors: Doors, tx: Tx, draft: Link) -> str:
+async def _claimed(deps: Deps, tx: Tx, draft: Link) -> str:
     """The slug, now this link's. Raises Invalid when a chosen one is taken; a generated one is tried anew."""
     if draft.slug:
         if not await store.claim(tx, draft.slug, account_id=draft.account_id, link_id=draft.id):
             raise Invalid({"slug": [rules.SLUG_TAKEN]})
         return draft.slug
     for attempt in itertools.count():
-        slug = rules.generated_slug(attempt, doors.reserved)
+        slug = rules.generated_slug(attempt, deps.reserved)
         if await store.claim_unused(tx, slug, account_id=draft.account_id, link_id=draft.id):
             break
     return slug

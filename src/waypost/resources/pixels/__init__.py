@@ -4,8 +4,8 @@ Never shows what a platform's id or token is: only routes and the platforms them
 """
 
 from waypost.resources.pixels.attached import attach, hold, ids_of, known
-from waypost.resources.pixels.doors import Doors
+from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.pixels.tags import Tags
 
-__all__ = ["Doors", "Tags", "attach", "hold", "ids_of", "known", "link_pixels", "pixels"]
+__all__ = ["Deps", "Tags", "attach", "hold", "ids_of", "known", "link_pixels", "pixels"]

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.pixels import service
-from waypost.resources.pixels.doors import Doors
+from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import HINTS, is_usual
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
@@ -26,8 +26,8 @@ _SECRETS = ("pixel_id", "access_token")
 _UNUSUAL = "This does not look like an ID of {name}. It is sent as it is, and {name} may ignore it. {id_is}"
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
@@ -40,15 +40,15 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
 
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
-        found = await service.browse(self._doors, session, replace(page_request(request), per_page=_PER_PAGE))
-        counts = await service.count_links(self._doors, found.items)
+        found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
+        counts = await service.count_links(self._deps, found.items)
         notice = "The pixel is deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, counts=counts, notice=notice)
 
@@ -66,7 +66,7 @@ class _Pages:
         if doubt and not problems:
             return self._page(request, "new", 422, form=form, doubt=doubt)
         try:
-            pixel = await service.create(self._doors, session, new, problems)
+            pixel = await service.create(self._deps, session, new, problems)
         except Invalid as error:
             return self._page(request, "new", 422, form=form.wrong(error.errors))
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
@@ -88,7 +88,7 @@ class _Pages:
         if doubt and not problems:
             return await self._one(request, session, pixel, form, status=422, doubt=doubt)
         try:
-            await service.change(self._doors, session, pixel.id, wanted, problems)
+            await service.change(self._deps, session, pixel.id, wanted, problems)
         except Invalid as error:
             return await self._one(request, session, pixel, form.wrong(error.errors), status=422)
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
@@ -99,21 +99,21 @@ class _Pages:
 
     async def delete(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
+        await service.delete(self._deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/pixels?deleted=1", 303)
 
     async def _find(self, request: Request) -> tuple[Session, Pixel]:
         session = await self._door.session(request)
-        return session, await service.find(self._doors, session, await path_id(request.path_params["id"]))
+        return session, await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     async def _count(self, pixel: Pixel) -> int:
-        counts: Mapping[UUID, int] = await service.count_links(self._doors, [pixel])
+        counts: Mapping[UUID, int] = await service.count_links(self._deps, [pixel])
         return counts[pixel.id]
 
     async def _one(
         self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **told: Any
     ) -> Response:
-        results = await service.results(self._doors, session, pixel.id)
+        results = await service.results(self._deps, session, pixel.id)
         count = await self._count(pixel)
         return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **told)
 

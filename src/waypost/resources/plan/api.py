@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.resources.plan import service
-from waypost.resources.plan.doors import Doors
+from waypost.resources.plan.deps import Deps
 from waypost.web.body import read_body
 
 PATH = "/api/stripe"
@@ -13,14 +13,14 @@ _LIMIT = 256 << 10
 _HEADER_LIMIT = 4096
 
 
-def routes(doors: Doors) -> APIRouter:
+def routes(deps: Deps) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post(PATH)
     async def hear(request: Request) -> Response:
         header = request.headers.get("stripe-signature", "")[:_HEADER_LIMIT]
-        service.expect_event(doors, header)  # first: whoever cannot sign is not read
-        await service.hear(doors, header, await read_body(request, _LIMIT))
+        service.expect_event(deps, header)  # first: whoever cannot sign is not read
+        await service.hear(deps, header, await read_body(request, _LIMIT))
         return Response()
 
     return router

@@ -12,7 +12,7 @@ from waypost.auth import REQUESTS_PER_MINUTE, is_live
 from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
-from waypost.resources.plan.doors import Doors
+from waypost.resources.plan.deps import Deps
 from waypost.web.dashboard import Reception, Views, read_form
 from waypost.web.dashboard.views import HEADERS
 
@@ -25,8 +25,8 @@ _DAY = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route("/plan", pages.show, methods=["GET"]),
         Route("/plan/checkout", pages.check_out, methods=["POST"]),
@@ -36,8 +36,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
 
@@ -51,7 +51,7 @@ class _Pages:
         form = await read_form(request)
         try:
             await self._door.take_dear(session, "stripe")
-            url = await service.check_out(self._doors, session.account, form.text("price"))
+            url = await service.check_out(self._deps, session.account, form.text("price"))
         except (RateLimited, Unavailable) as error:
             return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
@@ -60,7 +60,7 @@ class _Pages:
         session = await self._door.session(request)
         try:
             await self._door.take_dear(session, "stripe")
-            url = await service.open_portal(self._doors, session.account)
+            url = await service.open_portal(self._deps, session.account)
         except (RateLimited, Unavailable) as error:
             return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
@@ -70,7 +70,7 @@ class _Pages:
         session = await self._door.session(request)
         try:
             await self._door.take_dear(session, "stripe")
-            await service.look(self._doors, session.account, request.query_params.get("checkout", "")[:255])
+            await service.look(self._deps, session.account, request.query_params.get("checkout", "")[:255])
         except (RateLimited, Unavailable) as error:
             log.warning("a payment will be seen when Stripe tells of it", fault=error.message)
         return RedirectResponse("/plan?paid=1", 303)
@@ -82,16 +82,16 @@ class _Pages:
         return page
 
     async def _page(self, request: Request, session: Session, *, status: int = 200, **told: Any) -> Response:
-        account, now = session.account, self._doors.clock()
+        account, now = session.account, self._deps.clock()
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
         shared = {
             "plan": account.plan,
             "is_live": is_live(account.plan, now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
-            "customer": await service.customer_of(self._doors, account),
-            "links_count": await service.count_links(self._doors, account),
-            "prices": self._doors.prices if self._doors.stripe else (),
-            "has_stripe": self._doors.stripe is not None,
+            "customer": await service.customer_of(self._deps, account),
+            "links_count": await service.count_links(self._deps, account),
+            "prices": self._deps.prices if self._deps.stripe else (),
+            "has_stripe": self._deps.stripe is not None,
             "per_minute": REQUESTS_PER_MINUTE,
             "fault": "",
         }

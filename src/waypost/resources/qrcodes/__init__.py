@@ -4,8 +4,8 @@ Knows no key on the way to a picture: its URL is signed, and counts only as it w
 """
 
 from waypost.resources.qrcodes.counters import add_scans
-from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.pictures import Pictures
 from waypost.resources.qrcodes.urls import Urls
 
-__all__ = ["Doors", "Pictures", "Urls", "add_scans"]
+__all__ = ["Deps", "Pictures", "Urls", "add_scans"]

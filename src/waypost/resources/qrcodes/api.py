@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
 from waypost.resources.qrcodes import image, openapi, rules, service
-from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import LookFields, of_form, shown
 from waypost.web import PREFIX, Guard, data, parse, path_id, read_fields
@@ -25,7 +25,7 @@ async def _sent(request: Request) -> dict[str, Any]:
     return of_form(fields) if is_form else fields
 
 
-def routes(doors: Doors, guard: Guard) -> APIRouter:
+def routes(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["qrcodes"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]
@@ -34,23 +34,23 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
     sent = Annotated[dict[str, Any], Depends(_sent)]
 
     def show(code: QrCode) -> dict[str, Any]:
-        warnings = list(rules.warnings(code.look, doors.encoded(code.target)))
-        png_url, svg_url = (doors.urls.url(code.id, code.look, form) for form in image.FORMATS)
+        warnings = list(rules.warnings(code.look, deps.encoded(code.target)))
+        png_url, svg_url = (deps.urls.url(code.id, code.look, form) for form in image.FORMATS)
         return shown(code, warnings=warnings, image_url=png_url, svg_url=svg_url)
 
     @router.get(_OF_LINK, **openapi.FIND)
     async def find(caller: reader, link_id: id_of_path) -> Response:
-        return data(show(await service.find(doors, caller, link_id)))
+        return data(show(await service.find(deps, caller, link_id)))
 
     @router.post(_OF_LINK, **openapi.SET_LOOK)
     async def set_look(caller: writer, link_id: id_of_path, fields: sent) -> Response:
         wanted, problems = parse(LookFields, fields)
-        return data(show(await service.set_look(doors, caller, link_id, wanted, problems)), 201)
+        return data(show(await service.set_look(deps, caller, link_id, wanted, problems)), 201)
 
     async def draw(request: Request) -> Response:
         guard.refuse_plain_http(request)
         names = request.path_params
-        return await image.show(doors, request, names["id"], names["format"])
+        return await image.show(deps, request, names["id"], names["format"])
 
     # without FastAPI's dependencies, which take longer than a kept picture; the second one only tells of it
     router.add_route(PREFIX + _IMAGE, draw, ["GET"], include_in_schema=False)

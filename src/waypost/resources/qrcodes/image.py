@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from waypost.kit.errors import NotFound
 from waypost.resources.qrcodes import service
-from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.pictures import Picture
 from waypost.resources.qrcodes.urls import Format
 
@@ -22,18 +22,18 @@ SAFE = {
 }
 
 
-async def show(doors: Doors, request: Request, code: str, form: str) -> Response:
+async def show(deps: Deps, request: Request, code: str, form: str) -> Response:
     """Raises NotFound, Forbidden, Unavailable."""
     if form not in FORMATS:
         raise NotFound
     scope = request.scope
-    look = doors.urls.read(scope["raw_path"], scope["query_string"])
-    account, target = await service.target_of(doors, UUID(code))
-    picture = Picture(doors.encoded(target), look, form)
+    look = deps.urls.read(scope["raw_path"], scope["query_string"])
+    account, target = await service.target_of(deps, UUID(code))
+    picture = Picture(deps.encoded(target), look, form)
     headers = {"ETag": picture.etag, **_KEPT}
     if _is_had(request, picture.etag):
         return Response(status_code=304, headers=headers)
-    content = await doors.pictures.content(picture, account=account)
+    content = await deps.pictures.content(picture, account=account)
     headers |= SAFE | {"Content-Disposition": f'inline; filename="{target.slug}.{form}"'}
     headers["Content-Length"] = str(len(content))
     return Response(b"" if scope["method"] == "HEAD" else content, media_type=TYPES[form], headers=headers)

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.resources.qrcodes import image, rules, service
-from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.look import Look
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.pictures import Picture
@@ -25,8 +25,8 @@ _SIZE_SEEN = 512
 _BRIEFLY = {"Cache-Control": "private, max-age=300"}
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route(_ONE, pages.show, methods=["GET"]),
         Route(_ONE, pages.save, methods=["POST"]),
@@ -36,8 +36,8 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
 
@@ -56,7 +56,7 @@ class _Pages:
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
         wanted, problems = parse(LookFields, of_form(form.fields))
         try:
-            await service.set_look(self._doors, session, code.link_id, wanted, problems)
+            await service.set_look(self._deps, session, code.link_id, wanted, problems)
         except Invalid:
             return self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
@@ -74,15 +74,15 @@ class _Pages:
         seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
         session = await self._door.session(request)
         picture = Picture(self._text(code), spelled(seen), "svg")
-        content = await self._doors.pictures.content(picture, account=session.account.id)
+        content = await self._deps.pictures.content(picture, account=session.account.id)
         return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
 
     async def _code(self, request: Request) -> QrCode:
         session = await self._door.session(request)
-        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+        return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     def _text(self, code: QrCode) -> str:
-        return self._doors.encoded(code.target)
+        return self._deps.encoded(code.target)
 
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
         told = self._told(code, form)
@@ -91,11 +91,11 @@ class _Pages:
     def _told(self, code: QrCode, form: Form) -> dict[str, Any]:
         wanted, problems = parse(LookFields, of_form(form.fields))
         look = code.look if problems else wanted.look
-        png_url, svg_url = (self._doors.urls.url(code.id, look, each) for each in image.FORMATS)
+        png_url, svg_url = (self._deps.urls.url(code.id, look, each) for each in image.FORMATS)
         return {
             "form": form.wrong(problems.errors),
             "code": code,
-            "short_url": f"{code.target.hostname or self._doors.shared_domain}/{code.target.slug}",
+            "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
             "is_saved": look == code.look and not problems,
             "warnings": list(rules.warnings(look, self._text(code))),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(look))}",

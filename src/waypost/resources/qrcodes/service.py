@@ -7,32 +7,32 @@ from uuid import UUID
 from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import store
-from waypost.resources.qrcodes.doors import Doors
+from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import QrCode, Target, link_id_of
 from waypost.resources.qrcodes.schemas import LookFields
 
 T = TypeVar("T")
 
 
-async def find(doors: Doors, caller: Caller, link_id: UUID) -> QrCode:
-    async with doors.db.glance() as tx:
+async def find(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
+    async with deps.db.glance() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
-async def set_look(doors: Doors, caller: Caller, link_id: UUID, wanted: LookFields, problems: Problems) -> QrCode:
+async def set_look(deps: Deps, caller: Caller, link_id: UUID, wanted: LookFields, problems: Problems) -> QrCode:
     """What `wanted` does not send is the default again. Raises NotFound before it looks at the input."""
-    await find(doors, caller, link_id)
+    await find(deps, caller, link_id)
     problems.raise_if_any()
-    now = doors.clock()
-    async with doors.db.write() as tx:
+    now = deps.clock()
+    async with deps.db.write() as tx:
         code = _there(await store.find(tx, caller.account.id, link_id))
         await store.set_look(tx, link_id, wanted.look, now)
     return replace(code, look=wanted.look, updated_at=now)
 
 
-async def target_of(doors: Doors, code: UUID) -> tuple[UUID, Target]:
+async def target_of(deps: Deps, code: UUID) -> tuple[UUID, Target]:
     """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
-    async with doors.db.glance() as tx:
+    async with deps.db.glance() as tx:
         return _there(await store.target(tx, link_id_of(code)))
 
 

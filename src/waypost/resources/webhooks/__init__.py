@@ -5,7 +5,7 @@ Rooms above record what happened in their own transactions; the worker's `Delive
 
 from waypost.resources.webhooks.delivery.attempt import Sender
 from waypost.resources.webhooks.delivery.deliverer import Deliverer
-from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.leftovers import Leftovers
 from waypost.resources.webhooks.log import LogRetention
 from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
@@ -13,7 +13,7 @@ from waypost.resources.webhooks.receivers import Receivers
 
 __all__ = [
     "Deliverer",
-    "Doors",
+    "Deps",
     "Event",
     "Leftovers",
     "LogRetention",

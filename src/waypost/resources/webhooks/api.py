@@ -9,7 +9,7 @@ from fastapi import Path as PathParameter
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.webhooks import openapi, service
-from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, EventType, Status
 from waypost.resources.webhooks.schemas import NewWebhook, shown, shown_delivery
 from waypost.resources.webhooks.store import Wanted
@@ -39,7 +39,7 @@ async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schem
     return await path_id(delivery_id)
 
 
-def routes(doors: Doors, guard: Guard) -> APIRouter:
+def routes(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/webhooks", tags=["webhooks"])
     allowed = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
@@ -49,22 +49,22 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
 
     @router.get("", **openapi.BROWSE)
     async def browse(caller: allowed, request: Request) -> Response:
-        found = await service.browse(doors, caller, page_request(request))
-        return Json(paginated(found.map(shown), request, doors.base_url))
+        found = await service.browse(deps, caller, page_request(request))
+        return Json(paginated(found.map(shown), request, deps.base_url))
 
     @router.post("", **openapi.CREATE)
     async def create(caller: allowed, fields: sent) -> Response:
         new, problems = parse(NewWebhook, fields)
-        webhook, secret = await service.create(doors, caller, new, problems)
+        webhook, secret = await service.create(deps, caller, new, problems)
         return data({**shown(webhook), "secret": secret}, 201)
 
     @router.get(_ONE, **openapi.FIND)
     async def find(caller: allowed, webhook_id: id_of_path) -> Response:
-        return data(shown(await service.find(doors, caller, webhook_id)))
+        return data(shown(await service.find(deps, caller, webhook_id)))
 
     @router.delete(_ONE, **openapi.DELETE)
     async def delete(caller: allowed, webhook_id: id_of_path) -> Response:
-        await service.delete(doors, caller, webhook_id)
+        await service.delete(deps, caller, webhook_id)
         return no_content()
 
     @router.get(_DELIVERIES, **openapi.BROWSE_DELIVERIES)
@@ -72,16 +72,16 @@ def routes(doors: Doors, guard: Guard) -> APIRouter:
         problems = Problems()
         page, wanted = read_page(request, problems), _wanted(request, problems)
         problems.raise_if_any()
-        found = await service.browse_deliveries(doors, caller, webhook_id, wanted, page)
-        return Json(paginated(found.map(shown_delivery), request, doors.base_url))
+        found = await service.browse_deliveries(deps, caller, webhook_id, wanted, page)
+        return Json(paginated(found.map(shown_delivery), request, deps.base_url))
 
     @router.post(_REDELIVER, **openapi.REDELIVER)
     async def redeliver(caller: allowed, webhook_id: id_of_path, delivery_id: delivery_of_path) -> Response:
-        return data(shown_delivery(await service.redeliver(doors, caller, webhook_id, delivery_id)), 202)
+        return data(shown_delivery(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
 
     @router.post(_TEST, **openapi.ASK_FOR_TEST)
     async def ask_for_test(caller: allowed, webhook_id: id_of_path) -> Response:
-        return data(shown_delivery(await service.ask_for_test(doors, caller, webhook_id)), 202)
+        return data(shown_delivery(await service.ask_for_test(deps, caller, webhook_id)), 202)
 
     return router
 

@@ -17,7 +17,7 @@ from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
-from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.resources.webhooks.store import Wanted
@@ -37,8 +37,8 @@ _STATUSES = tuple(status for status in get_args(Status) if status != "cancelled"
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
-def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(doors, door, views)
+def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
+    pages = _Pages(deps, door, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
@@ -53,16 +53,16 @@ def routes(doors: Doors, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, doors: Doors, door: Reception, views: Views) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
         self._snippets = snippets()
 
     async def browse(self, request: Request) -> Response:
         session = await self._door.session(request)
-        found = await service.browse(self._doors, session, replace(page_request(request), per_page=_PER_PAGE))
-        latest = await service.latest_deliveries(self._doors, found.items)
+        found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
+        latest = await service.latest_deliveries(self._deps, found.items)
         notice = "The webhook is deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, latest=latest, notice=notice)
 
@@ -78,7 +78,7 @@ class _Pages:
             return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
-            webhook, secret = await service.create(self._doors, session, new, problems)
+            webhook, secret = await service.create(self._deps, session, new, problems)
         except Invalid as error:
             return self._page(request, "new", 422, form=form.wrong(error.errors))
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=self._snippets)
@@ -88,7 +88,7 @@ class _Pages:
         webhook = await self._find(request)
         wanted, before = _wanted(request), parse_id(request.query_params.get("before", ""))
         found, following = await service.read_log(
-            self._doors, session, webhook.id, wanted, before=before, at_most=_PER_PAGE
+            self._deps, session, webhook.id, wanted, before=before, at_most=_PER_PAGE
         )
         older = _query(wanted, following) if following else ""
         newest = _query(wanted) if before else ""
@@ -98,13 +98,13 @@ class _Pages:
     async def test(self, request: Request) -> Response:
         session = await self._sending(request)
         webhook_id = await path_id(request.path_params["id"])
-        return _to(webhook_id, await service.ask_for_test(self._doors, session, webhook_id))
+        return _to(webhook_id, await service.ask_for_test(self._deps, session, webhook_id))
 
     async def delivery(self, request: Request) -> Response:
         """While it is pending, the page asks for it again and again, and is given only what can change."""
         session = await self._door.session(request)
         webhook_id, delivery_id = await _ids(request)
-        webhook, delivery, exchange = await service.find_delivery(self._doors, session, webhook_id, delivery_id)
+        webhook, delivery, exchange = await service.find_delivery(self._deps, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
         told: dict[str, Any] = {"body": exchange.body, "laid_out": _laid_out(exchange.body), "answer": exchange.answer}
         return self._page(request, name, webhook=webhook, delivery=delivery, **told)
@@ -112,14 +112,14 @@ class _Pages:
     async def redeliver(self, request: Request) -> Response:
         session = await self._sending(request)
         webhook_id, delivery_id = await _ids(request)
-        return _to(webhook_id, await service.redeliver(self._doors, session, webhook_id, delivery_id))
+        return _to(webhook_id, await service.redeliver(self._deps, session, webhook_id, delivery_id))
 
     async def ask_to_delete(self, request: Request) -> Response:
         return self._page(request, "delete", webhook=await self._find(request))
 
     async def delete(self, request: Request) -> Response:
         session = await self._door.session(request)
-        await service.delete(self._doors, session, await path_id(request.path_params["id"]))
+        await service.delete(self._deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _sending(self, request: Request) -> Session:
@@ -131,7 +131,7 @@ class _Pages:
 
     async def _find(self, request: Request) -> Webhook:
         session = await self._door.session(request)
-        return await service.find(self._doors, session, await path_id(request.path_params["id"]))
+        return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
         shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "most_attempts": MAX_ATTEMPTS}

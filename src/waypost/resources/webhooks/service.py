@@ -13,7 +13,7 @@ from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import outbox, store
 from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.doors import Doors
+from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, Exchange, Webhook, webhooks
 from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
 from waypost.resources.webhooks.store import Wanted
@@ -30,7 +30,7 @@ TOO_MANY = f"An account may have at most {MOST} webhooks. Delete one that is not
 T = TypeVar("T")
 
 
-async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
+async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
     """The subscription and its secret, which nothing shows again.
 
     `problems`: the faults already found in the input; Invalid is raised with these and all others together.
@@ -40,12 +40,12 @@ async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Proble
         if getattr(new, name) is None and name not in problems:
             problems.add(name, REQUIRED)
     read = _read(new.url, problems)
-    await _there_is_room(doors, account, problems)
-    url = await _looked_at(doors, account, read, problems)
-    now, secret = doors.clock(), f"whsec_{secrets.token_urlsafe(32)}"
+    await _there_is_room(deps, account, problems)
+    url = await _looked_at(deps, account, read, problems)
+    now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
-    sealed = doors.keys.seal(webhooks.c.secret, webhook.id, secret)
-    async with doors.db.write() as tx:
+    sealed = deps.keys.seal(webhooks.c.secret, webhook.id, secret)
+    async with deps.db.write() as tx:
         await hold_account(tx, account)
         if await store.count(tx, account) >= MOST:
             raise Invalid({"url": [TOO_MANY]})
@@ -53,23 +53,23 @@ async def create(doors: Doors, caller: Caller, new: NewWebhook, problems: Proble
     return webhook, secret
 
 
-async def find(doors: Doors, caller: Caller, webhook_id: UUID) -> Webhook:
-    async with doors.db.read() as tx:
+async def find(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
+    async with deps.db.read() as tx:
         return _there(await store.find(tx, caller.account.id, webhook_id))
 
 
-async def browse(doors: Doors, caller: Caller, request: PageRequest) -> Page[Webhook]:
-    async with doors.db.read() as tx:
+async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Webhook]:
+    async with deps.db.read() as tx:
         found, total = await store.page(tx, caller.account.id, request)
     return Page(found, total, request)
 
 
-async def delete(doors: Doors, caller: Caller, webhook_id: UUID) -> None:
+async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     """What is pending is cancelled with it; what comes of an attempt under way is not noted.
 
     Of a subscription that is gone nothing is claimed; where very many are pending, `leftovers` cancels the rest.
     """
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         if not await store.remove(tx, caller.account.id, webhook_id):
             raise NotFound
         await queue.lock(tx)
@@ -77,53 +77,53 @@ async def delete(doors: Doors, caller: Caller, webhook_id: UUID) -> None:
 
 
 async def browse_deliveries(
-    doors: Doors, caller: Caller, webhook_id: UUID, wanted: Wanted, request: PageRequest
+    deps: Deps, caller: Caller, webhook_id: UUID, wanted: Wanted, request: PageRequest
 ) -> Page[Delivery]:
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         _there(await store.find(tx, caller.account.id, webhook_id))
         found, total = await store.page_of_deliveries(tx, webhook_id, wanted, request)
     return Page(found, total, request)
 
 
 async def read_log(
-    doors: Doors, caller: Caller, webhook_id: UUID, wanted: Wanted, *, before: UUID | None, at_most: int
+    deps: Deps, caller: Caller, webhook_id: UUID, wanted: Wanted, *, before: UUID | None, at_most: int
 ) -> tuple[list[Delivery], UUID | None]:
     """(deliveries before `before`, newest first; where the next page begins, if there is one), however long the log."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         _there(await store.find(tx, caller.account.id, webhook_id))
         return await store.log_before(tx, webhook_id, wanted, before, at_most=at_most, among=LOOKED_THROUGH)
 
 
-async def latest_deliveries(doors: Doors, found: Sequence[Webhook]) -> Mapping[UUID, Delivery]:
+async def latest_deliveries(deps: Deps, found: Sequence[Webhook]) -> Mapping[UUID, Delivery]:
     """Of each of the caller's subscriptions the newest, if there is one."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         return await store.latest(tx, [webhook.id for webhook in found])
 
 
 async def find_delivery(
-    doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID
+    deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID
 ) -> tuple[Webhook, Delivery, Exchange]:
     """With what was sent and answered."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         webhook = _there(await store.find(tx, caller.account.id, webhook_id))
         delivery = _there(await store.find_delivery(tx, webhook_id, delivery_id))
         return webhook, delivery, _there(await store.exchange_of(tx, webhook_id, delivery_id))
 
 
-async def redeliver(doors: Doors, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """The same id and body once more, and at once; five attempts again if it had ended."""
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         _there(await store.hold(tx, caller.account.id, webhook_id))
-        await store.make_due(tx, webhook_id, delivery_id, doors.clock())
+        await store.make_due(tx, webhook_id, delivery_id, deps.clock())
         return _there(await store.find_delivery(tx, webhook_id, delivery_id))
 
 
-async def ask_for_test(doors: Doors, caller: Caller, webhook_id: UUID) -> Delivery:
+async def ask_for_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
     """A delivery that tells of nothing but the subscription itself, whatever it listens to."""
-    async with doors.db.write() as tx:
+    async with deps.db.write() as tx:
         webhook = _there(await store.hold(tx, caller.account.id, webhook_id))
         data = {"webhook_id": str(webhook.id)}
-        event = outbox.Event(TEST, webhook.account_id, new_id(), doors.clock(), data)
+        event = outbox.Event(TEST, webhook.account_id, new_id(), deps.clock(), data)
         return _there(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
 
 
@@ -148,11 +148,11 @@ def _read(text: str | None, problems: Problems) -> Url | None:
     return url
 
 
-async def _looked_at(doors: Doors, account: UUID, url: Url | None, problems: Problems) -> str:
+async def _looked_at(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> str:
     """As it is kept. A name is looked up only where nothing else is wrong. Raises Invalid with all that is."""
     if url is not None and (url.is_ip or not problems):
         try:
-            await doors.receivers.look(url, account=account)
+            await deps.receivers.look(url, account=account)
         except NotPublic:
             problems.add("url", NOT_PUBLIC)
         except Unreachable:
@@ -161,8 +161,8 @@ async def _looked_at(doors: Doors, account: UUID, url: Url | None, problems: Pro
     return url.text if url else ""
 
 
-async def _there_is_room(doors: Doors, account: UUID, problems: Problems) -> None:
+async def _there_is_room(deps: Deps, account: UUID, problems: Problems) -> None:
     """Decides nothing, the write itself does: but nothing expensive is begun for one too many."""
-    async with doors.db.read() as tx:
+    async with deps.db.read() as tx:
         if await store.count(tx, account) >= MOST:
             problems.add("url", TOO_MANY)

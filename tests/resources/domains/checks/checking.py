@@ -60,7 +60,7 @@ class Checking:
         return await self.room.row(domain)
 
     async def mails(self) -> list[Any]:
-        async with self.room.doors.db.read() as tx:
+        async with self.room.deps.db.read() as tx:
             return [row.payload for row in await tx.execute(select(jobs).where(jobs.c.name == "mail.send"))]
 
 
@@ -68,8 +68,8 @@ class Checking:
 async def open_checking(room: Room) -> AsyncIterator[Checking]:
     async with name_server() as names:
         handshakes = Handshakes(allow=ALLOW, dns_servers=[names.address])
-        checker = Checker(room.doors, Records([names.address]), handshakes)
+        checker = Checker(room.deps, Records([names.address]), handshakes)
         times = iter(range(0, 1_000_000, 60))
-        checking = Checking(room, names, checker, Expiry(room.doors, monotonic=lambda: next(times)))
+        checking = Checking(room, names, checker, Expiry(room.deps, monotonic=lambda: next(times)))
         yield checking
         await checker.close()

@@ -39,7 +39,7 @@ async def test_it_works(checking: Checking) -> None:
     )
     assert found.check_at == now + SOON
     assert room.told == [of_host(NAME)]
-    assert await Hosts(room.doors.db).find(NAME.encode()) is not None
+    assert await Hosts(room.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
     assert (await checking.a_day_later(domain)).verified_at == room.clock()
     assert room.told == [of_host(NAME)]  # nothing new
@@ -47,9 +47,9 @@ async def test_it_works(checking: Checking) -> None:
 
 
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
-    feed, doors = ChangeFeed(tmp_path / "changes"), checking.room.doors
-    table = HostTable(Hosts(doors.db), feed, capacity=1000)
-    checking.checker._doors = replace(doors, host_changed=partial(links.host_changed, feed.publish, doors.clock))
+    feed, deps = ChangeFeed(tmp_path / "changes"), checking.room.deps
+    table = HostTable(Hosts(deps.db), feed, capacity=1000)
+    checking.checker._deps = replace(deps, host_changed=partial(links.host_changed, feed.publish, deps.clock))
     domain = await checking.room.make()
     assert await table.load(NAME.encode()) is MISSING
     checking.names.has(NAME, [TARGET], kind="CNAME")
@@ -92,7 +92,7 @@ async def test_three_strikes(checking: Checking) -> None:
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == room.clock()
     assert room.told == [of_host(NAME)]
-    assert await Hosts(room.doors.db).find(NAME.encode()) is None
+    assert await Hosts(room.deps.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
@@ -160,11 +160,11 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     domain = await room.make()
     checking.names.has(NAME, [TARGET], kind="CNAME")
     await checking.ask(domain)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         [lost] = await queue.claim(tx, clock=room.clock, room=16)
     assert not await checking.run()
     room.clock.move(queue.LEASE)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         [again] = await queue.claim(tx, clock=room.clock, room=16)
     assert not await checking.checker._settle(lost, Proof("unproven", "too late"))
     assert (await room.row(domain)).status == "verifying"
@@ -175,7 +175,7 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
 async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> None:
     room, domain = checking.room, await checking.live()
     await checking.ask(domain)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         [claimed] = await queue.claim(tx, clock=room.clock, room=16)
     await room.delete(domain)
     told = list(room.told)
@@ -188,7 +188,7 @@ async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
     room, domain = checking.room, await checking.live()
     checking.names.forgets(NAME)
     room.clock.move(A_DAY)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         [claimed] = await queue.claim(tx, clock=room.clock, room=16)
     room.clock.move(timedelta(seconds=1))
     await checking.ask(domain)
@@ -226,7 +226,7 @@ async def test_those_asked_for_go_first(checking: Checking) -> None:
     daily, asked = await checking.live("daily.test"), await room.make("asked.test")
     room.clock.move(A_DAY * 2)
     await checking.ask(asked)
-    async with room.doors.db.write() as tx:
+    async with room.deps.db.write() as tx:
         [first] = await queue.claim(tx, clock=room.clock, room=1)
         [second] = await queue.claim(tx, clock=room.clock, room=16)
     assert (first.hostname, second.hostname) == ("asked.test", "daily.test")
@@ -240,7 +240,7 @@ async def test_expiry(checking: Checking) -> None:
     assert not await checking.expiry.step()
     third = await room.make("third.test")
     room.clock.move(timedelta(seconds=1))
-    async with room.doors.db.write() as tx:  # somebody is checking it
+    async with room.deps.db.write() as tx:  # somebody is checking it
         await tx.execute(
             update(domains).where(domains.c.hostname == "second.test").values(leased_until=room.clock() + A_DAY)
         )

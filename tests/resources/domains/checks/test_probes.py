@@ -30,7 +30,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
     async with Receiver(page("secret"), tls=tls) as receiver:
         dns_servers = [checking.names.address]
         handshakes = Handshakes(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
-        checking.checker = Checker(checking.room.doors, Records(dns_servers), handshakes)
+        checking.checker = Checker(checking.room.deps, Records(dns_servers), handshakes)
         domain = await checking.live()
         found = await checking.room.row(domain)
         assert receiver.heads == []
@@ -42,7 +42,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
     handshakes = Handshakes(dns_servers=servers)
-    checking.checker = Checker(checking.room.doors, Records(servers), handshakes, live_changed=checking.note)
+    checking.checker = Checker(checking.room.deps, Records(servers), handshakes, live_changed=checking.note)
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)

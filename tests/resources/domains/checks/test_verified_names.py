@@ -69,7 +69,7 @@ async def test_a_former_owner_is_another_account_too(checking: Checking) -> None
 async def test_a_name_that_was_released_is_remembered(checking: Checking) -> None:
     room = checking.room
     await checking.live()
-    await service.release(room.doors, NAME, is_forced=True)
+    await service.release(room.deps, NAME, is_forced=True)
     assert kinds(await room.make(NAME, room.bob)) == ["TXT"]
 
 
@@ -90,13 +90,13 @@ async def test_another_name_is_not_concerned(checking: Checking) -> None:
 async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
     """No pages, no certificate: neither those of the former owner, nor those of who has not proven the name."""
     room, feed = checking.room, ChangeFeed(tmp_path / "changes")
-    caddy = Caddy(Hosts(room.doors.db), feed)
+    caddy = Caddy(Hosts(room.deps.db), feed)
     pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
 
     async def is_served() -> bool:
         feed.publish(room.told)
         room.told.clear()
-        found = await Hosts(room.doors.db).find(NAME.encode())
+        found = await Hosts(room.deps.db).find(NAME.encode())
         assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
         return found is not None
 

@@ -33,8 +33,8 @@ _NOBODYS = Request({"type": "http", "headers": []})
 
 
 class Figures:
-    def __init__(self, doors: links.Doors, door: Reception, views: Views, is_leaving: Callable[[], bool]) -> None:
-        self._doors = doors
+    def __init__(self, deps: links.Deps, door: Reception, views: Views, is_leaving: Callable[[], bool]) -> None:
+        self._deps = deps
         self._door = door
         self._views = views
         self.live = Live(self._counts, self._rows, is_leaving=is_leaving)
@@ -48,23 +48,23 @@ class Figures:
         ]
 
     async def _overview(self, request: Request) -> Response:
-        session, doors = await self._door.session(request), self._doors
-        now = doors.clock()
+        session, deps = await self._door.session(request), self._deps
+        now = deps.clock()
         chosen = _chosen(request, since=session.account.created_at, now=now)
-        async with doors.db.read_for(session.account.id) as tx:
+        async with deps.db.read_for(session.account.id) as tx:
             told = await self._figures(tx, request, chosen, Subject(session.account.id, is_account=True), now)
         return self._answer(request, "clicks/overview.html", chosen, told | {"live": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
-        session, doors = await self._door.session(request), self._doors
-        now = doors.clock()
-        async with doors.db.read_for(session.account.id) as tx:
+        session, deps = await self._door.session(request), self._deps
+        now = deps.clock()
+        async with deps.db.read_for(session.account.id) as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
             chosen = _chosen(request, since=link.created_at, now=now)
             told = await self._figures(tx, request, chosen, Subject(link.id), now)
         told |= {
             "link": link,
-            "url": f"{doors.base_url.partition(':')[0]}://{link.hostname or doors.shared_domain}/{link.slug}",
+            "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
             "is_active": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now) == "active",
             "live": f"/links/{link.id}/live",
         }
@@ -79,7 +79,7 @@ class Figures:
             tx,
             subject,
             replace(chosen.asked, entries=[]) if are_alone else chosen.asked,
-            shared_domain=self._doors.shared_domain,
+            shared_domain=self._deps.shared_domain,
             now=now,
             before=None if are_alone else chosen.before,
             most=None if "lists" in request.query_params else BUSY,
@@ -93,7 +93,7 @@ class Figures:
             "chart": shown.chart_of(chosen, stats),
             "series": shown.series_of(chosen, stats),
             "lists": lists,
-            "rows": () if _is_part(request) else await newest(tx, subject, shared_domain=self._doors.shared_domain),
+            "rows": () if _is_part(request) else await newest(tx, subject, shared_domain=self._deps.shared_domain),
         }
 
     def _answer(self, request: Request, template: str, chosen: Chosen, told: dict[str, Any]) -> Response:
@@ -113,7 +113,7 @@ class Figures:
         session = await self._door.watcher(request)
         if session is None:
             return self._stream(request, None, None)
-        link = await links.find(self._doors, session, request.path_params["id"])
+        link = await links.find(self._deps, session, request.path_params["id"])
         return self._stream(request, session, Subject(link.id))
 
     def _stream(self, request: Request, session: Session | None, subject: Subject | None) -> Response:
@@ -128,11 +128,11 @@ class Figures:
         return self.live.stream(subject, session.account.id, is_welcome) or Response(status_code=204)
 
     async def _counts(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
-        return await counts(self._doors.db, subjects, microseconds(self._doors.clock()) // DAY)
+        return await counts(self._deps.db, subjects, microseconds(self._deps.clock()) // DAY)
 
     async def _rows(self, subject: Subject) -> str:
-        async with self._doors.db.read() as tx:
-            rows = await newest(tx, subject, shared_domain=self._doors.shared_domain)
+        async with self._deps.db.read() as tx:
+            rows = await newest(tx, subject, shared_domain=self._deps.shared_domain)
         return self._views.text(_NOBODYS, "clicks/_rows.html", rows=rows)
 
 

@@ -19,7 +19,7 @@ from waypost.resources.domains.checks.outcome import probed, settled
 from waypost.resources.domains.checks.proof import prove
 from waypost.resources.domains.checks.queue import Claimed
 from waypost.resources.domains.claims import KEPT
-from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
 
@@ -40,14 +40,14 @@ class Checker:
 
     def __init__(
         self,
-        doors: Doors,
+        deps: Deps,
         records: Records,
         handshakes: Handshakes,
         *,
         live_changed: LiveChanged | None = None,
         at_once: int = AT_ONCE,
     ) -> None:
-        self._doors = doors
+        self._deps = deps
         self._records = records
         self._handshakes = handshakes
         self._live_changed = live_changed
@@ -59,8 +59,8 @@ class Checker:
         room = self._at_once - len(self._under_way)
         if room <= 0 or not await self._has_work():
             return False
-        async with self._doors.db.write() as tx:
-            claimed = await queue.claim(tx, clock=self._doors.clock, room=room)
+        async with self._deps.db.write() as tx:
+            claimed = await queue.claim(tx, clock=self._deps.clock, room=room)
         for each in claimed:
             task = asyncio.create_task(self._run(each))
             self._under_way.add(task)
@@ -76,8 +76,8 @@ class Checker:
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _has_work(self) -> bool:
-        async with self._doors.db.read() as tx:
-            return await queue.has_work(tx, self._doors.clock())
+        async with self._deps.db.read() as tx:
+            return await queue.has_work(tx, self._deps.clock())
 
     async def _run(self, claimed: Claimed) -> None:
         proof = await self._prove(claimed)
@@ -91,7 +91,7 @@ class Checker:
 
     async def _prove(self, claimed: Claimed) -> Proof:
         try:
-            claim = Claim(claimed.hostname, claimed.token, self._doors.cname_target, claimed.needs_txt)
+            claim = Claim(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
             return await prove(self._records, claim)
         except Exception:  # whatever a look-up raises says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
@@ -100,7 +100,7 @@ class Checker:
     async def _settle(self, claimed: Claimed, proof: Proof) -> bool:
         """Whether it is live now, and was found proven."""
         publish = None
-        async with self._doors.db.write() as tx:
+        async with self._deps.db.write() as tx:
             found = await queue.held(tx, claimed)
             if found is None:
                 return False
@@ -108,11 +108,11 @@ class Checker:
             if is_asked_again and proof.outcome != "proven":  # perhaps because the record has been set since
                 await queue.save(tx, domain.id, {"leased_until": None})
                 return False
-            outcome = settled(domain, proof, self._doors.clock())
+            outcome = settled(domain, proof, self._deps.clock())
             kept = {"leased_until": claimed.leased_until} if proof.outcome == "proven" else {}  # until it is probed
             await queue.save(tx, domain.id, {**outcome.values, **kept})
             if outcome.went:
-                publish = await self._doors.host_changed(tx, domain.hostname)
+                publish = await self._deps.host_changed(tx, domain.hostname)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "up":
@@ -126,16 +126,16 @@ class Checker:
 
     async def _tell_owner(self, tx: Tx, domain: Domain) -> None:
         """Without what was found: a stranger may have written that. Once a day, however often it goes up and down."""
-        to, now = await queue.address_of(tx, domain.account_id), self._doors.clock()
+        to, now = await queue.address_of(tx, domain.account_id), self._deps.clock()
         if to is None or not await queue.may_tell(tx, domain.id, now):
             return
         looked = words.MAIL_TXT if domain.needs_txt else words.MAIL_EITHER
         text = words.MAIL.format(
-            looked=looked.format(hostname=domain.hostname, target=self._doors.cname_target),
+            looked=looked.format(hostname=domain.hostname, target=self._deps.cname_target),
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
-            base_url=self._doors.base_url,
+            base_url=self._deps.base_url,
             id=domain.id,
             days=KEPT.days,
         )
@@ -148,7 +148,7 @@ class Checker:
         Under the same lease, so that it counts for the account's share.
         """
         seen = await self._handshakes.see(claimed.hostname)
-        async with self._doors.db.write() as tx:
+        async with self._deps.db.write() as tx:
             found = await queue.held(tx, claimed)
             if found:
                 changed = probed(found[0], seen, is_issuing=self._live_changed is not None)

@@ -9,7 +9,7 @@ import structlog
 from waypost.resources.domains import service
 from waypost.resources.domains.checks import queue
 from waypost.resources.domains.claims import KEPT
-from waypost.resources.domains.doors import Doors
+from waypost.resources.domains.deps import Deps
 
 _EVERY = 60.0  # seconds
 
@@ -19,8 +19,8 @@ log = structlog.get_logger(__name__)
 class Expiry:
     """A poller."""
 
-    def __init__(self, doors: Doors, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._doors = doors
+    def __init__(self, deps: Deps, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._deps = deps
         self._monotonic = monotonic
         self._next = -math.inf
 
@@ -34,15 +34,15 @@ class Expiry:
         return False
 
     async def _remove_one(self) -> bool:
-        doors, now = self._doors, self._doors.clock()
-        async with doors.db.read() as tx:  # mostly there is nothing to do, and looking takes no write lock
+        deps, now = self._deps, self._deps.clock()
+        async with deps.db.read() as tx:  # mostly there is nothing to do, and looking takes no write lock
             if not await queue.has_expired(tx, since=now - KEPT, now=now):
                 return False
-        async with doors.db.write() as tx:
+        async with deps.db.write() as tx:
             domain = await queue.expired(tx, since=now - KEPT, now=now)
             if domain is None:  # proven meanwhile, or in somebody else's hands
                 return False
-            publish = await service.remove(doors, tx, domain)
+            publish = await service.remove(deps, tx, domain)
         publish()
         log.info("claim expired", hostname=domain.hostname, account=str(domain.account_id), links=domain.links_count)
         return True

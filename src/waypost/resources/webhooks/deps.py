@@ -1,4 +1,4 @@
-"""What the webhooks room needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of webhooks, set once by the composition root."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from waypost.resources.webhooks.receivers import Receivers
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     receivers: Receivers
     keys: KeyRing

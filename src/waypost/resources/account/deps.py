@@ -1,14 +1,14 @@
-"""What the account's pages need from the rest of the house, handed in once by the composition root."""
+"""Dependencies of the account's pages, set once by the composition root."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from waypost.auth.doors import Doors as Signing
+from waypost.auth.deps import Deps as Signing
 from waypost.resources.account.throttle import Throttle
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     signing: Signing
     throttle: Throttle
     routes_changed: Callable[[Sequence[str]], None]

@@ -1,4 +1,4 @@
-"""What the plan's room needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of plans, set once by the composition root."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     stripe: Stripe | None
     """None: the operator sets plans."""

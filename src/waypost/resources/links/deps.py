@@ -1,4 +1,4 @@
-"""What the links room needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of links, set once by the composition root."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Destinations(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     destinations: Destinations
     media: Path

@@ -1,4 +1,4 @@
-"""What the pixels room needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of pixels, set once by the composition root."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class PixelChanged(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     keys: KeyRing
     pixel_changed: PixelChanged

@@ -1,4 +1,4 @@
-"""What the room of QR codes needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of QR codes, set once by the composition root."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from waypost.resources.qrcodes.urls import Urls
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     urls: Urls
     shared_domain: str

@@ -1,4 +1,4 @@
-"""What the domains room needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of domains, set once by the composition root."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ async def nowhere(_url: Url) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     host_changed: HostChanged
     """The host and its links are served differently."""

@@ -1,4 +1,4 @@
-"""What signing up and in needs from the rest of the house, handed in once by the composition root."""
+"""Dependencies of signing up and in, set once by the composition root."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Signup = Literal["open", "invite", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Deps:
     db: Database
     base_url: str
     signup: Signup
