@@ -38,7 +38,7 @@ class Page:
     """Of its row. Those without one share a row."""
     part: str = ""
     """What is replaced on a page that stands already."""
-    is_door: bool = False
+    is_public: bool = False
     """For who is not signed in."""
 
 
@@ -105,11 +105,11 @@ def _pages(place: Furnished) -> Iterator[Page]:
     for path in ("/account/delete", "/plan", "/docs"):
         yield Page(path)
     for path in ("/login", "/signup", "/forgot"):
-        yield Page(path, is_door=True)
+        yield Page(path, is_public=True)
 
 
 def _times(port: int, cookie: str, page: Page) -> list[float]:
-    headers = {} if page.is_door else {"Cookie": cookie}
+    headers = {} if page.is_public else {"Cookie": cookie}
     if page.part:
         headers |= {"HX-Request": "true", "HX-Target": page.part}
     client, times = http.client.HTTPConnection("127.0.0.1", port), []
@@ -138,7 +138,7 @@ def _told(path: str) -> str:
 def _weight(run: Run, place: Furnished) -> list[Row]:
     """Of the heaviest page, apart from the API reference, whose script is somebody else's and comes on no other."""
     with waypost(place.stored, run.new_directory()) as server:
-        paths = [page.path for page in _pages(place) if not (page.part or page.is_door or page.path == "/docs")]
+        paths = [page.path for page in _pages(place) if not (page.part or page.is_public or page.path == "/docs")]
         weights = {path: _bytes_of(server.port, place.cookie, path) for path in paths}
     heaviest = max(weights, key=lambda path: weights[path])
     detail = f"{_told(heaviest)}, the heaviest of {len(paths)} pages; HTML and all files it names, as they are sent"

@@ -45,7 +45,7 @@ from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.background import cancel, every
-from waypost.web.dashboard import Assets, Budgets, Reception, Views, new_dashboard
+from waypost.web.dashboard import Assets, Budgets, SessionAuth, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.probes import new_probes
 
@@ -214,7 +214,7 @@ def _dashboard(
     assets = Assets()
     views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
     budgets = Budgets.open(settings.data_dir)
-    door = Reception(
+    auth = SessionAuth(
         db,
         budgets,
         base_url=settings.base_url,
@@ -222,17 +222,17 @@ def _dashboard(
         ip_privacy=settings.ip_privacy,
         clock=clock,
     )
-    figures = ClickFigures(rooms.links, door, views, is_leaving)
+    figures = ClickFigures(rooms.links, auth, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [
-        *account_pages.routes(wiring.account_deps(settings, db, rooms), door, views),
-        *card_pages.routes(rooms.links, door),
-        *links_pages.routes(rooms.links, door, views, sparklines=partial(sparklines, clock)),
+        *account_pages.routes(wiring.account_deps(settings, db, rooms), auth, views),
+        *card_pages.routes(rooms.links, auth),
+        *links_pages.routes(rooms.links, auth, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),
-        *qrcodes_pages.routes(rooms.qrcodes, door, views),
-        *domains_pages.routes(rooms.domains, door, views),
-        *pixels_pages.routes(rooms.pixels, door, views),
-        *webhooks_pages.routes(rooms.webhooks, door, views),
-        *plan_pages.routes(rooms.plan, door, views),
+        *qrcodes_pages.routes(rooms.qrcodes, auth, views),
+        *domains_pages.routes(rooms.domains, auth, views),
+        *pixels_pages.routes(rooms.pixels, auth, views),
+        *webhooks_pages.routes(rooms.webhooks, auth, views),
+        *plan_pages.routes(rooms.plan, auth, views),
     ]
     return new_dashboard(views, assets, pages)

@@ -1,4 +1,4 @@
-"""The slow brother of the fast protocol: the same answers for what reaches ASGI, and the front door of the site.
+"""The slow brother of the fast protocol: the same answers for what reaches ASGI, and the entry point of the site.
 
 Robots end up here, and are shown what a link leads to. Hosts that only serve links never reach the application. A slug
 on an unknown host gets a bare 404, built from nothing that was sent.

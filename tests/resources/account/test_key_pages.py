@@ -10,7 +10,7 @@ from browsing import Browser, Place, open_place
 
 from waypost import auth, wiring
 from waypost.auth import signing_in, tokens
-from waypost.web.dashboard import Reception
+from waypost.web.dashboard import SessionAuth
 
 ALL = "/integrations/api"
 
@@ -95,15 +95,15 @@ async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada = await place.browser("ada@example.com")
-    known, go_on, takes = asyncio.Event(), asyncio.Event(), Reception.take_dear
+    known, go_on, takes = asyncio.Event(), asyncio.Event(), SessionAuth.limit_expensive
 
-    async def wait(door: Reception, *rest: Any) -> None:
+    async def wait(auth: SessionAuth, *rest: Any) -> None:
         """Signed in by now, and nothing written yet."""
         known.set()
         await go_on.wait()
-        await takes(door, *rest)
+        await takes(auth, *rest)
 
-    monkeypatch.setattr(Reception, "take_dear", wait)
+    monkeypatch.setattr(SessionAuth, "limit_expensive", wait)
     asked = asyncio.create_task(ada.post(ALL, {"name": "Late", "scopes[]": "links:read"}))
     await known.wait()
     await reset(place, ada)

@@ -1,4 +1,4 @@
-"""The account's pages, before and after the door, as browsers get them."""
+"""The account's pages, before and after the auth, as browsers get them."""
 
 import asyncio
 import io

@@ -43,7 +43,7 @@ async def test_each_account_has_its_own_budgets(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budgets, "_PAGES", 12)
-    monkeypatch.setattr(budgets, "_DEAR", 2)
+    monkeypatch.setattr(budgets, "_EXPENSIVE", 2)
     async with open_place(database_url, tmp_path, outbound_allow="127.0.0.0/8") as place:
         ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
         path = await webhook(ada)

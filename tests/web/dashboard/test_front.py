@@ -1,4 +1,4 @@
-"""The front door: which application answers, over what, and how a page ends that something went wrong in."""
+"""Which application answers, over what, and how a page ends that something went wrong in."""
 
 from collections.abc import AsyncIterator
 from ipaddress import ip_network

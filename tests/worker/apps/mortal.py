@@ -1,4 +1,4 @@
-"""A worker process that kills itself at a named point: the real loop over a database whose door is the trap."""
+"""A worker process that kills itself at a named point: the real loop over a database that sets the trap."""
 
 import asyncio
 import contextlib

@@ -16,7 +16,7 @@ from waypost.auth import Account, Proven, joining, passkeys, signing_in
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 T = TypeVar("T")
 
@@ -42,10 +42,10 @@ def way_on(text: str) -> str:
 
 
 class EntryPages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._signing = deps.signing
-        self._door = door
+        self._auth = auth
         self._views = views
 
     def routes(self) -> list[Route]:
@@ -73,7 +73,7 @@ class EntryPages:
 
     async def show_login(self, request: Request) -> Response:
         way = way_on(request.query_params.get("next", ""))
-        if await self._door.whoever(request):
+        if await self._auth.read_session(request):
             return RedirectResponse(way, 303)
         return self._login(request, Form({"next": way}))
 
@@ -88,7 +88,7 @@ class EntryPages:
         return await self._in(request, proven, way_on(form.text("next")))
 
     async def passkey_options(self, request: Request) -> Response:
-        self._door.refuse_foreign(request)
+        self._auth.require_same_origin(request)
         await self._deps.throttle.take(request)
         options = await passkeys.options_to_use(self._signing)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
@@ -103,9 +103,9 @@ class EntryPages:
         return await self._in(request, proven, way_on(form.text("next")))
 
     async def logout(self, request: Request) -> Response:
-        self._door.refuse_foreign(request)
+        self._auth.require_same_origin(request)
         answer = RedirectResponse("/login", 303)
-        await self._door.sign_out(request, answer)
+        await self._auth.sign_out(request, answer)
         return answer
 
     # ── signing up ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,7 +164,7 @@ class EntryPages:
 
     async def confirm(self, request: Request) -> Response:
         """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
-        self._door.refuse_foreign(request)
+        self._auth.require_same_origin(request)
         account, _ = await _still(joining.can_confirm(self._signing, _token(request)))
         form, proven = Form(), None
         try:
@@ -186,23 +186,23 @@ class EntryPages:
         return self._views.page(request, "account/enter.html", email=account.email)
 
     async def enter(self, request: Request) -> Response:
-        self._door.refuse_foreign(request)
+        self._auth.require_same_origin(request)
         return await self._in(request, await _still(signing_in.enter(self._signing, _token(request))), "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _form(self, request: Request) -> Form:
-        self._door.refuse_foreign(request)
+        self._auth.require_same_origin(request)
         return await read_form(request, _FORM_LIMIT)
 
     async def _in(self, request: Request, proven: Proven, way: str) -> Response:
         answer = RedirectResponse(way, 303)
-        await self._door.sign_in(request, proven, answer)
+        await self._auth.sign_in(request, proven, answer)
         self._deps.throttle.remember(answer, proven)
         return answer
 
     async def _is_in(self, request: Request, account: Account) -> bool:
-        session = await self._door.whoever(request)
+        session = await self._auth.read_session(request)
         return session is not None and session.account.id == account.id
 
     def _login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:

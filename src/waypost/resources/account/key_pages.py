@@ -26,8 +26,8 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
-from waypost.web.dashboard import Form, Reception, Views, read_form
-from waypost.web.dashboard.reception import NotSignedIn
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web.dashboard.session_auth import NotSignedIn
 from waypost.web.dashboard.views import HEADERS
 from waypost.web.fields import few
 
@@ -57,8 +57,8 @@ class _NewKey(Body):
     expires_at: Timestamp | None = None
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -70,15 +70,15 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._db = deps.signing.db
-        self._door = door
+        self._auth = auth
         self._views = views
         self._clock = deps.signing.clock
 
     async def browse(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         wanted, now = replace(page_request(request), per_page=_PER_PAGE), self._clock()
         page = await browse_keys(self._db, session.account.id, wanted, now=now)
         live = {key.id for key in page.items if is_usable(key, now)}
@@ -87,17 +87,17 @@ class _Pages:
         return self._page(request, "list", page=page, live=live, is_paid=is_paid, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return self._page(request, "new", form=Form({"scopes": _USUAL}), **await proof(self._deps, session))
 
     async def create(self, request: Request) -> Response:
         """Answers itself instead of leading on: nothing else ever shows the key."""
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
         new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
         if not new.scopes:
             problems.add("scopes", "Choose at least one.")  # to the service, none means all
-        await self._door.take_dear(session, "key")
+        await self._auth.limit_expensive(session, "key")
         try:
             session = await self._confirmed(session, form, problems)
             key, text = await self._create(session, new, problems)
@@ -150,7 +150,7 @@ class _Pages:
         )
 
     async def _find(self, request: Request) -> ApiKey:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return await find_key(self._db, session.account.id, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:

@@ -19,7 +19,7 @@ from waypost.resources.account.devices import called
 from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.export import archive
 from waypost.resources.account.reauthentication import proof, require_recent
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 from waypost.web.streaming import Streamed
 
 _DONE = {
@@ -43,10 +43,10 @@ _EXPORTS_AT_ONCE = 2
 
 
 class OwnPages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._signing = deps.signing
-        self._door = door
+        self._auth = auth
         self._views = views
         self._exporting: set[UUID] = set()
         """Accounts whose data is being downloaded from this process: one download each."""
@@ -76,7 +76,7 @@ class OwnPages:
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_profile(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return self._page(request, "account/profile.html", form=Form(), **await self._profile(session))
 
     async def rename(self, request: Request) -> Response:
@@ -97,7 +97,7 @@ class OwnPages:
         return _back("/account", "email" if is_done else "mail")
 
     async def confirm(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         await self._deps.throttle.take_signed_in(session)
         await joining.confirm_later(self._signing, session.account)
         return _back("/account", "confirm" if self._signing.sends_mail else "logged")
@@ -105,7 +105,7 @@ class OwnPages:
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
     async def show_security(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return self._page(request, "account/security.html", form=Form(), **await self._security(session))
 
     async def change_password(self, request: Request) -> Response:
@@ -119,7 +119,7 @@ class OwnPages:
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "keys" if revokes_keys else "password")
-        await self._door.sign_in(request, proven, answer)
+        await self._auth.sign_in(request, proven, answer)
         self._deps.throttle.remember(answer, proven)
         return answer
 
@@ -144,7 +144,7 @@ class OwnPages:
         return _back("/account/security", "passkey")
 
     async def ask_passkey(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         passkey = await passkeys.find(self._signing, session.account, _id(request))
         return self._page(request, "account/passkey.html", passkey=passkey, form=Form(), **await self._proof(session))
 
@@ -165,21 +165,21 @@ class OwnPages:
     # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_sessions(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         async with self._signing.db.read() as tx:
             found = await sessions.of_account(tx, session.account, now=self._signing.clock())
         named = [(each, called(each.user_agent)) for each in found]
         return self._page(request, "account/sessions.html", sessions=named, current=session.id)
 
     async def end_session(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         async with self._signing.db.write() as tx:
             if not await sessions.end(tx, session.account.id, _id(request)):
                 raise NotFound
         return _back("/account/sessions", "ended")
 
     async def end_others(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         async with self._signing.db.write() as tx:
             await sessions.end_all(tx, session.account.id, but=session.id)
         return _back("/account/sessions", "others")
@@ -187,16 +187,16 @@ class OwnPages:
     # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_data(self, request: Request) -> Response:
-        await self._door.session(request)
+        await self._auth.session(request)
         return self._page(request, "account/data.html", fault="")
 
     async def export(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         account = session.account.id
         if account in self._exporting:
             fault = "Your data is being downloaded already. Wait until that has ended."
             return self._page(request, "account/data.html", status=429, fault=fault)
-        await self._door.take_dear(session, "export")
+        await self._auth.limit_expensive(session, "export")
         self._exporting.add(account)
         name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
@@ -204,7 +204,7 @@ class OwnPages:
         return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return self._page(request, "account/delete.html", form=Form(), **await self._leaving(session))
 
     async def delete(self, request: Request) -> Response:
@@ -215,13 +215,13 @@ class OwnPages:
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
         answer = RedirectResponse("/login?done=deleted", 303)
-        await self._door.sign_out(request, answer)
+        await self._auth.sign_out(request, answer)
         return answer
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _sent(self, request: Request) -> tuple[Session, Form]:
-        return await self._door.session(request), await read_form(request)
+        return await self._auth.session(request), await read_form(request)
 
     async def _prove(self, session: Session, form: Form) -> None:
         await require_recent(self._deps, session, form)

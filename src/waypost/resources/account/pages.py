@@ -7,9 +7,9 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import EntryPages
 from waypost.resources.account.own_pages import OwnPages
 from waypost.resources.account.verify_pages import VerifyPages
-from waypost.web.dashboard import Reception, Views
+from waypost.web.dashboard import SessionAuth, Views
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = EntryPages(deps, door, views), OwnPages(deps, door, views), VerifyPages(deps, door, views)
-    return [*(route for each in pages for route in each.routes()), *key_pages.routes(deps, door, views)]
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = EntryPages(deps, auth, views), OwnPages(deps, auth, views), VerifyPages(deps, auth, views)
+    return [*(route for each in pages for route in each.routes()), *key_pages.routes(deps, auth, views)]

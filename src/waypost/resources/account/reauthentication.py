@@ -10,7 +10,7 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import NotFound
 from waypost.resources.account.deps import Deps
 from waypost.web.dashboard import Form
-from waypost.web.dashboard.reception import NotSignedIn
+from waypost.web.dashboard.session_auth import NotSignedIn
 
 
 async def require_recent(deps: Deps, session: Session, form: Form) -> Session:

@@ -10,14 +10,14 @@ from waypost.kit.errors import Invalid, RateLimited
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.entry_pages import faulty, way_on
 from waypost.resources.account.reauthentication import proof, require_recent
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 
 class VerifyPages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._signing = deps.signing
-        self._door = door
+        self._auth = auth
         self._views = views
 
     def routes(self) -> list[Route]:
@@ -29,14 +29,14 @@ class VerifyPages:
         ]
 
     async def show(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = Form({"next": way_on(request.query_params.get("next", ""))})
         if signing_in.is_fresh(self._signing, session):
             return RedirectResponse(form.text("next"), 303)
         return await self._page(request, session, form)
 
     async def by_password(self, request: Request) -> Response:
-        session, form = await self._door.session(request), await read_form(request)
+        session, form = await self._auth.session(request), await read_form(request)
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
@@ -44,13 +44,13 @@ class VerifyPages:
         return RedirectResponse(way_on(form.text("next")), 303)
 
     async def passkey_options(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         await self._deps.throttle.take_signed_in(session)
         options = await passkeys.options_to_use(self._signing)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
-        session, form = await self._door.session(request), await read_form(request)
+        session, form = await self._auth.session(request), await read_form(request)
         try:
             await self._deps.throttle.take_signed_in(session)
             await signing_in.prove_by_passkey(self._signing, session, form.text("credential"))

@@ -1,4 +1,4 @@
-"""Custom domains: host names that accounts prove to be theirs, and serve their links on. The room's only door.
+"""Custom domains: host names that accounts prove to be theirs, and serve their links on. The room's only auth.
 
 Serves no name that is not proven, and lets nobody hold one for long that they cannot prove.
 """

@@ -16,7 +16,7 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
 from waypost.web import page_request, parse, path_id
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -24,8 +24,8 @@ _PER_PAGE = 25
 _PAGES = ("root_url", "not_found_url")
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -39,20 +39,20 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
 
     async def browse(self, request: Request) -> Response:
-        await self._door.session(request)
+        await self._auth.session(request)
         return await self._list(request, Form())
 
     async def create(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
         new, problems = parse(NewDomain, form.fields)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return await self._list(request, form.wrong({"body": [PaymentRequired().message]}), status=402)
         try:
             domain = await service.create(self._deps, session, new, problems)
@@ -68,10 +68,10 @@ class _Pages:
         return self._page(request, domain, Form({name: getattr(domain, name) for name in _PAGES}), notice=notice)
 
     async def change(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         domain = await self._find(request)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return self._page(request, domain, form.wrong({"body": [PaymentRequired().message]}), status=402)
         wanted, problems = parse(DomainChange, {name: form.fields.get(name) for name in _PAGES})
         try:
@@ -85,8 +85,8 @@ class _Pages:
         return self._state(request, await self._find(request))
 
     async def verify(self, request: Request) -> Response:
-        session = await self._door.session(request)
-        self._door.refuse_lapsed(session)
+        session = await self._auth.session(request)
+        self._auth.require_live_plan(session)
         domain = await service.verify_later(self._deps, session, await path_id(request.path_params["id"]))
         if "hx-request" in request.headers:
             return self._state(request, domain)
@@ -97,17 +97,17 @@ class _Pages:
         return self._views.page(request, "domains/delete.html", **self._told(domain))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         domain = await self._find(request)
         await service.delete(self._deps, session, domain.id)
         return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
 
     async def _find(self, request: Request) -> Domain:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     async def _list(self, request: Request, form: Form, *, status: int = 200) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         asked = replace(page_request(request), per_page=_PER_PAGE)
         found = await service.browse(self._deps, session, asked)
         deleted = request.query_params.get("deleted", "")

@@ -1,4 +1,4 @@
-"""Links: a slug on a domain that leads to a destination. The room's only door.
+"""Links: a slug on a domain that leads to a destination. The room's only auth.
 
 Refuses destinations it cannot reach or that warn of themselves, and slugs that anybody else ever had.
 """

@@ -16,7 +16,7 @@ from waypost.resources.links import media
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import MAX_BYTES, BadImage, CleanImage
 from waypost.resources.links.rules import MAX_URL
-from waypost.web.dashboard import Reception
+from waypost.web.dashboard import SessionAuth
 
 PATH = "/links/card-image"
 _HEADERS = media.LOOKED_AT_ONLY | {
@@ -25,12 +25,12 @@ _HEADERS = media.LOOKED_AT_ONLY | {
 }
 
 
-def routes(deps: Deps, door: Reception) -> list[Route]:
+def routes(deps: Deps, auth: SessionAuth) -> list[Route]:
     async def show(request: Request) -> Response:
-        session = await door.session(request)
-        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not door.is_live(session):
+        session = await auth.session(request)
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin" or not auth.is_live(session):
             raise NotFound
-        await door.take_dear(session, "picture")
+        await auth.limit_expensive(session, "picture")
         image = await _fetched(deps, session, request.query_params.get("url", ""))
         return Response(image.content, media_type=media.TYPES[image.extension], headers=_HEADERS)
 

@@ -18,7 +18,7 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.web import parse, path_id
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _FORM = "links/form.html"
 
@@ -38,8 +38,8 @@ class Card:
     """Of the destination itself."""
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route("/links/new", pages.new),
         Route("/links/new", pages.create, methods=["POST"]),
@@ -51,14 +51,14 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
 
     async def new(self, request: Request) -> Response:
         """Blank, or for `?from=` with what another link has."""
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         source = request.query_params.get("from")
         if source is None:
             form = forms.blank(self._deps)
@@ -68,9 +68,9 @@ class _Pages:
         return await self._shown(request, session, form)
 
     async def create(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return await self._shown(request, session, form, status=402)
         try:
             new, problems = parse(NewLink, forms.created(form))
@@ -83,15 +83,15 @@ class _Pages:
         return RedirectResponse(f"/links/{link.id}?done=created", 303)
 
     async def edit(self, request: Request) -> Response:
-        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         link = await service.find(self._deps, session, id_)
         return await self._shown(request, session, forms.of_link(link, self._deps), link)
 
     async def change(self, request: Request) -> Response:
-        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         link = await service.find(self._deps, session, id_)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return await self._shown(request, session, form, link, status=402)
         try:
             wanted, problems = parse(LinkChange, forms.changes(form, link, self._deps))
@@ -103,7 +103,7 @@ class _Pages:
         return RedirectResponse(f"/links?done=changed&link={id_}", 303)
 
     async def check_slug(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         slug, link_id = request.query_params.get("slug", ""), parse_id(request.query_params.get("link", ""))
         told: dict[str, Any] = {"state": "blank", "fault": ""}
         if slug:
@@ -111,13 +111,13 @@ class _Pages:
         return self._views.part(request, _FORM, "slug_state", **told)
 
     async def preview(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         address = (await read_form(request)).text("destination_url").strip()
         if not address:
             return self._views.part(request, _FORM, "card", card=None, fault="")
         try:
-            self._door.refuse_lapsed(session)
-            await self._door.take_dear(session, "preview")
+            self._auth.require_live_plan(session)
+            await self._auth.limit_expensive(session, "preview")
             found = await service.preview(self._deps, session, address)
         except Invalid as error:
             fault = Form().wrong(error.errors).fault("destination_url")
@@ -137,7 +137,7 @@ class _Pages:
             "choices": offered,
             "shared": self._deps.shared_domain,
             "card": self._typed(form),
-            "is_live": self._door.is_live(session),
+            "is_live": self._auth.is_live(session),
         }
         return self._views.page(request, _FORM, status=status, fault="", state="blank", **told)
 

@@ -21,7 +21,7 @@ from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import path_id, read_page, read_query
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Of each link its clicks on the last days, today's last."""
@@ -52,11 +52,11 @@ class Row:
     """Of the line of its last days, in an SVG of _WIDTH and _HEIGHT."""
 
 
-def routes(deps: Deps, door: Reception, views: Views, *, sparklines: Sparklines) -> list[Route]:
-    pages = _Pages(deps, door, views, sparklines)
+def routes(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparklines) -> list[Route]:
+    pages = _Pages(deps, auth, views, sparklines)
     return [
         Route("/links", pages.browse),
-        *form_pages.routes(deps, door, views),
+        *form_pages.routes(deps, auth, views),
         Route("/links/{id}/switch", pages.switch, methods=["POST"]),
         Route("/links/{id}/delete", pages.ask),
         Route("/links/{id}/delete", pages.delete, methods=["POST"]),
@@ -64,14 +64,14 @@ def routes(deps: Deps, door: Reception, views: Views, *, sparklines: Sparklines)
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views, sparklines: Sparklines) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, sparklines: Sparklines) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
         self._sparklines = sparklines
 
     async def browse(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         problems = Problems()
         wanted = read_wanted(request, self._deps, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
@@ -95,10 +95,10 @@ class _Pages:
         return self._views.page(request, "links/list.html", status=status, **told)
 
     async def switch(self, request: Request) -> Response:
-        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
-            self._door.refuse_lapsed(session)
+            self._auth.require_live_plan(session)
         link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_on else "off", link.id)
@@ -109,7 +109,7 @@ class _Pages:
 
     async def ask(self, request: Request) -> Response:
         """Whether to delete it: a page, and for a script what stands in a dialog."""
-        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         link = await service.find(self._deps, session, id_)
         told: dict[str, Any] = {"link": link, "short_url": self._short(link), "query": _query(request)}
         if "hx-request" in request.headers:
@@ -117,7 +117,7 @@ class _Pages:
         return self._views.page(request, "links/delete.html", **told)
 
     async def delete(self, request: Request) -> Response:
-        session, id_ = await self._door.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         await service.delete(self._deps, session, id_)
         return _back(request, "deleted", None)
 

@@ -1,4 +1,4 @@
-"""Retargeting pixels: what an ad platform knows an account by, fired on its links' pages. The room's only door.
+"""Retargeting pixels: what an ad platform knows an account by, fired on its links' pages. The room's only auth.
 
 Never shows what a platform's id or token is: only routes and the platforms themselves get to know.
 """

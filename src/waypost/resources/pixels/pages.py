@@ -17,7 +17,7 @@ from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import HINTS, is_usual
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 from waypost.web import page_request, parse, path_id
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/pixels"
 _ONE = "/pixels/{id}"
@@ -26,8 +26,8 @@ _SECRETS = ("pixel_id", "access_token")
 _UNUSUAL = "This does not look like an ID of {name}. It is sent as it is, and {name} may ignore it. {id_is}"
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
@@ -40,27 +40,27 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
 
     async def browse(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
         counts = await service.count_links(self._deps, found.items)
         notice = "The pixel is deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, counts=counts, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self._door.session(request)
+        await self._auth.session(request)
         return self._page(request, "new", form=Form({"platform": "facebook"}))
 
     async def create(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
         doubt = _doubt(form, new.platform, new.pixel_id)
         if doubt and not problems:
@@ -80,7 +80,7 @@ class _Pages:
     async def change(self, request: Request) -> Response:
         session, pixel = await self._find(request)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             unpaid = form.wrong({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
         wanted, problems = parse(PixelChange, _changes(form))
@@ -98,12 +98,12 @@ class _Pages:
         return self._page(request, "delete", pixel=pixel, count=await self._count(pixel))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         await service.delete(self._deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/pixels?deleted=1", 303)
 
     async def _find(self, request: Request) -> tuple[Session, Pixel]:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return session, await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     async def _count(self, pixel: Pixel) -> int:

@@ -13,7 +13,7 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
-from waypost.web.dashboard import Reception, Views, read_form
+from waypost.web.dashboard import SessionAuth, Views, read_form
 from waypost.web.dashboard.views import HEADERS
 
 # Browsers hold a form to this policy through its redirects too. Which host pays and which changes a subscription is
@@ -25,8 +25,8 @@ _DAY = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route("/plan", pages.show, methods=["GET"]),
         Route("/plan/checkout", pages.check_out, methods=["POST"]),
@@ -36,30 +36,30 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
 
     async def show(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         is_thanked = "paid" in request.query_params
         return await self._page(request, session, notice="Thank you. Stripe has your order." if is_thanked else "")
 
     async def check_out(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
         try:
-            await self._door.take_dear(session, "stripe")
+            await self._auth.limit_expensive(session, "stripe")
             url = await service.check_out(self._deps, session.account, form.text("price"))
         except (RateLimited, Unavailable) as error:
             return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
 
     async def open_portal(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         try:
-            await self._door.take_dear(session, "stripe")
+            await self._auth.limit_expensive(session, "stripe")
             url = await service.open_portal(self._deps, session.account)
         except (RateLimited, Unavailable) as error:
             return await self._refused(request, session, error)
@@ -67,9 +67,9 @@ class _Pages:
 
     async def paid(self, request: Request) -> Response:
         """On the way back from Stripe. Where it cannot be asked, its event will tell."""
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         try:
-            await self._door.take_dear(session, "stripe")
+            await self._auth.limit_expensive(session, "stripe")
             await service.look(self._deps, session.account, request.query_params.get("checkout", "")[:255])
         except (RateLimited, Unavailable) as error:
             log.warning("a payment will be seen when Stripe tells of it", fault=error.message)

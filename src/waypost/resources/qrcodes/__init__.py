@@ -1,4 +1,4 @@
-"""QR codes: one for each link from its beginning, drawn as its account wants it. The room's only door.
+"""QR codes: one for each link from its beginning, drawn as its account wants it. The room's only auth.
 
 Knows no key on the way to a picture: its URL is signed, and counts only as it was given.
 """

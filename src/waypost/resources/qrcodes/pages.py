@@ -17,7 +17,7 @@ from waypost.resources.qrcodes.pictures import Picture
 from waypost.resources.qrcodes.schemas import LookFields, of_form
 from waypost.resources.qrcodes.urls import spelled
 from waypost.web import parse, path_id
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ONE = "/links/{id}/qrcode"
 _NAMES = tuple(Look.__dataclass_fields__)
@@ -25,8 +25,8 @@ _SIZE_SEEN = 512
 _BRIEFLY = {"Cache-Control": "private, max-age=300"}
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route(_ONE, pages.show, methods=["GET"]),
         Route(_ONE, pages.save, methods=["POST"]),
@@ -36,9 +36,9 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
 
     async def show(self, request: Request) -> Response:
@@ -49,10 +49,10 @@ class _Pages:
         return self._page(request, code, form if form.fields else Form(_texts(code.look)), notice=notice)
 
     async def save(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         code = await self._code(request)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
         wanted, problems = parse(LookFields, of_form(form.fields))
         try:
@@ -72,13 +72,13 @@ class _Pages:
         wanted, problems = parse(LookFields, of_form(_asked(request).fields))
         problems.raise_if_any()
         seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         picture = Picture(self._text(code), spelled(seen), "svg")
         content = await self._deps.pictures.content(picture, account=session.account.id)
         return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
 
     async def _code(self, request: Request) -> QrCode:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     def _text(self, code: QrCode) -> str:

@@ -1,4 +1,4 @@
-"""Webhooks: who wants to hear of what, and the deliveries that tell them. The room's only door.
+"""Webhooks: who wants to hear of what, and the deliveries that tell them. The room's only auth.
 
 Rooms above record what happened in their own transactions; the worker's `Deliverer` sends it.
 """

@@ -22,7 +22,7 @@ from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, 
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.resources.webhooks.store import Wanted
 from waypost.web import page_request, parse, path_id, read_query
-from waypost.web.dashboard import Form, Reception, Views, read_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"
@@ -37,8 +37,8 @@ _STATUSES = tuple(status for status in get_args(Status) if status != "cancelled"
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
-def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
-    pages = _Pages(deps, door, views)
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(f"{_ALL}/new", pages.new, methods=["GET"]),
@@ -53,28 +53,28 @@ def routes(deps: Deps, door: Reception, views: Views) -> list[Route]:
 
 
 class _Pages:
-    def __init__(self, deps: Deps, door: Reception, views: Views) -> None:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
         self._snippets = snippets()
 
     async def browse(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
         latest = await service.latest_deliveries(self._deps, found.items)
         notice = "The webhook is deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, latest=latest, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self._door.session(request)
+        await self._auth.session(request)
         return self._page(request, "new", form=Form())
 
     async def create(self, request: Request) -> Response:
         """Answers itself instead of leading on: nothing else ever shows the secret."""
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         form = await read_form(request)
-        if not self._door.is_live(session):
+        if not self._auth.is_live(session):
             return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
@@ -84,7 +84,7 @@ class _Pages:
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=self._snippets)
 
     async def log(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         webhook = await self._find(request)
         wanted, before = _wanted(request), parse_id(request.query_params.get("before", ""))
         found, following = await service.read_log(
@@ -102,7 +102,7 @@ class _Pages:
 
     async def delivery(self, request: Request) -> Response:
         """While it is pending, the page asks for it again and again, and is given only what can change."""
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         webhook_id, delivery_id = await _ids(request)
         webhook, delivery, exchange = await service.find_delivery(self._deps, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
@@ -118,19 +118,19 @@ class _Pages:
         return self._page(request, "delete", webhook=await self._find(request))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         await service.delete(self._deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _sending(self, request: Request) -> Session:
         """Who may have something sent now."""
-        session = await self._door.session(request)
-        self._door.refuse_lapsed(session)
-        await self._door.take_dear(session, "delivery")
+        session = await self._auth.session(request)
+        self._auth.require_live_plan(session)
+        await self._auth.limit_expensive(session, "delivery")
         return session
 
     async def _find(self, request: Request) -> Webhook:
-        session = await self._door.session(request)
+        session = await self._auth.session(request)
         return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit import errors
 from waypost.web.dashboard.assets import Assets
-from waypost.web.dashboard.reception import NotSignedIn
+from waypost.web.dashboard.session_auth import NotSignedIn
 from waypost.web.dashboard.views import Views
 from waypost.web.envelope import STATUSES, headers_of, log_unforeseen, methods_of
 

@@ -9,7 +9,7 @@ from waypost.auth import FileLimiter, Limiter
 from waypost.kit.errors import RateLimited
 
 _PAGES = 600
-_DEAR = 20
+_EXPENSIVE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +17,22 @@ class Budgets:
     """Each account's: for all pages together, and for each thing that costs us or somebody else more than a page."""
 
     pages: Limiter
-    dear: Limiter
+    expensive: Limiter
 
     @classmethod
     def open(cls, data_dir: Path) -> Self:
         """Shared by all processes of this machine that have the same data directory."""
         run = data_dir / "run"
         pages = FileLimiter(run / "limits-pages", limit=_PAGES, slots=4_096)
-        return cls(pages, FileLimiter(run / "limits-dear", limit=_DEAR, slots=8_192))
+        return cls(pages, FileLimiter(run / "limits-expensive", limit=_EXPENSIVE, slots=8_192))
 
-    async def take_page(self, account_id: UUID) -> None:
+    async def limit_page(self, account_id: UUID) -> None:
         """Raises RateLimited."""
         await _take(self.pages, account_id.bytes)
 
-    async def take_dear(self, account_id: UUID, what: str) -> None:
+    async def limit_expensive(self, account_id: UUID, what: str) -> None:
         """Raises RateLimited."""
-        await _take(self.dear, account_id.bytes + what.encode())
+        await _take(self.expensive, account_id.bytes + what.encode())
 
 
 async def _take(budget: Limiter, key: bytes) -> None:

@@ -22,7 +22,7 @@ from waypost.resources.clicks.stats import service
 from waypost.resources.clicks.stats.leaders import BUSY
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import rules
-from waypost.web.dashboard import Reception, Views
+from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.dashboard.views import SESSION
 
 _ZONE = "timezone"
@@ -33,9 +33,9 @@ _NOBODYS = Request({"type": "http", "headers": []})
 
 
 class Figures:
-    def __init__(self, deps: links.Deps, door: Reception, views: Views, is_leaving: Callable[[], bool]) -> None:
+    def __init__(self, deps: links.Deps, auth: SessionAuth, views: Views, is_leaving: Callable[[], bool]) -> None:
         self._deps = deps
-        self._door = door
+        self._auth = auth
         self._views = views
         self.live = Live(self._counts, self._rows, is_leaving=is_leaving)
 
@@ -48,7 +48,7 @@ class Figures:
         ]
 
     async def _overview(self, request: Request) -> Response:
-        session, deps = await self._door.session(request), self._deps
+        session, deps = await self._auth.session(request), self._deps
         now = deps.clock()
         chosen = _chosen(request, since=session.account.created_at, now=now)
         async with deps.db.read_for(session.account.id) as tx:
@@ -56,7 +56,7 @@ class Figures:
         return self._answer(request, "clicks/overview.html", chosen, told | {"live": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
-        session, deps = await self._door.session(request), self._deps
+        session, deps = await self._auth.session(request), self._deps
         now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
@@ -106,11 +106,11 @@ class Figures:
         return self._views.page(request, template, status=status, **told)
 
     async def _overview_live(self, request: Request) -> Response:
-        session = await self._door.watcher(request)
+        session = await self._auth.optional_session(request)
         return self._stream(request, session, Subject(session.account.id, is_account=True) if session else None)
 
     async def _link_live(self, request: Request) -> Response:
-        session = await self._door.watcher(request)
+        session = await self._auth.optional_session(request)
         if session is None:
             return self._stream(request, None, None)
         link = await links.find(self._deps, session, request.path_params["id"])
@@ -121,7 +121,7 @@ class Figures:
 
         async def is_welcome() -> bool:
             request.scope.pop(SESSION, None)  # after an outage there is none
-            return await self._door.whoever(request) is not None
+            return await self._auth.read_session(request) is not None
 
         if session is None or subject is None or session.account.confirmed_at is None:
             return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Server-side events: what a platform is told of a visit by us, besides what its own script told it. The only door.
+"""Server-side events: what a platform is told of a visit by us, besides what its own script told it. The only auth.
 
 Refuses to be on a redirect's path: events are recorded in the transaction that stores the clicks, and sent by a poller.
 """

@@ -1,4 +1,4 @@
-"""Who is at the door: the browser's session, and whether an unsafe request comes from a page of ours.
+"""Sessions of the dashboard's requests: who is signed in, and whether an unsafe request comes from a page of ours.
 
 Refuses to act on what another site sends with our visitor's cookie, whatever the browser lets through (R14).
 """
@@ -27,7 +27,7 @@ class NotSignedIn(WaypostError):
     """Sign in to go on."""
 
 
-class Reception:
+class SessionAuth:
     def __init__(
         self,
         db: Database,
@@ -50,33 +50,33 @@ class Reception:
 
     async def session(self, request: Request) -> Session:
         """Raises NotSignedIn, Forbidden for what another site sent, and RateLimited."""
-        self.refuse_foreign(request)
-        found = await self.watcher(request)
+        self.require_same_origin(request)
+        found = await self.optional_session(request)
         if found is None:
             raise NotSignedIn
         return found
 
-    async def watcher(self, request: Request) -> Session | None:
+    async def optional_session(self, request: Request) -> Session | None:
         """Who asks, if somebody is signed in; a request counts once, however often it is asked. Raises RateLimited."""
-        found = await self.whoever(request)
+        found = await self.read_session(request)
         if found and _COUNTED not in request.scope:
             request.scope[_COUNTED] = True
-            await self._budgets.take_page(found.account.id)
+            await self._budgets.limit_page(found.account.id)
         return found
 
-    async def take_dear(self, session: Session, what: str) -> None:
+    async def limit_expensive(self, session: Session, what: str) -> None:
         """Before what costs us or somebody else more than a page. Raises RateLimited."""
-        await self._budgets.take_dear(session.account.id, what)
+        await self._budgets.limit_expensive(session.account.id, what)
 
     def is_live(self, session: Session) -> bool:
         return is_live(session.account.plan, self._clock())
 
-    def refuse_lapsed(self, session: Session) -> None:
+    def require_live_plan(self, session: Session) -> None:
         """Who has no live plan may look, switch off and delete. Raises PaymentRequired."""
         if not self.is_live(session):
             raise PaymentRequired
 
-    async def whoever(self, request: Request) -> Session | None:
+    async def read_session(self, request: Request) -> Session | None:
         if SESSION not in request.scope:
             token = request.cookies.get(self._cookie)
             found = await sessions.find(self._db, token, now=self._clock()) if token else None
@@ -84,7 +84,7 @@ class Reception:
         session: Session | None = request.scope[SESSION]
         return session
 
-    def refuse_foreign(self, request: Request) -> None:
+    def require_same_origin(self, request: Request) -> None:
         if request.method in _SAFE:
             return
         site = request.headers.get("sec-fetch-site")
@@ -96,7 +96,7 @@ class Reception:
 
     async def sign_in(self, request: Request, proven: Proven, answer: Response) -> None:
         """A new session, whatever there was before. Raises NotSignedIn when what was proven holds no more."""
-        before = await self.whoever(request)
+        before = await self.read_session(request)
         try:
             async with self._db.write() as tx:
                 token = await sessions.begin(
@@ -122,7 +122,7 @@ class Reception:
         )
 
     async def sign_out(self, request: Request, answer: Response) -> None:
-        session = await self.whoever(request)
+        session = await self.read_session(request)
         if session:
             async with self._db.write() as tx:
                 await sessions.end(tx, session.account.id, session.id)
