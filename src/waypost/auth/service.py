@@ -12,7 +12,7 @@ from waypost.auth.stamp import announcing
 from waypost.database import Database
 from waypost.kit.errors import Conflict, Invalid, NotFound
 from waypost.kit.ids import new_id
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 
 
 async def create_account(

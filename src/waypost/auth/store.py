@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, fun
 from waypost.auth.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import Glance, Tx
 from waypost.kit.errors import NotFound
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 
 ACCOUNT = (
     accounts.c.id,

@@ -3,7 +3,7 @@
 from waypost.web.api import PREFIX, new_api
 from waypost.web.body import Body, LongText, Text, Timestamp, Upload, Uuid, parse, read_fields
 from waypost.web.guard import Guard, path_id
-from waypost.web.pages import page_request, paginated, read_page
+from waypost.web.pagination import page_request, paginated, read_page
 from waypost.web.query import read_query
 from waypost.web.responses import Json, data, no_content
 

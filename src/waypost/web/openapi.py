@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, Field
 
 from waypost.auth import REQUESTS_PER_MINUTE, Scope
-from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
 from waypost.web.envelope import BARE, CODES, STATUSES
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from resources.links.room import Room
 from sqlalchemy import Select, update
 
 from waypost.database import Database
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.model import link_clicks

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select, text, update
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.model import links

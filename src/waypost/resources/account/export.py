@@ -17,7 +17,7 @@ from waypost.auth.sessions import Session
 from waypost.database import Id, Instant
 from waypost.kit.clock import timestamp
 from waypost.kit.fair_queue import FairQueue
-from waypost.kit.pages import MAX_PER_PAGE, PageRequest
+from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.export import Wanted, json_lines, pages

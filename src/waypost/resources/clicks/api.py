@@ -10,7 +10,7 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import openapi, service
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.pages import Filters

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 
 from waypost.database import Tx
 from waypost.kit.clock import DAY, microseconds
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.clicks.days import any_of, known
 from waypost.resources.clicks.model import (
     CRAWLER,

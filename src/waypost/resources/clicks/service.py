@@ -4,7 +4,7 @@ from uuid import UUID
 
 from waypost.auth import Caller
 from waypost.database import Database
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
 from waypost.resources.clicks import pages
 from waypost.resources.clicks.model import Click

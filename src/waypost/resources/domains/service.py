@@ -13,7 +13,7 @@ from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import attached, certificates, claims, names, store, verified_names

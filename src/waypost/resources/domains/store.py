@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth import accounts
 from waypost.database import Tx
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.domains.model import Domain, domains
 
 _DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))

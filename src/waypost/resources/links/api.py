@@ -15,7 +15,7 @@ from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.web.api import PREFIX
 from waypost.web.body import parse, read_fields
 from waypost.web.guard import Guard, path_id
-from waypost.web.pages import paginated, read_page
+from waypost.web.pagination import paginated, read_page
 from waypost.web.responses import Json, data, no_content
 
 _ONE = "/{id}"

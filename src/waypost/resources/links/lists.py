@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_,
 
 from waypost.auth import accounts
 from waypost.database import Tx
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
 from waypost.resources.links import trigrams
 from waypost.resources.links.model import ALIVE, COLUMNS, TITLE, Link, link_clicks, link_tags, links

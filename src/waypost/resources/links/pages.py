@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from waypost.database import Tx
 from waypost.kit.errors import Problems
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links import form_pages, service
 from waypost.resources.links.asked import FILTERS, read_wanted
 from waypost.resources.links.choices import choices

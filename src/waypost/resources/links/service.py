@@ -13,7 +13,7 @@ from waypost.auth import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import Url
 from waypost.outbound import Preview
 from waypost.resources import webhooks

@@ -8,7 +8,7 @@ from waypost.auth import Caller, hold_account
 from waypost.database import Sealed
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.events.results import Results, results_of

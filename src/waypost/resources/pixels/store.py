@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, delete, func, insert, literal, select, union_all, update
 
 from waypost.database import Sealed, Tx
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
 
 _PIXEL = select(*(pixels.c[name] for name in Pixel.__dataclass_fields__))

@@ -8,7 +8,7 @@ from uuid import UUID
 from waypost.auth import Caller, hold_account
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import outbox, store

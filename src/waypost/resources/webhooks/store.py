@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
 
 from waypost.database import Sealed, Tx
-from waypost.kit.pages import PageRequest
+from waypost.kit.pagination import PageRequest
 from waypost.resources.webhooks.model import Delivery, Exchange, Status, Webhook, webhook_deliveries, webhooks
 
 CANCELLED_AT_ONCE = 1_000

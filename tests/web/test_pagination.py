@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from waypost.kit.errors import Invalid
-from waypost.kit.pages import Page, PageRequest
+from waypost.kit.pagination import Page, PageRequest
 from waypost.web import page_request, paginated
 
 BASE = "https://app.test"

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 
 from waypost.kit.errors import Problems
-from waypost.kit.pages import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
+from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
 from waypost.web.query import read_query
 
 _LAST = 2**53 - 1
