@@ -91,7 +91,7 @@ async def test_a_column_that_changes_its_type_is_met_once(database_url: str) -> 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_pragmas_hold_on_live_connections(db: Database) -> None:
     expected = SQLITE_PRAGMAS | {"synchronous": 2, "foreign_keys": 1, "temp_store": 2}
-    for begin in (db.read, db.write, db.glance):
+    for begin in (db.read, db.write, db.point_read):
         own = {"cache_size": WRITER_CACHE} if begin == db.write else {}
         async with begin() as tx:
             for name, value in (expected | own).items():
@@ -101,7 +101,7 @@ async def test_pragmas_hold_on_live_connections(db: Database) -> None:
 async def test_a_glance_sees_what_was_committed(db: Database) -> None:
     await make_counter(db)
     for n in range(3):
-        async with db.glance() as tx:
+        async with db.point_read() as tx:
             assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == n
         await increment(db, 1)
 

@@ -121,7 +121,7 @@ async def test_a_lost_database_is_unavailable(
     client: httpx.AsyncClient, db: Database, alice: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = Database("postgresql://nobody@127.0.0.1:1/none")
-    monkeypatch.setattr(db, "glance", gone.glance)
+    monkeypatch.setattr(db, "point_read", gone.point_read)
     with structlog.testing.capture_logs() as logs:
         told = await client.get(THING, headers=alice.headers)
     assert (told.status_code, told.json()["error"]["code"]) == (503, "http_error")

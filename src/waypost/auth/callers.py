@@ -55,7 +55,7 @@ class Callers:
                 self._used.pop(key_id, None)  # another flush may have been as fast
 
     async def _load(self, digest: str) -> KeyHolder | None:
-        async with self._db.glance() as tx:
+        async with self._db.point_read() as tx:
             return await store.caller_with(tx, digest)
 
     def _keep(self, digest: str, stamp: bytes, now: int, caller: KeyHolder | None) -> None:

@@ -105,7 +105,7 @@ async def begin(
 
 async def find(db: Database, token: str, *, now: datetime) -> Session | None:
     """The session this token belongs to, and its account as it is now."""
-    async with db.glance() as tx:
+    async with db.point_read() as tx:
         wanted = {"digest": _digest(token), "now": now, "oldest": now - AGE_LIMIT}
         row = (await tx.execute(_FIND, wanted)).one_or_none()
     if row is None:

@@ -42,8 +42,8 @@ def delay_after(failures: int) -> timedelta:
 async def refuse_early(deps: Deps, email: str) -> None:
     """Counts nothing, so that a refused attempt costs one look-up. Raises RateLimited."""
     digest = _digest(deps, email)
-    async with deps.db.glance() as glance:
-        row = (await glance.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
+    async with deps.db.point_read() as point_read:
+        row = (await point_read.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
     _failures(row, digest, deps.clock())
 
 

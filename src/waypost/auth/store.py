@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, func, insert, or_, select, update
 
 from waypost.auth.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
-from waypost.database import Glance, Tx
+from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 
@@ -160,7 +160,7 @@ async def keys_of(tx: Tx, account_id: UUID) -> list[ApiKey]:
     return [_key(row) for row in await tx.execute(statement)]
 
 
-async def caller_with(tx: Tx | Glance, digest: str) -> KeyHolder | None:
+async def caller_with(tx: Tx | PointRead, digest: str) -> KeyHolder | None:
     """Key and account in one go: it stands before every API request."""
     row = (await tx.execute(_CALLER, {"digest": digest})).one_or_none()
     return None if row is None else KeyHolder(account_from(row[: len(ACCOUNT)]), _key(row[len(ACCOUNT) :]))

@@ -51,7 +51,7 @@ class DatabaseUnavailable(Unavailable):
         return f"The database {self.place} cannot be used: {' '.join(str(cause).split())}"
 
 
-class Glance:
+class PointRead:
     """Reads a row by its key on SQLite without leaving the thread, which takes a tenth of the time."""
 
     def __init__(self, connection: Connection) -> None:
@@ -111,7 +111,7 @@ class Database:
             self._reader = _sqlite_engine(parsed, begin="BEGIN", size=readers, limit=read_limit)
             self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_limit else self._reader
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
-            self._glancing = _in_thread_engine(parsed)
+            self._point_reader = _in_thread_engine(parsed)
             self._turn = Turn(Path(f"{self.path}-turn"))  # SQLite admits one writer
         else:
             self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_limit)
@@ -151,7 +151,7 @@ class Database:
                 await connection.commit()  # after a rollback the driver would forget the statements it has prepared
 
     @contextlib.asynccontextmanager
-    async def glance(self) -> AsyncIterator[Tx | Glance]:
+    async def point_read(self) -> AsyncIterator[Tx | PointRead]:
         """For single rows by a unique key, nothing else: on SQLite the event loop stands still meanwhile.
 
         Each statement sees its own snapshot, and none can be rolled back. Raises Unavailable when the database is gone.
@@ -161,8 +161,8 @@ class Database:
                 yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # two trips less
             return
         async with _told_plainly(self.url):
-            with self._glancing.connect() as connection:
-                yield Glance(connection)
+            with self._point_reader.connect() as connection:
+                yield PointRead(connection)
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
@@ -177,7 +177,7 @@ class Database:
         for engine in {self._reader, self._long_reader, self._writer}:
             await engine.dispose()
         if self.dialect == "sqlite":
-            self._glancing.dispose()
+            self._point_reader.dispose()
             self._turn.close()
 
 

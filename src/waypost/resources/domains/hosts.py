@@ -21,6 +21,6 @@ class Hosts:
 
     async def find(self, host: bytes) -> Route | None:
         """None for a host that is not served. Raises Unavailable."""
-        async with self._db.glance() as tx:
+        async with self._db.point_read() as tx:
             row = (await tx.execute(_FIND, {"hostname": host.decode("ascii")})).one_or_none()
         return None if row is None else new_host(host, row.root_url, row.not_found_url)

@@ -109,7 +109,7 @@ async def slug_is_free(deps: Deps, account: UUID, slug: str | None, link: UUID |
     """Decides nothing, the write itself does: but for a slug that is taken, nothing expensive is begun."""
     if slug is None or "slug" in problems:
         return
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         if not await store.is_claimable(tx, slug, account, link):
             problems.add("slug", rules.SLUG_TAKEN)
 
@@ -118,7 +118,7 @@ async def image_has_room(deps: Deps, account: UUID, fields: LinkFields, replaced
     """`replaced`: bytes of the image that goes when this one comes. As for slugs, the write itself decides."""
     if fields.og_image_file is None:
         return
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         if await store.image_bytes(tx, account) - replaced >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.NO_ROOM_FOR_IMAGE)
 

@@ -58,7 +58,7 @@ class Card:
 
 async def page_of(db: Database, shared_domain: str, base_url: str, link_id: bytes) -> bytes | None:
     """`link_id`: 32 hex digits. None for a link that leads nowhere by now. Raises Unavailable."""
-    async with db.glance() as tx:
+    async with db.point_read() as tx:
         row = (await tx.execute(_FIND, {"link_id": UUID(link_id.decode())})).one_or_none()
     if row is None:
         return None

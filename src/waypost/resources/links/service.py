@@ -118,7 +118,7 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
 
 
 async def find(deps: Deps, caller: Caller, link_id: UUID) -> Link:
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
@@ -156,7 +156,7 @@ async def slug_state(deps: Deps, caller: Caller, slug: str, link_id: UUID | None
 
 
 async def _made(deps: Deps, caller: Caller, link_id: UUID) -> Link | None:
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         return await store.find(tx, caller.account.id, link_id)
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth import accounts
-from waypost.database import Glance, Id, Tx
+from waypost.database import Id, PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels
 from waypost.resources.links import rules
@@ -76,13 +76,13 @@ async def release(tx: Tx, slug: str) -> None:
     await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
 
 
-async def is_claimable(tx: Tx | Glance, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
+async def is_claimable(tx: Tx | PointRead, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
     """What `claim` would say right now; only to name the slug among other faults, never to decide."""
     held = await holder(tx, slug)
     return held is None or (held[0] == account_id and held[1] in {None, link_id})
 
 
-async def holder(tx: Tx | Glance, slug: str) -> tuple[UUID, UUID | None] | None:
+async def holder(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
     """The account that has a slug, and the link it is on; None for a slug that nobody ever had."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
     return None if row is None else (row.account_id, row.link_id)
@@ -107,7 +107,7 @@ async def add(tx: Tx, link: Link) -> bool:
     return True
 
 
-async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> Link | None:
+async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link | None:
     row = (await tx.execute(_ONE, {"account_id": account_id, "link_id": link_id})).one_or_none()
     return None if row is None else Link(*row)
 
@@ -131,7 +131,7 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
-async def image_bytes(tx: Tx | Glance, account_id: UUID) -> int:
+async def image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
     """Of all images that are hosted for an account."""
     held = (await tx.execute(select(accounts.c.image_bytes).where(accounts.c.id == account_id))).one_or_none()
     return held.image_bytes if held else 0

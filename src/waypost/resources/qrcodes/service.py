@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def find(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
 
 
@@ -32,7 +32,7 @@ async def set_look(deps: Deps, caller: Caller, link_id: UUID, wanted: LookFields
 
 async def target_of(deps: Deps, code: UUID) -> tuple[UUID, Target]:
     """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
-    async with deps.db.glance() as tx:
+    async with deps.db.point_read() as tx:
         return _there(await store.target(tx, link_id_of(code)))
 
 

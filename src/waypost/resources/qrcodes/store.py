@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, text
 
-from waypost.database import Glance, Id, Instant, Tx
+from waypost.database import Id, Instant, PointRead, Tx
 from waypost.resources.links.model import ALIVE, HOSTNAME, links
 from waypost.resources.qrcodes.look import Look
 from waypost.resources.qrcodes.model import QrCode, Target, qr_looks, qr_scans
@@ -34,13 +34,13 @@ _SET = text(
 ).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
 
 
-async def find(tx: Tx | Glance, account_id: UUID, link_id: UUID) -> QrCode | None:
+async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> QrCode | None:
     """The code of a link that is there."""
     row = (await tx.execute(_ONE, {"link_id": link_id, "account_id": account_id})).one_or_none()
     return None if row is None else _code(row)
 
 
-async def target(tx: Tx | Glance, link_id: UUID) -> tuple[UUID, Target] | None:
+async def target(tx: Tx | PointRead, link_id: UUID) -> tuple[UUID, Target] | None:
     """The account that has the link, and where its code leads."""
     row = (await tx.execute(_TARGET, {"link_id": link_id})).one_or_none()
     return None if row is None else (row[0], Target(*row[1:]))

@@ -15,7 +15,7 @@ def number(count: int) -> str:
 
 
 def short(count: int) -> str:
-    """At a glance: 12,345 is 12.3k."""
+    """At a point_read: 12,345 is 12.3k."""
     for unit, sign in ((1_000_000_000, "bn"), (1_000_000, "m"), (1_000, "k")):
         if count >= unit:
             return f"{count / unit:.3g}{sign}" if count < 999.5 * unit else f"{count // unit}{sign}"

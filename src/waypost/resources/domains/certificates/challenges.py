@@ -22,7 +22,7 @@ def routes(db: Database) -> APIRouter:
         """Bare 404 for what is none of ours: it is asked on hosts that nobody has, too."""
         if not _TOKEN.fullmatch(token):
             return Response(status_code=404)
-        async with db.glance() as tx:
+        async with db.point_read() as tx:
             found = (await tx.execute(_FIND, {"token": token})).scalar_one_or_none()
         return Response(status_code=404) if found is None else PlainTextResponse(found, headers=_NOT_KEPT)
 

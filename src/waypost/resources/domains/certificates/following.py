@@ -38,7 +38,7 @@ class Following:
 
     async def _is_worth_it(self) -> bool:
         self._looks = (self._looks + 1) % _LOOKS
-        async with self._db.glance() as tx:  # a single entry at the end of an index
+        async with self._db.point_read() as tx:  # a single entry at the end of an index
             newest = (await tx.execute(_NEWEST)).scalar_one()
         is_news, self._last = newest != self._last, newest
         return is_news or self._looks == 0
