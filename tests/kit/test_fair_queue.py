@@ -34,7 +34,7 @@ class Work:
         return sorted(key for key, ends in self._ends.items() for _ in ends)
 
     async def _job(self, key: Hashable) -> None:
-        async with self.queue.turn(key):
+        async with self.queue.slot(key):
             self.begun.append(key)
             end = asyncio.Event()
             self._ends.setdefault(key, []).append(end)
@@ -94,7 +94,7 @@ async def test_too_many_of_one_account_are_refused_at_once() -> None:
     async with work(1, each=1, waiting_each=2) as jobs:
         await jobs.ask(*"aaa")
         with pytest.raises(Unavailable):
-            async with jobs.queue.turn("a"):
+            async with jobs.queue.slot("a"):
                 pytest.fail("it was let in")
         await jobs.ask("b")
         await jobs.end("a")
@@ -105,7 +105,7 @@ async def test_too_many_of_all_accounts_are_refused_at_once() -> None:
     async with work(1, each=1, waiting=3) as jobs:
         await jobs.ask(*"abcd")
         with pytest.raises(Unavailable) as refused:
-            async with jobs.queue.turn("e"):
+            async with jobs.queue.slot("e"):
                 pytest.fail("it was let in")
         assert refused.value.retry_after >= 1
 
@@ -114,7 +114,7 @@ async def test_who_has_waited_long_enough_is_refused_and_leaves_the_line() -> No
     async with work(1, each=1) as jobs:
         await jobs.ask("a")
         with pytest.raises(Unavailable):
-            async with jobs.queue.turn("b", Allowance(0)):
+            async with jobs.queue.slot("b", Allowance(0)):
                 pytest.fail("it was let in")
         assert not jobs.queue._lines
 
@@ -155,7 +155,7 @@ async def test_a_slot_is_not_lost_on_whoever_is_cancelled_at_that_moment(served_
 async def test_a_job_that_fails_gives_its_slot_back() -> None:
     async with work(1, each=1) as jobs:
         with pytest.raises(ZeroDivisionError):
-            async with jobs.queue.turn("a"):
+            async with jobs.queue.slot("a"):
                 raise ZeroDivisionError
         await jobs.ask("b")
         assert jobs.running == ["b"]
@@ -167,7 +167,7 @@ async def test_a_crowd_is_served_completely() -> None:
 
     async def job(key: int) -> None:
         nonlocal most
-        async with queue.turn(key):
+        async with queue.slot(key):
             inside.append(key)
             most = max(most, len(inside))
             assert inside.count(key) <= 2

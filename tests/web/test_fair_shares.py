@@ -59,7 +59,7 @@ async def test_who_has_a_full_share_waits_alone(place: Place) -> None:
     shares = place.db._shares
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(shares._each):
-            await stack.enter_async_context(shares.turn(greedy.id))
+            await stack.enter_async_context(shares.slot(greedy.id))
         waiting = [asyncio.create_task(greedy.get(path)) for path in PATHS]
         for path in PATHS:
             assert (path, await modest.get(path)) == (path, 200)

@@ -49,13 +49,13 @@ def fault_of(text: str, *others: str) -> str | None:
 
 async def hash_password(text: str, visitor: Visitor = STRANGER) -> str:
     """Raises Unavailable when too many are being tried."""
-    async with turn(visitor):
+    async with slot(visitor):
         return await _in_thread(lambda: _hasher.hash(_one_spelling(text)))
 
 
 async def is_right(text: str, stored: str | None, visitor: Visitor = STRANGER) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when too many are being tried."""
-    async with turn(visitor):
+    async with slot(visitor):
         return await matches(text, stored)
 
 
@@ -66,16 +66,16 @@ async def matches(text: str, stored: str | None) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def turn(visitor: Visitor) -> AsyncIterator[None]:
+async def slot(visitor: Visitor) -> AsyncIterator[None]:
     """Strangers queue among themselves first, so that the known wait for no more than AT_ONCE of them.
 
     Raises Unavailable when too many are waiting.
     """
     if visitor.is_known:
-        async with _turns.turn(visitor.client):
+        async with _turns.slot(visitor.client):
             yield
     else:
-        async with _strangers.turn(visitor.client), _turns.turn(STRANGER):
+        async with _strangers.slot(visitor.client), _turns.slot(STRANGER):
             yield
 
 

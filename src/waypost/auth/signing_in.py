@@ -199,7 +199,7 @@ async def _is_right(deps: Deps, email: str, password: str, stored: str | None, v
     if visitor.is_known:
         return await passwords.is_right(password, stored, visitor)
     await sign_in_delay.refuse_early(deps, email)
-    async with passwords.turn(visitor):
+    async with passwords.slot(visitor):
         await sign_in_delay.count_attempt(deps, email)
         is_right = await passwords.matches(password, stored)
     if is_right:

@@ -29,7 +29,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from waypost.database import one_trip
 from waypost.database.place import place
-from waypost.database.turn import Turn
+from waypost.database.write_lock import WriteLock
 from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import FairQueue
 
@@ -112,7 +112,7 @@ class Database:
             self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_limit else self._reader
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._point_reader = _in_thread_engine(parsed)
-            self._turn = Turn(Path(f"{self.path}-turn"))  # SQLite admits one writer
+            self._write_lock = WriteLock(Path(f"{self.path}-turn"))  # SQLite admits one writer
         else:
             self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_limit)
             self._writer = _postgres_engine(parsed, size=readers * 2) if read_limit else self._reader
@@ -132,7 +132,7 @@ class Database:
     @contextlib.asynccontextmanager
     async def read_for(self, account: UUID) -> AsyncIterator[Tx]:
         """`read()` for what takes longer the more an account has: accounts take turns, and none has all connections."""
-        async with self._shares.turn(account), self.read() as tx:
+        async with self._shares.slot(account), self.read() as tx:
             yield tx
 
     @contextlib.asynccontextmanager
@@ -143,7 +143,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _read(self, engine: AsyncEngine) -> AsyncIterator[Tx]:
-        async with _told_plainly(self.url), engine.connect() as connection:
+        async with _errors_translated(self.url), engine.connect() as connection:
             if self.dialect == "postgresql":
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
@@ -157,32 +157,32 @@ class Database:
         Each statement sees its own snapshot, and none can be rolled back. Raises Unavailable when the database is gone.
         """
         if self.dialect == "postgresql":
-            async with _told_plainly(self.url), self._reader.connect() as connection:
+            async with _errors_translated(self.url), self._reader.connect() as connection:
                 yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # two trips less
             return
-        async with _told_plainly(self.url):
+        async with _errors_translated(self.url):
             with self._point_reader.connect() as connection:
                 yield PointRead(connection)
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
-        async with _told_plainly(self.url), self._turn_taken(), self._writer.begin() as connection:
+        async with _errors_translated(self.url), self._writing(), self._writer.begin() as connection:
             yield connection
 
-    def _turn_taken(self) -> contextlib.AbstractAsyncContextManager[None]:
-        return self._turn.taken() if self.dialect == "sqlite" else contextlib.nullcontext()
+    def _writing(self) -> contextlib.AbstractAsyncContextManager[None]:
+        return self._write_lock.held() if self.dialect == "sqlite" else contextlib.nullcontext()
 
     async def close(self) -> None:
         for engine in {self._reader, self._long_reader, self._writer}:
             await engine.dispose()
         if self.dialect == "sqlite":
             self._point_reader.dispose()
-            self._turn.close()
+            self._write_lock.close()
 
 
 @contextlib.asynccontextmanager
-async def _told_plainly(url: str) -> AsyncIterator[None]:
+async def _errors_translated(url: str) -> AsyncIterator[None]:
     try:
         yield
     except IntegrityError:

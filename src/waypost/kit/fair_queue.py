@@ -59,7 +59,7 @@ class FairQueue:
         """In the order of their turns. A line goes to the end when one of its jobs begins, and when one ends."""
 
     @contextlib.asynccontextmanager
-    async def turn(self, key: Hashable, patience: Allowance | None = None) -> AsyncIterator[None]:
+    async def slot(self, key: Hashable, patience: Allowance | None = None) -> AsyncIterator[None]:
         """Raises Unavailable when too many are waiting, or when the patience is spent."""
         if self._free and self._running[key] < self._each:  # then no waiting caller could take this slot
             self._take(key)

@@ -61,9 +61,9 @@ class Destinations:
     async def inspect(self, url: Url, *, account: UUID) -> Preview:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
-        async with self._checks.turn(account, patience):
+        async with self._checks.slot(account, patience):
             answer = await self._follow(url, _PAGE, account, work, patience)
-        async with self._pages.turn(account, patience):
+        async with self._pages.slot(account, patience):
             return await _preview(answer)
 
     async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
@@ -73,7 +73,7 @@ class Destinations:
         """
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
         kind = _Kind(_PICTURES, ",".join(_PICTURES), max_body + 1)
-        async with self._checks.turn(account, patience):
+        async with self._checks.slot(account, patience):
             answer = await self._follow(url, kind, account, work, patience)
         if answer.status != 200 or not 0 < len(answer.body) <= max_body:
             raise Unreachable("there is no picture")
@@ -102,7 +102,7 @@ class Destinations:
     async def _turn(self, host: str, account: UUID, patience: Allowance) -> AsyncIterator[None]:
         """A host's slot goes round among accounts, too, so that none can keep a host to itself."""
         queue = self._hosts.setdefault(host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
-        async with queue.turn(account, patience):
+        async with queue.slot(account, patience):
             yield
 
     async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> Answer:

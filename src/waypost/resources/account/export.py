@@ -65,7 +65,7 @@ async def archive(deps: Deps, session: Session, turns: FairQueue) -> AsyncIterat
     """Each piece takes a turn; while the client reads it, others have theirs."""
     async with aclosing(_archive(deps, session)) as pieces:
         while True:
-            async with turns.turn(session.account.id):
+            async with turns.slot(session.account.id):
                 piece = await anext(pieces, None)
             if piece is None:
                 return

@@ -73,7 +73,7 @@ class Studio:
 
     async def clean(self, content: bytes, *, account: UUID) -> CleanImage:
         """Raises BadImage, or Unavailable when too many are waiting."""
-        async with self._queue.turn(account):
+        async with self._queue.slot(account):
             return await asyncio.get_running_loop().run_in_executor(self._threads, clean, content)
 
     def close(self) -> None:

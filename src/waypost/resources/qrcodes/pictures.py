@@ -74,7 +74,7 @@ class Pictures:
         return task
 
     async def _drawn(self, picture: Picture, account: UUID) -> bytes:
-        async with self._queue.turn(account):
+        async with self._queue.slot(account):
             if self._is_closed:
                 raise asyncio.CancelledError
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, picture)

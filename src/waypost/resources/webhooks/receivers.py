@@ -20,5 +20,5 @@ class Receivers:
 
     async def look(self, url: Url, *, account: UUID) -> None:
         """Raises NotPublic, Unreachable; Unavailable when too many of the account's wait before it."""
-        async with self._look_ups.turn(account):
+        async with self._look_ups.slot(account):
             await self._outbound.resolve(url)

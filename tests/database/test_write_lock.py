@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.database.turn import Turn
+from waypost.database.write_lock import WriteLock
 from waypost.kit.errors import Unavailable
 
 
@@ -30,21 +30,21 @@ class Other:
 
 
 async def test_it_works(path: Path) -> None:
-    turn, other = Turn(path), Other(path)
-    async with turn.taken():
+    lock, other = WriteLock(path), Other(path)
+    async with lock.held():
         with pytest.raises(BlockingIOError):
             other.take()
     other.take()
     other.give()
-    turn.close()
+    lock.close()
 
 
 async def test_who_waits_is_woken_and_the_loop_goes_on(path: Path) -> None:
-    turn, other, order = Turn(path), Other(path), []
+    lock, other, order = WriteLock(path), Other(path), []
     other.take()
 
     async def write(name: str) -> None:
-        async with turn.taken():
+        async with lock.held():
             order.append(name)
 
     waiting = [asyncio.create_task(write(name)) for name in ("first", "second")]
@@ -54,37 +54,37 @@ async def test_who_waits_is_woken_and_the_loop_goes_on(path: Path) -> None:
     other.give()
     await asyncio.gather(*waiting)
     assert order == ["first", "second"]
-    turn.close()
+    lock.close()
 
 
 async def test_who_gives_up_waiting_keeps_nobody_out(path: Path) -> None:
-    turn, other = Turn(path), Other(path)
+    lock, other = WriteLock(path), Other(path)
     other.take()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05), turn.taken():
+        async with asyncio.timeout(0.05), lock.held():
             pass
     other.give()
-    async with turn.taken():
+    async with lock.held():
         pass
-    turn.close()
+    lock.close()
 
 
 async def test_who_waits_in_vain_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.database.turn.PATIENCE", 0.05)
-    turn, other = Turn(path), Other(path)
+    monkeypatch.setattr("waypost.database.write_lock.PATIENCE", 0.05)
+    lock, other = WriteLock(path), Other(path)
     other.take()
     for _ in range(2):
         with pytest.raises(Unavailable):
-            async with turn.taken():
+            async with lock.held():
                 pass
     other.give()
-    async with turn.taken():
+    async with lock.held():
         pass
-    turn.close()
+    lock.close()
 
 
 async def test_without_a_file_it_does_without(tmp_path: Path) -> None:
-    turn = Turn(tmp_path / "gone" / "db-turn")
-    async with turn.taken():
+    lock = WriteLock(tmp_path / "gone" / "db-turn")
+    async with lock.held():
         pass
-    turn.close()
+    lock.close()

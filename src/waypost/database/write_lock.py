@@ -16,7 +16,7 @@ from waypost.kit.errors import Unavailable
 PATIENCE = 10.0  # seconds
 
 
-class Turn:
+class WriteLock:
     """A lock file beside the database. A process that dies gives up its turn."""
 
     def __init__(self, path: Path) -> None:
@@ -25,7 +25,7 @@ class Turn:
         self._within = asyncio.Lock()  # of this process; the file's lock is the whole process's
 
     @contextlib.asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
+    async def held(self) -> AsyncIterator[None]:
         """Raises Unavailable when it does not come, because whoever has it stands still."""
         await _in_time(self._within.acquire())
         try:
