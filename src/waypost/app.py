@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from waypost import wiring
-from waypost.auth import signing_in
+from waypost.auth import sign_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LateCounter
@@ -24,14 +24,14 @@ from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE, bounded_protocol
 from waypost.redirect.plane import keep_in_order
 from waypost.resources import domains, plan, webhooks
-from waypost.resources.account import closing
+from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.clicks.stats.runs import RunKeeper
 from waypost.resources.domains.checks import Expiry
-from waypost.resources.links import freeing
+from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events
 from waypost.settings import Settings
 from waypost.web.background import cancel, every
@@ -100,11 +100,13 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
 def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> jobs.Handlers:
     return {
         JOB: Rebuild(db, clock=now),
-        freeing.JOB: freeing.Freeing(db),
-        signing_in.JOB: signing_in.Forgotten(db, base_url=settings.base_url, clock=now),
+        domain_detach.JOB: domain_detach.DomainDetach(db),
+        sign_in.JOB: sign_in.Forgotten(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sending(settings),
         plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound(settings), now).stripe),
-        closing.JOB: closing.Closing(db, feed.publish, domain_deps, settings.data_dir / "media", now),
+        account_deletion.JOB: account_deletion.AccountDeletion(
+            db, feed.publish, domain_deps, settings.data_dir / "media", now
+        ),
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from people import START, Person, new_person
 
 from waypost.auth import Callers, keys, list_keys, revoke_key, set_plan
-from waypost.auth.stamp import Stamp, stamp_of
+from waypost.auth.cache_version import CacheVersion, cache_version_of
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
 
@@ -103,12 +103,12 @@ async def use(callers: Callers, db: Database, person: Person, *, at: datetime) -
 
 
 async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
-    stamp = stamp_of(db)
+    stamp = cache_version_of(db)
     if db.dialect == "postgresql":
         assert stamp is None
         return
     assert stamp
-    other = Stamp(db.path.with_name(f"{db.path.name}-callers"))
+    other = CacheVersion(db.path.with_name(f"{db.path.name}-callers"))
     before = other.read()
     stamp.move()
     assert other.read() == stamp.read() != before
@@ -118,4 +118,4 @@ async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
 def test_a_torn_stamp_is_mended(tmp_path, size: int) -> None:
     path = tmp_path / "stamp"
     path.write_bytes(b"x" * size)
-    assert len(Stamp(path).read()) == 8
+    assert len(CacheVersion(path).read()) == 8

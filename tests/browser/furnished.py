@@ -71,7 +71,7 @@ class Person:
 
 
 @dataclass
-class House:
+class RunningApp:
     ada: Person
     eve: Person
     bob: Person
@@ -87,7 +87,7 @@ class House:
     """By purpose."""
 
 
-async def furnish(data: Path, base_url: str) -> House:
+async def furnish(data: Path, base_url: str) -> RunningApp:
     """`data`: the directory of a service whose database has the current schema."""
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
@@ -103,7 +103,7 @@ async def furnish(data: Path, base_url: str) -> House:
     pixel_ids = await _pixels(db, rooms.pixels, caller)
     webhook, deliveries = await _webhook(db, rooms.webhooks, caller)
     key, passkey, texts = await _ways_in(db, ada.account)
-    house = House(
+    house = RunningApp(
         ada,
         eve,
         bob,

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from browser.furnished import House, Person, furnish
+from browser.furnished import Person, RunningApp, furnish
 from browser.visits import Visit, of_everybody, of_nobody, of_owner
 from browser.watching import LOOP, watched
 from journeys.service import Service
@@ -39,7 +39,7 @@ def service(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def house(service: Service) -> House:
+def house(service: Service) -> RunningApp:
     return asyncio.run(furnish(Path(service.directory) / "data", service.base_url))
 
 
@@ -72,7 +72,7 @@ async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
 
 
 @pytest.mark.parametrize("part", range(3))
-async def test_every_page(chromium: Browser, service: Service, house: House, part: int) -> None:
+async def test_every_page(chromium: Browser, service: Service, house: RunningApp, part: int) -> None:
     expect.set_options(timeout=PATIENCE)
     many = list(of_owner(house))[part::3]
     halves = many[::2], many[1::2]
@@ -80,7 +80,7 @@ async def test_every_page(chromium: Browser, service: Service, house: House, par
     assert [each for told in found for each in told] == []
 
 
-async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, house: House) -> None:
+async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, house: RunningApp) -> None:
     expect.set_options(timeout=PATIENCE)
     unproven = [Visit(path) for path in ("/", "/links/new", "/plan", "/account")]
     rounds = (house.eve, of_everybody()), (house.bob, unproven)
@@ -89,7 +89,7 @@ async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, hou
     assert [each for told in found for each in told] == []
 
 
-async def test_pages_of_nobody(chromium: Browser, service: Service, house: House) -> None:
+async def test_pages_of_nobody(chromium: Browser, service: Service, house: RunningApp) -> None:
     expect.set_options(timeout=PATIENCE)
     nobody = await new_page(chromium, service, None)
     assert await troubles(nobody, of_nobody(house)) == []
@@ -102,7 +102,7 @@ async def test_pages_of_nobody(chromium: Browser, service: Service, house: House
     assert await nobody.evaluate(LOOK) == []
 
 
-async def test_an_address_is_confirmed_from_any_page(chromium: Browser, service: Service, house: House) -> None:
+async def test_an_address_is_confirmed_from_any_page(chromium: Browser, service: Service, house: RunningApp) -> None:
     page = await new_page(chromium, service, house.bob)
     await page.goto("/links")
     await page.get_by_role("button", name="Send the mail again").click()
@@ -124,7 +124,7 @@ async def test_the_reference(chromium: Browser, service: Service) -> None:
     assert await page.evaluate(LOOK) == []
 
 
-async def test_by_keyboard(chromium: Browser, service: Service, house: House) -> None:
+async def test_by_keyboard(chromium: Browser, service: Service, house: RunningApp) -> None:
     """What is opened is left with Escape, and whoever leaves it is where they came from."""
     expect.set_options(timeout=PATIENCE)
     page = await new_page(chromium, service, house.ada)

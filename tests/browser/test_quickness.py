@@ -7,7 +7,7 @@ is slow now and then, so the least of three tries counts: a page that is slow of
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from browser.furnished import House, furnish
+from browser.furnished import RunningApp, furnish
 from browser.watching import LOOP, watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
@@ -80,7 +80,7 @@ async def asked(page: Page) -> None:
     await page.keyboard.press("Escape")
 
 
-def steps(house: House) -> dict[str, list[tuple[str, Act]]]:
+def steps(house: RunningApp) -> dict[str, list[tuple[str, Act]]]:
     """By page, in their order."""
     link = f"/links/{house.links[0]}"
     return {

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from browser.furnished import HOSTS, House
+from browser.furnished import HOSTS, RunningApp
 from playwright.async_api import Page, expect
 
 
@@ -40,7 +40,7 @@ class Visit:
             await page.evaluate("for (const each of document.querySelectorAll('details:not(.drop)')) each.open = true")
 
 
-def of_nobody(house: House) -> Iterator[Visit]:
+def of_nobody(house: RunningApp) -> Iterator[Visit]:
     yield from (Visit("/login"), Visit("/login?done=deleted"), Visit("/signup"), Visit("/forgot"))
     for purpose, token in house.tokens.items():
         yield Visit(f"/{purpose}/{token}")
@@ -59,7 +59,7 @@ def of_everybody() -> Iterator[Visit]:
     yield from (Visit(f"/{name}") for name in names)
 
 
-def of_owner(house: House) -> Iterator[Visit]:
+def of_owner(house: RunningApp) -> Iterator[Visit]:
     yield from of_everybody()
     yield from _of_links(house)
     yield from _of_rooms(house)
@@ -74,7 +74,7 @@ def of_owner(house: House) -> Iterator[Visit]:
     yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
 
 
-def _of_links(house: House) -> Iterator[Visit]:
+def _of_links(house: RunningApp) -> Iterator[Visit]:
     first, long, tagged, *_ = (f"/links/{each}" for each in house.links)
     yield from (Visit("/links?page=2"), Visit("/links?search=nothing+like+it"), Visit(f"/links?search={'a' * 300}"))
     yield from (Visit("/links?done=off"), Visit(f"/links/new?from={house.links[2]}"))
@@ -92,7 +92,7 @@ def _of_links(house: House) -> Iterator[Visit]:
     yield Visit(f"{first}/edit", form="#link", fields={"#slug": "", "#destination_url": ""})
 
 
-def _of_rooms(house: House) -> Iterator[Visit]:
+def _of_rooms(house: RunningApp) -> Iterator[Visit]:
     domains = [f"/domains/{each}" for each in house.domains]
     pixels = [f"/pixels/{each}" for each in house.pixels]
     webhook = f"/webhooks/{house.webhook}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
-from house.running import BASE_URL, House
+from house.running import BASE_URL, RunningApp
 from journeys.service import Website
 
 from waypost.settings import Settings
@@ -23,7 +23,7 @@ def website() -> Iterator[Website]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> AsyncIterator[House]:
+async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> AsyncIterator[RunningApp]:
     async with _opened(tmp_path, sqlite_template, website) as opened:
         yield opened
 
@@ -31,14 +31,14 @@ async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> Asyn
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_house(
     tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, website: Website
-) -> AsyncIterator[House]:
+) -> AsyncIterator[RunningApp]:
     """For tests that run in its loop and have accounts of their own: to compose a house takes a third of a second."""
     async with _opened(tmp_path_factory.mktemp("house"), sqlite_template, website) as opened:
         yield opened
 
 
 @contextlib.asynccontextmanager
-async def _opened(directory: Path, template: Path, website: Website) -> AsyncIterator[House]:
+async def _opened(directory: Path, template: Path, website: Website) -> AsyncIterator[RunningApp]:
     shutil.copy(template, directory / "waypost.db")
     settings = Settings(
         data_dir=directory, base_url=BASE_URL, outbound_allow=[ip_network("127.0.0.0/8")], secret_key="a key"
@@ -48,4 +48,4 @@ async def _opened(directory: Path, template: Path, website: Website) -> AsyncIte
         async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
             front = web.site.app
             pages = [route.path for route in front.dashboard.routes]
-            yield House(client, web.db, front.api, website, pages)
+            yield RunningApp(client, web.db, front.api, website, pages)

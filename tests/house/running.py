@@ -24,7 +24,7 @@ PIXEL = {"platform": "facebook", "name": "A pixel", "pixel_id": "123456"}
 
 
 @dataclass
-class House:
+class RunningApp:
     client: httpx.AsyncClient
     db: Database
     app: FastAPI

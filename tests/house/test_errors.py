@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from house.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, MESSAGES, OTHER, REQUESTS_PER_MINUTE, SCOPES, Endpoint
-from house.running import House
+from house.running import RunningApp
 
 from waypost.kit import errors
 from waypost.web import envelope
@@ -23,7 +23,7 @@ def code_of(status: int) -> str:
     return CODES.get(status, OTHER)
 
 
-async def test_it_works(house: House) -> None:
+async def test_it_works(house: RunningApp) -> None:
     answer = await house.ask(None, ME)
     assert answer.json() == {"error": {"code": "unauthenticated", "message": errors.Unauthenticated().message}}
     assert answer.headers["content-type"] == "application/json"
@@ -52,7 +52,7 @@ def test_the_bare_answer_to(name: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", CODES)
-async def test_the_application_can_answer(house: House, status: int) -> None:
+async def test_the_application_can_answer(house: RunningApp, status: int) -> None:
     answer = await PROVOKED[status](house)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (status, CODES[status])
@@ -60,42 +60,42 @@ async def test_the_application_can_answer(house: House, status: int) -> None:
     assert ("errors" in error) == (status == 422)
 
 
-async def paid(house: House) -> str:
+async def paid(house: RunningApp) -> str:
     return await house.key(await house.account(), SCOPES)
 
 
-async def unauthenticated(house: House) -> Any:
+async def unauthenticated(house: RunningApp) -> Any:
     return await house.ask(None, ME)
 
 
-async def payment_required(house: House) -> Any:
+async def payment_required(house: RunningApp) -> Any:
     return await house.ask(await house.key(await house.account("none"), SCOPES), ME)
 
 
-async def forbidden(house: House) -> Any:
+async def forbidden(house: RunningApp) -> Any:
     return await house.ask(await house.key(await house.account(), ()), Endpoint("GET", "/v1/links", None, 0))
 
 
-async def not_found(house: House) -> Any:
+async def not_found(house: RunningApp) -> Any:
     return await house.ask(await paid(house), Endpoint("GET", "/v1/nothing", None, 0))
 
 
-async def method_not_allowed(house: House) -> Any:
+async def method_not_allowed(house: RunningApp) -> Any:
     return await house.ask(await paid(house), ME._replace(method="PUT"))
 
 
-async def validation_error(house: House) -> Any:
+async def validation_error(house: RunningApp) -> Any:
     return await house.ask(await paid(house), Endpoint("POST", "/v1/links", None, 0), json={})
 
 
-async def rate_limited(house: House) -> Any:
+async def rate_limited(house: RunningApp) -> Any:
     key = await paid(house)
     for _ in range(REQUESTS_PER_MINUTE):
         await house.ask(key, ME)
     return await house.ask(key, ME)
 
 
-async def server_error(house: House) -> Any:
+async def server_error(house: RunningApp) -> Any:
     async def broken() -> None:
         raise ZeroDivisionError
 

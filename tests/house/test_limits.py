@@ -20,7 +20,7 @@ from house.facts import (
     WEBHOOK_URL,
     Endpoint,
 )
-from house.running import PIXEL, RECEIVER, House
+from house.running import PIXEL, RECEIVER, RunningApp
 from PIL import Image
 
 ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
@@ -36,16 +36,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture
-def house(shared_house: House) -> House:
+def house(shared_house: RunningApp) -> RunningApp:
     return shared_house
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def key(house: House) -> str:
+async def key(house: RunningApp) -> str:
     return await house.key(await house.account(), SCOPES)
 
 
-def fields(house: House, name: str, length: int, letter: str) -> dict[str, Any]:
+def fields(house: RunningApp, name: str, length: int, letter: str) -> dict[str, Any]:
     """A body whose field of that name has that many characters."""
     outer, _, inner = name.partition(".")
     base = {"destination_url": house.website.url}
@@ -62,14 +62,14 @@ def stored(link: dict[str, Any], name: str) -> Any:
     return link[outer][int(inner) if inner == "0" else inner] if inner else link[outer]
 
 
-async def test_it_works(house: House, key: str) -> None:
+async def test_it_works(house: RunningApp, key: str) -> None:
     answer = await house.ask(key, ME)
     assert answer.json()["data"]["limits"] == {"requests_per_minute": REQUESTS_PER_MINUTE}
 
 
 @pytest.mark.parametrize(("name", "limit"), LINK_LIMITS.items())
 @pytest.mark.parametrize("endpoint", [CREATE, CHANGE], ids=["create", "change"])
-async def test_the_length_of(house: House, key: str, endpoint: Endpoint, name: str, limit: int) -> None:
+async def test_the_length_of(house: RunningApp, key: str, endpoint: Endpoint, name: str, limit: int) -> None:
     link = await house.link(key) if endpoint is CHANGE else {"id": ""}
     letter = "a" if endpoint is CREATE else "b"  # a slug is taken once
     refused = await house.ask(key, endpoint, link["id"], json=fields(house, name, limit + 1, letter))
@@ -81,12 +81,12 @@ async def test_the_length_of(house: House, key: str, endpoint: Endpoint, name: s
 
 
 @pytest.mark.parametrize("name", ["title", "og_title", "og_description"])
-async def test_characters_are_counted_not_bytes(house: House, key: str, name: str) -> None:
+async def test_characters_are_counted_not_bytes(house: RunningApp, key: str, name: str) -> None:
     text = "😀" * LINK_LIMITS[name]
     assert (await house.link(key, **{name: text}))[name] == text
 
 
-async def test_the_characters_of_a_slug(house: House) -> None:
+async def test_the_characters_of_a_slug(house: RunningApp) -> None:
     account = await house.account()
     refused = set()
     for number, character in enumerate([*ASCII, *BEYOND]):
@@ -105,30 +105,30 @@ def picture(kind: str, size: int | None = None) -> bytes:
     return out.getvalue() if size is None else out.getvalue().ljust(size, b"\0")
 
 
-async def upload(house: House, key: str, content: bytes) -> httpx.Response:
+async def upload(house: RunningApp, key: str, content: bytes) -> httpx.Response:
     form = {"destination_url": house.website.url}
     return await house.ask(key, CREATE, data=form, files={"og_image_file": ("picture", content)})
 
 
 @pytest.mark.parametrize("kind", IMAGE_FORMATS)
-async def test_images_may_be(house: House, key: str, kind: str) -> None:
+async def test_images_may_be(house: RunningApp, key: str, kind: str) -> None:
     assert (await upload(house, key, picture(kind))).status_code == 201
 
 
 @pytest.mark.parametrize("content", [picture("BMP"), picture("TIFF"), b"<svg xmlns='http://www.w3.org/2000/svg'/>"])
-async def test_images_may_not_be(house: House, key: str, content: bytes) -> None:
+async def test_images_may_not_be(house: RunningApp, key: str, content: bytes) -> None:
     answer = await upload(house, key, content)
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, ["og_image_file"])
 
 
-async def test_the_size_of_an_image(house: House, key: str) -> None:
+async def test_the_size_of_an_image(house: RunningApp, key: str) -> None:
     assert (await upload(house, key, picture("PNG", IMAGE_BYTES))).status_code == 201
     answer = await upload(house, key, picture("PNG", IMAGE_BYTES + 1))
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, ["og_image_file"])
 
 
 @pytest.mark.parametrize(("name", "limit"), PIXEL_LIMITS.items())
-async def test_the_length_of_a_pixel_s(house: House, key: str, name: str, limit: int) -> None:
+async def test_the_length_of_a_pixel_s(house: RunningApp, key: str, name: str, limit: int) -> None:
     pixel = await house.pixel(key)
     for endpoint, rest in ((MAKE_PIXEL, PIXEL), (CHANGE_PIXEL, {})):
         refused = await house.ask(key, endpoint, pixel["id"], json=rest | {name: "a" * (limit + 1)})
@@ -137,7 +137,7 @@ async def test_the_length_of_a_pixel_s(house: House, key: str, name: str, limit:
         assert taken.status_code == endpoint.success, taken.text
 
 
-async def test_the_length_of_a_webhook_s_url(house: House, key: str) -> None:
+async def test_the_length_of_a_webhook_s_url(house: RunningApp, key: str) -> None:
     subscribe = next(each for each in ENDPOINTS if (each.method, each.path) == ("POST", "/v1/webhooks"))
     for length, status in ((WEBHOOK_URL, 201), (WEBHOOK_URL + 1, 422)):
         sent = {"url": f"{RECEIVER}/".ljust(length, "a"), "event_types": ["link.created"]}
@@ -154,12 +154,12 @@ async def test_the_length_of_a_webhook_s_url(house: House, key: str) -> None:
         ("?per_page=99999999999999999999", MAX_PER_PAGE),
     ],
 )
-async def test_the_length_of_a_page(house: House, key: str, asked: str, given: int) -> None:
+async def test_the_length_of_a_page(house: RunningApp, key: str, asked: str, given: int) -> None:
     answer = await house.ask(key, BROWSE._replace(path=BROWSE.path + asked))
     assert answer.json()["meta"]["per_page"] == given
 
 
-async def test_the_rate_is_each_key_s_own(house: House, key: str) -> None:
+async def test_the_rate_is_each_key_s_own(house: RunningApp, key: str) -> None:
     answers = [await house.ask(key, ME) for _ in range(REQUESTS_PER_MINUTE + 1)]
     assert [answer.status_code for answer in answers] == [200] * REQUESTS_PER_MINUTE + [429]
     left = [int(answer.headers["X-RateLimit-Remaining"]) for answer in answers]

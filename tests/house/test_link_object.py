@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from house.facts import ENDPOINTS, LINK, LINK_STATUSES, PAGE, PAGE_LINKS, PAGE_META, SCOPES, UNTITLED
-from house.running import BASE_URL, House
+from house.running import BASE_URL, RunningApp
 
 BROWSE, FIND, CHANGE = ENDPOINTS[2], ENDPOINTS[4], ENDPOINTS[5]
 FULL = {
@@ -45,11 +45,11 @@ def assert_link(shown: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-async def key(house: House) -> str:
+async def key(house: RunningApp) -> str:
     return await house.key(await house.account(), SCOPES)
 
 
-async def test_it_works(house: House, key: str) -> None:
+async def test_it_works(house: RunningApp, key: str) -> None:
     link = await house.link(key)
     assert_link(link)
     assert link["short_url"] == f"{link['hostname']}/{link['slug']}"
@@ -57,7 +57,7 @@ async def test_it_works(house: House, key: str) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, FULL], ids=["bare", "full"])
-async def test_it_looks_the_same_wherever_it_is_shown(house: House, key: str, fields: dict[str, Any]) -> None:
+async def test_it_looks_the_same_wherever_it_is_shown(house: RunningApp, key: str, fields: dict[str, Any]) -> None:
     made = await house.link(key, **fields)
     found = (await house.ask(key, FIND, made["id"])).json()
     listed = (await house.ask(key, BROWSE)).json()
@@ -68,17 +68,17 @@ async def test_it_looks_the_same_wherever_it_is_shown(house: House, key: str, fi
     assert [list(found), list(changed)] == [["data"], ["data"]]
 
 
-async def test_every_field_that_was_sent_is_told(house: House, key: str) -> None:
+async def test_every_field_that_was_sent_is_told(house: RunningApp, key: str) -> None:
     link = await house.link(key, **FULL)
     assert {name: link[name] for name in FULL} == FULL | {"expires_at": "2999-12-31T22:59:59.000000Z"}
     assert link["destination_url"] == f"{house.website.url}/?utm_source=mail"
 
 
-async def test_what_a_page_is(house: House, key: str) -> None:
+async def test_what_a_page_is(house: RunningApp, key: str) -> None:
     page = (await house.ask(key, BROWSE)).json()
     assert (tuple(page), tuple(page["links"]), tuple(page["meta"])) == (PAGE, PAGE_LINKS, PAGE_META)
 
 
-async def test_a_page_that_cannot_be_read_leaves_it_untitled(house: House, key: str) -> None:
+async def test_a_page_that_cannot_be_read_leaves_it_untitled(house: RunningApp, key: str) -> None:
     house.website.html = b""
     assert (await house.link(key))["title"] == UNTITLED

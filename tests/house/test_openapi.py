@@ -40,7 +40,7 @@ from house.facts import (
     Endpoint,
 )
 from house.json_schema import faults, resolved
-from house.running import BASE_URL, RECEIVER, House
+from house.running import BASE_URL, RECEIVER, RunningApp
 from house.running import PIXEL as NEW_PIXEL
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
@@ -80,7 +80,7 @@ VALID = {
 class Document:
     """The document as it is served, and requests whose answers are held to it."""
 
-    house: House
+    house: RunningApp
     content: dict[str, Any]
 
     def operation(self, endpoint: Endpoint) -> dict[str, Any]:
@@ -112,14 +112,14 @@ def served() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def document(house: House, served: dict[str, Any]) -> Document:
+async def document(house: RunningApp, served: dict[str, Any]) -> Document:
     if not served:
         served |= (await house.client.get("/api/openapi.json")).json()
     return Document(house, served)
 
 
 @pytest.fixture
-async def key(house: House) -> str:
+async def key(house: RunningApp) -> str:
     return await house.key(await house.account(), SCOPES)
 
 

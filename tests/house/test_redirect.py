@@ -4,7 +4,7 @@ import re
 
 import pytest
 from house.facts import ENDPOINTS, REDIRECT_HEADERS, REDIRECT_STATUS, SCOPES, SLUG_CHARACTERS
-from house.running import House, routes_of
+from house.running import RunningApp, routes_of
 
 from waypost.kit.reserved import RESERVED
 
@@ -12,14 +12,14 @@ CREATE = ENDPOINTS[3]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_it_works(house: House, method: str) -> None:
+async def test_it_works(house: RunningApp, method: str) -> None:
     link = await house.link(await house.key(await house.account(), SCOPES))
     answer = await house.client.request(method, f"http://{link['short_url']}")
     assert (answer.status_code, answer.content) == (REDIRECT_STATUS, b"")
     assert dict(answer.headers) == REDIRECT_HEADERS | {"location": link["destination_url"]}
 
 
-async def test_every_route_begins_with_a_reserved_segment(house: House) -> None:
+async def test_every_route_begins_with_a_reserved_segment(house: RunningApp) -> None:
     paths = [*house.pages, *(path for _, path in routes_of(house.app))]
     segments = {path.split("/")[1] for path in paths}
     assert segments - {""} <= RESERVED
@@ -30,7 +30,7 @@ def test_reserved_segments_are_compared_in_lower_case() -> None:
     assert {segment.lower() for segment in RESERVED} == RESERVED
 
 
-async def test_no_slug_is_reserved(house: House) -> None:
+async def test_no_slug_is_reserved(house: RunningApp) -> None:
     account, could_be = await house.account(), sorted(name for name in RESERVED if set(name) <= SLUG_CHARACTERS)
     for start in range(0, len(could_be), 20):
         key = await house.key(account, SCOPES)

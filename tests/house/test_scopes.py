@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from house.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
-from house.running import PIXEL, RECEIVER, House
+from house.running import PIXEL, RECEIVER, RunningApp
 
 from waypost.auth import SCOPES as SCOPES_OF_THE_APPLICATION
 
@@ -15,7 +15,7 @@ WITH_ID = [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint.path]
 
 
 @pytest.fixture
-def house(shared_house: House) -> House:
+def house(shared_house: RunningApp) -> RunningApp:
     return shared_house
 
 
@@ -23,7 +23,7 @@ def named(value: Any) -> str:
     return f"{value.method} {value.path}" if isinstance(value, Endpoint) else "+".join(value) or "none"
 
 
-def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
+def body(house: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
     """What makes the endpoint succeed."""
     if (endpoint.method, endpoint.path) == ("POST", "/v1/links"):
         return {"json": {"destination_url": house.website.url}}
@@ -36,7 +36,7 @@ def body(house: House, endpoint: Endpoint) -> dict[str, Any]:
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 
-async def owned(house: House, key: str, endpoint: Endpoint) -> tuple[str, str]:
+async def owned(house: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
     """What the endpoint is to find: a link, a pixel, a domain, or a webhook and a delivery of it."""
     if endpoint.path.startswith("/v1/pixels"):
         return (await house.pixel(key))["id"], ""
@@ -58,7 +58,7 @@ def test_it_works() -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-async def test_keys_with_all_sets_of_scopes(house: House, endpoint: Endpoint) -> None:
+async def test_keys_with_all_sets_of_scopes(house: RunningApp, endpoint: Endpoint) -> None:
     account = await house.account()
     owner = await house.key(account, SCOPES)
     for scopes in SCOPE_SETS:
@@ -73,12 +73,12 @@ async def test_keys_with_all_sets_of_scopes(house: House, endpoint: Endpoint) ->
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", WITH_ID, ids=named)
-async def test_foreign_ids_with_all_sets_of_scopes(house: House, endpoint: Endpoint) -> None:
+async def test_foreign_ids_with_all_sets_of_scopes(house: RunningApp, endpoint: Endpoint) -> None:
     for scopes in SCOPE_SETS:
         await refuse_foreign_ids(house, endpoint, scopes)
 
 
-async def refuse_foreign_ids(house: House, endpoint: Endpoint, scopes: Sequence[str]) -> None:
+async def refuse_foreign_ids(house: RunningApp, endpoint: Endpoint, scopes: Sequence[str]) -> None:
     key = await house.key(await house.account(), scopes)
     others = await house.key(await house.account(), SCOPES)
     foreign, delivery = await owned(house, others, endpoint)
@@ -97,7 +97,7 @@ async def refuse_foreign_ids(house: House, endpoint: Endpoint, scopes: Sequence[
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-async def test_the_order_of_checks(house: House, endpoint: Endpoint) -> None:
+async def test_the_order_of_checks(house: RunningApp, endpoint: Endpoint) -> None:
     """The key before the plan, the plan before the scope, the scope before the id and the body."""
     unpaid = await house.account("past_due")
     broken = {"content": b"{"} if body(house, endpoint) else {}

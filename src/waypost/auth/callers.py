@@ -7,8 +7,8 @@ from itertools import islice
 from uuid import UUID
 
 from waypost.auth import keys, store
+from waypost.auth.cache_version import cache_version_of
 from waypost.auth.model import KeyHolder
-from waypost.auth.stamp import stamp_of
 from waypost.database import Database
 
 _KEPT = 10_000
@@ -21,7 +21,7 @@ class Callers:
     def __init__(self, db: Database, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._db = db
         self._clock = clock
-        self._stamp = stamp_of(db)
+        self._version = cache_version_of(db)
         self._kept: dict[str, tuple[bytes, int, KeyHolder]] = {}
         self._used: dict[UUID, datetime] = {}
 
@@ -30,9 +30,9 @@ class Callers:
         if not keys.is_wellformed(key):
             return None
         digest = keys.digest(key)
-        if self._stamp is None:
+        if self._version is None:
             return await self._load(digest)
-        stamp, now = self._stamp.read(), self._clock()  # before the look-up: a change during it must not go unseen
+        stamp, now = self._version.read(), self._clock()  # before the look-up: a change during it must not go unseen
         kept = self._kept.get(digest)
         if kept and kept[0] == stamp and now - kept[1] < _KEPT_FOR:
             return kept[2]

@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import keys, rules, sessions, store
+from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice
-from waypost.auth.stamp import announcing
 from waypost.database import Database
 from waypost.kit.errors import Conflict, Invalid, NotFound
 from waypost.kit.ids import new_id
@@ -47,7 +47,7 @@ async def set_plan(
     trial_ends_at: datetime | None = None,
 ) -> Account:
     chosen = rules.chosen_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
-    with announcing(db):
+    with invalidating_callers(db):
         async with db.write() as tx:
             account = await store.change_plan(tx, account_id, chosen, now)
     if account is None:
@@ -99,7 +99,7 @@ async def create_key(
 
 
 async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
-    with announcing(db):
+    with invalidating_callers(db):
         async with db.write() as tx:
             key = await store.revoke(tx, key_id, now)
     if key is None:

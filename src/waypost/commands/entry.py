@@ -20,13 +20,13 @@ def sign_in_link(email: str, /, *, json: AsJson = False) -> int:
 
     async def run(settings: "Settings") -> int:
         from waypost import wiring  # noqa: PLC0415  # see above
-        from waypost.auth import signing_in  # noqa: PLC0415
+        from waypost.auth import sign_in  # noqa: PLC0415
         from waypost.commands import opening, printing  # noqa: PLC0415
         from waypost.kit import clock  # noqa: PLC0415
 
         async with opening.database(settings) as db:
             owner = await opening.account(db, email)
-            link = await signing_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+            link = await sign_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
         printing.show({"email": owner.email, "url": link}, as_json=json)
         return DONE
 
@@ -38,13 +38,13 @@ def invite(email: str, /, *, json: AsJson = False) -> int:
 
     async def run(settings: "Settings") -> int:
         from waypost import wiring  # noqa: PLC0415  # see above
-        from waypost.auth import joining  # noqa: PLC0415
+        from waypost.auth import signup  # noqa: PLC0415
         from waypost.commands import opening, printing  # noqa: PLC0415
         from waypost.kit import clock  # noqa: PLC0415
 
         async with opening.database(settings) as db:
             deps = wiring.auth_deps(settings, db, clock.now)
-            invitation = await joining.invite(deps, email)
+            invitation = await signup.invite(deps, email)
         printing.show({"email": email.strip().lower(), "url": invitation.url}, as_json=json)
         if invitation.is_sent:
             say("The link was also sent by email.")

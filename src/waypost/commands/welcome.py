@@ -73,7 +73,7 @@ async def _first(db: "Database", settings: Settings) -> str:
     """Makes the owner's account and key."""
     # Imported only on the very first start: it loads all of the application.
     from waypost import auth, wiring  # noqa: PLC0415
-    from waypost.auth import signing_in  # noqa: PLC0415
+    from waypost.auth import sign_in  # noqa: PLC0415
     from waypost.kit import clock  # noqa: PLC0415
 
     now, days = clock.now(), settings.trial_days
@@ -81,7 +81,7 @@ async def _first(db: "Database", settings: Settings) -> str:
     _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    entry = await signing_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+    entry = await sign_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
     return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry)
 
 

@@ -120,7 +120,7 @@ class Guard:
         return caller
 
     async def _throttle(self, request: Request) -> None:
-        taken = await self._unknown.take(household(peer_address(request, self._trusted)))
+        taken = await self._unknown.take(rate_limit_key(peer_address(request, self._trusted)))
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
 
@@ -169,7 +169,7 @@ def _peer(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def household(address: str) -> bytes:
+def rate_limit_key(address: str) -> bytes:
     """Who is counted as one: a v4 address, or the /64 of a v6 one, which a single caller can have all of."""
     try:
         parsed = ip_address(address)

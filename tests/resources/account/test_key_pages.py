@@ -9,7 +9,7 @@ import pytest
 from browsing import Browser, Place, open_place
 
 from waypost import auth, wiring
-from waypost.auth import signing_in, tokens
+from waypost.auth import sign_in, tokens
 from waypost.web.dashboard import SessionAuth
 
 ALL = "/integrations/api"
@@ -88,7 +88,7 @@ async def reset(place: Place, browser: Browser) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "reset", now=place.clock(), **its)
     deps = wiring.auth_deps(place.settings, place.db, place.clock)
-    await signing_in.reset(deps, text, "a password of her own", takes_all=True)
+    await sign_in.reset(deps, text, "a password of her own", takes_all=True)
 
 
 async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(

@@ -9,7 +9,7 @@ import pytest
 from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 
-from waypost.auth import joining, signing_in
+from waypost.auth import sign_in, signup
 from waypost.wiring import auth_deps
 from waypost.worker.model import Job, jobs
 
@@ -26,11 +26,11 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 async def mails(place: Place) -> list[tuple[str, str]]:
     """(recipient, subject), after the jobs that write some."""
     async with place.db.write() as tx:
-        asked = (await tx.execute(select(jobs).where(jobs.c.name == signing_in.JOB).order_by(jobs.c.id))).all()
-        await tx.execute(jobs.delete().where(jobs.c.name == signing_in.JOB))
+        asked = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB).order_by(jobs.c.id))).all()
+        await tx.execute(jobs.delete().where(jobs.c.name == sign_in.JOB))
     for row in asked:
         job = Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test")
-        await signing_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
+        await sign_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
     async with place.db.read() as tx:
         rows = await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send").order_by(jobs.c.id))
         return [(each["to"], each["subject"]) for each in rows.scalars()]
@@ -48,7 +48,7 @@ async def test_strangers_cannot_flood_a_mailbox_by_all_ways_together(place: Plac
         joined = await nobody.post("/signup", fields)
         forgot = await nobody.post("/forgot", fields)
         moved = await eve.post("/account/email", {"email": address})
-        await joining.invite(deps, f"ada+invited{n}@example.com")
+        await signup.invite(deps, f"ada+invited{n}@example.com")
         answers.append([(each.status_code, each.text.replace(address, "")) for each in (joined, forgot, moved)])
         await mails(place)
     to_ada = [each for each in await mails(place) if each[0] != EVE]
@@ -61,7 +61,7 @@ async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place
     nobody = await place.browser()
     pages = []
     for _ in range(6):
-        place.clock.move(joining.AGAIN_AFTER)
+        place.clock.move(signup.AGAIN_AFTER)
         page = await nobody.post("/forgot", {"email": ADA})
         pages.append((page.status_code, page.text))
         await mails(place)
@@ -72,7 +72,7 @@ async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place
 async def test_what_strangers_request_holds_back_no_security_notice(place: Place) -> None:
     ada, nobody = await signed_up(place), await place.browser()
     for _ in range(6):
-        place.clock.move(joining.AGAIN_AFTER)
+        place.clock.move(signup.AGAIN_AFTER)
         await nobody.post("/forgot", {"email": ADA})
         await mails(place)
     before = await mails(place)
@@ -95,7 +95,7 @@ async def signed_up(place: Place, *, is_confirmed: bool = True) -> Browser:
     deps, browser = auth_deps(place.settings, place.db, place.clock), await place.browser()
     fields = {"name": "Ada", "email": ADA, "password": PASSWORD}
     if is_confirmed:
-        path = (await joining.invite(deps, ADA)).url.removeprefix(BASE_URL)
+        path = (await signup.invite(deps, ADA)).url.removeprefix(BASE_URL)
         assert (await browser.post(path, fields)).status_code == 303
     else:
         await browser.post("/signup", fields)

@@ -18,14 +18,14 @@ from sqlalchemy import select
 from starlette.requests import Request
 
 from waypost.app import _handlers
-from waypost.auth import create_key, joining, passkeys, sign_in_delay, signing_in, tokens
+from waypost.auth import create_key, passkeys, sign_in, sign_in_delay, signup, tokens
 from waypost.auth import sessions as sessions_of
 from waypost.auth.model import accounts, api_keys
 from waypost.auth.sessions import sessions
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
-from waypost.resources.account import closing, own_pages
-from waypost.resources.account.entry_pages import way_on
+from waypost.resources.account import account_deletion, profile_pages
+from waypost.resources.account.auth_pages import way_on
 from waypost.resources.account.throttle import Throttle
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import auth_deps, domain_deps
@@ -66,8 +66,8 @@ async def signed_in(place: Place, password: str = PASSWORD, email: str = "ada@ex
 
 async def mails(place: Place) -> list[dict[str, str]]:
     """After the jobs that write some, oldest first."""
-    for job in await due(place, signing_in.JOB):
-        await signing_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
+    for job in await due(place, sign_in.JOB):
+        await sign_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
     return [job.payload for job in await due(place, "mail.send", keep=True)]
 
 
@@ -120,7 +120,7 @@ async def test_nobody_learns_who_has_an_account(place: Place) -> None:
         )
     ]
     assert {answer.status_code for answer in answers} == {422}
-    assert all(signing_in.WRONG in answer.text for answer in answers)
+    assert all(sign_in.WRONG in answer.text for answer in answers)
     known, unknown = answers[0].text, answers[1].text.replace("eve@", "ada@")
     assert known == unknown
     assert OTHER not in known
@@ -249,7 +249,7 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()
     await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
-    link = await signing_in.entry_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
+    link = await sign_in.entry_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
     for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
         page = await ada.post("/account/password", {"current_password": current, "password": wanted})
         assert page.status_code == 422
@@ -330,7 +330,7 @@ async def test_another_address(mailing: Place) -> None:
     assert 'href="/forgot"' not in (await nobody.get(way(moves[0]))).text
     asked = await nobody.post(way(moves[0]), {"password": ""})
     assert asked.status_code == 422
-    assert signing_in.WRONG_PASSWORD in asked.text  # whoever reads that mail need not be ada
+    assert sign_in.WRONG_PASSWORD in asked.text  # whoever reads that mail need not be ada
     assert (await bob.post(way(moves[0]), {"password": ""})).status_code == 422
     assert (await ada.post(way(moves[0]))).status_code == 303
     assert (await mails(mailing))[-1]["to"] == "ada@example.com"
@@ -338,7 +338,7 @@ async def test_another_address(mailing: Place) -> None:
         assert (await ada.get(stale)).status_code == 404
     taken = await bob.post(way((await mails(mailing))[-2]))
     assert taken.status_code == 422
-    assert joining.TAKEN in taken.text
+    assert signup.TAKEN in taken.text
 
 
 async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mailing: Place) -> None:
@@ -385,7 +385,7 @@ async def test_a_new_password_takes_everything_else_along_if_asked(place: Place)
 async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: Place) -> None:
     await signed_up(place)
     deps = auth_deps(place.settings, place.db, place.clock)
-    proven = await signing_in.sign_in(deps, "ada@example.com", PASSWORD)
+    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD)
     account_id, now = proven.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
@@ -399,7 +399,7 @@ async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: 
     assert await begin(passkey=passkey["id"])
     session = await sessions_of.find(place.db, await begin(), now=now)
     assert session
-    again = await signing_in.change_password(deps, session, PASSWORD, OTHER)
+    again = await sign_in.change_password(deps, session, PASSWORD, OTHER)
     assert again.password != proven.password
     await passkeys.remove(deps, proven.account, passkey["id"])
     for by in ({"password": proven.password}, {"passkey": passkey["id"]}):
@@ -407,7 +407,7 @@ async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: 
             await begin(**by)
     assert await rows(place, select(sessions.c.id)) == []
     with pytest.raises(Invalid):  # it was ended by the change, which was proven by the same password as this one
-        await signing_in.change_password(deps, session, OTHER, PASSWORD)
+        await sign_in.change_password(deps, session, OTHER, PASSWORD)
     assert await begin(password=again.password)
 
 
@@ -426,12 +426,12 @@ async def test_who_was_signed_in_for_long_is_asked_once_more(place: Place) -> No
     ada = await signed_up(place)
     place.clock.move(timedelta(minutes=11))
     for path, fields in (("/account/email", {"email": "b@example.com"}), ("/account/delete", {})):
-        for password, fault in (("", signing_in.NO_PASSWORD), (OTHER, signing_in.WRONG_PASSWORD)):
+        for password, fault in (("", sign_in.NO_PASSWORD), (OTHER, sign_in.WRONG_PASSWORD)):
             page = await ada.post(path, fields | {"current_password": password})
             assert page.status_code == 422
             assert fault in page.text
     asked = await ada.post("/account/passkeys/options", {"passkey_name": ""})
-    assert (asked.status_code, asked.json()) == (422, {"fault": signing_in.NO_PASSWORD})
+    assert (asked.status_code, asked.json()) == (422, {"fault": sign_in.NO_PASSWORD})
     fields = {"email": "b@example.com", "current_password": PASSWORD}
     assert (await ada.post("/account/email", fields)).status_code == 303
 
@@ -462,13 +462,13 @@ async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> 
     await place.browser("ada@example.com")
     deps = auth_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
-    link = (await signing_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await sign_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     for _ in range(2):
         assert (await eve.get(link)).status_code == 200
     assert (await ada.post(link)).headers["location"] == "/"
     assert (await ada.get("/account")).status_code == 200
     assert ((await eve.get(link)).status_code, (await eve.post(link)).status_code) == (404, 404)
-    link = (await signing_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await sign_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     place.clock.move(timedelta(minutes=15))
     assert (await eve.post(link)).status_code == 404
     for purpose in ("reset", "confirm", "invite"):
@@ -483,18 +483,18 @@ async def test_strangers_send_no_more_than_a_form_needs(place: Place) -> None:
             assert (await nobody.post("/login", fields, files=files)).status_code == status
 
 
-@pytest.mark.parametrize("signup", ["invite", "closed"])
-async def test_who_may_sign_up(database_url: str, tmp_path: Path, signup: str) -> None:
-    async with open_place(database_url, tmp_path, signup=signup, smtp_url="smtp://mail.test") as place:
+@pytest.mark.parametrize("policy", ["invite", "closed"])
+async def test_who_may_sign_up(database_url: str, tmp_path: Path, policy: str) -> None:
+    async with open_place(database_url, tmp_path, signup=policy, smtp_url="smtp://mail.test") as place:
         nobody, deps = await place.browser(), auth_deps(place.settings, place.db, place.clock)
         fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
         assert {(await nobody.get("/signup")).status_code, (await nobody.post("/signup", fields)).status_code} == {403}
         assert "/signup" not in (await nobody.get("/login")).text
-        if signup == "closed":
-            with pytest.raises(joining.Forbidden):
-                await joining.invite(deps, "ada@example.com")
+        if policy == "closed":
+            with pytest.raises(signup.Forbidden):
+                await signup.invite(deps, "ada@example.com")
             return
-        path = (await joining.invite(deps, "Ada@example.com")).url.removeprefix(BASE_URL)
+        path = (await signup.invite(deps, "Ada@example.com")).url.removeprefix(BASE_URL)
         assert way((await mails(place))[0]) == path
         assert "ada@example.com" in (await nobody.get(path)).text
         assert (await nobody.post(path, fields | {"password": "x"})).status_code == 422
@@ -568,7 +568,7 @@ async def test_one_export_at_once(place: Place, monkeypatch: pytest.MonkeyPatch)
         await may_go_on.wait()
         yield b"zip"
 
-    monkeypatch.setattr(own_pages, "archive", slow)
+    monkeypatch.setattr(profile_pages, "archive", slow)
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     under_way = asyncio.create_task(ada.post("/account/data/export"))
     await begun.wait()
@@ -600,9 +600,9 @@ async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
     handlers: jobs.Handlers = _handlers(
         place.settings, place.db, domain_deps(place.settings, place.db, feed, place.clock), feed
     )
-    while found := await due(place, closing.JOB):
+    while found := await due(place, account_deletion.JOB):
         for job in found:
-            await handlers[closing.JOB](job)
+            await handlers[account_deletion.JOB](job)
     feed.close()
     assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
     assert await due(place, "mail.send", keep=True) == []  # nobody is written to who has left

@@ -10,12 +10,12 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import func, select
 
 from waypost import auth
-from waypost.auth import passkeys, sessions, signing_in
+from waypost.auth import passkeys, sessions, sign_in
 from waypost.auth.model import api_keys
 from waypost.wiring import auth_deps
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
-STALE = signing_in.FRESH
+STALE = sign_in.FRESH
 KEYS = "/integrations/api"
 KEY = {"name": "Robot", "scopes[]": "links:read"}
 
@@ -91,7 +91,7 @@ async def test_a_stolen_session_cannot_do_it_without_the_password(place: Place, 
     place.clock.move(STALE)
     page = {"key": f"{KEYS}/new", "email": "/account"}.get(what, path)
     assert 'name="current_password"' in (await ada.get(page)).text
-    for password, fault in (("", signing_in.NO_PASSWORD), (OTHER, signing_in.WRONG_PASSWORD)):
+    for password, fault in (("", sign_in.NO_PASSWORD), (OTHER, sign_in.WRONG_PASSWORD)):
         refused = await ada.post(path, fields | {"current_password": password})
         assert refused.status_code == 422
         assert fault in refused.text
@@ -109,7 +109,7 @@ async def test_confirming_holds_for_ten_minutes_of_this_session(place: Place) ->
     page = await ada.get(f"/account/verify?next={KEYS}/new")
     assert f'name="next" value="{KEYS}/new"' in page.text
     wrong = await ada.post("/account/verify", {"current_password": OTHER, "next": f"{KEYS}/new"})
-    assert (wrong.status_code, signing_in.WRONG_PASSWORD in wrong.text) == (422, True)
+    assert (wrong.status_code, sign_in.WRONG_PASSWORD in wrong.text) == (422, True)
     assert f'name="next" value="{KEYS}/new"' in wrong.text
     for way, leads_to in ((f"{KEYS}/new", f"{KEYS}/new"), ("https://evil.example", "/")):
         right = await ada.post("/account/verify", {"current_password": PASSWORD, "next": way})
@@ -137,12 +137,12 @@ async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database
         assert (await ada.post(KEYS, KEY)).status_code == 201  # signed in just now
         place.clock.move(STALE)
         refused = await ada.post(KEYS, KEY)
-        assert (refused.status_code, signing_in.WRONG_PASSWORD in refused.text) == (422, False)
+        assert (refused.status_code, sign_in.WRONG_PASSWORD in refused.text) == (422, False)
         assert f"/account/verify?next={KEYS}/new" in refused.text
         page = (await ada.get(f"/account/verify?next={KEYS}/new")).text
         assert "waypost account sign-in-link" in page
         assert "Confirm with a passkey" not in page
-        link = await signing_in.entry_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
+        link = await sign_in.entry_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
         await ada.post(link.removeprefix(BASE_URL))
         assert (await ada.post(KEYS, KEY)).status_code == 201
         await passkey_of(place, ada.account.id)

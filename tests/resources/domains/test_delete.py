@@ -13,7 +13,7 @@ from waypost.kit.ids import new_id
 from waypost.redirect import of_host
 from waypost.resources.domains import service
 from waypost.resources.domains.certificates.model import certificates
-from waypost.resources.links.freeing import JOB
+from waypost.resources.links.domain_detach import JOB
 from waypost.worker.model import jobs
 
 

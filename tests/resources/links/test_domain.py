@@ -20,7 +20,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import domains
 from waypost.resources.links import PostgresRoutes, SqliteRoutes, links, names, rules
-from waypost.resources.links.freeing import JOB, Freeing
+from waypost.resources.links.domain_detach import JOB, DomainDetach
 from waypost.resources.qrcodes import store as qrcodes
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.model import jobs
@@ -226,14 +226,14 @@ async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> 
 
 
 async def test_rows_are_freed_in_steps(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.resources.links.freeing._AT_ONCE", 2)
+    monkeypatch.setattr("waypost.resources.links.domain_detach._AT_ONCE", 2)
     db = room.deps.db
     gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
     for n in range(5):
         await room.make(slug=f"s{n}", hostname=NAME)
     await room.make(hostname="kept.test")
     await forget(db, gone)
-    await Freeing(db)(job(gone))
+    await DomainDetach(db)(job(gone))
     assert await domains_of_links(db) == {kept, None}
 
 
@@ -246,7 +246,7 @@ async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Ro
     await forget(db, gone)
     async with db.write() as tx:
         await tx.execute(update(links).values(domain_id=kept))
-        freeing = asyncio.create_task(Freeing(db)(job(gone)))
+        freeing = asyncio.create_task(DomainDetach(db)(job(gone)))
         await until_waiting(db, 1)
     await freeing
     assert await domains_of_links(db) == {kept}
@@ -297,7 +297,7 @@ async def free(db: Database) -> None:
         waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))).scalars().all()
     assert waiting
     for payload in waiting:
-        await Freeing(db)(job(payload["domain_id"]))
+        await DomainDetach(db)(job(payload["domain_id"]))
 
 
 async def until_waiting(db: Database, number: int) -> None:

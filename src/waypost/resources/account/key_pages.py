@@ -22,8 +22,8 @@ from waypost.auth import (
 )
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
+from waypost.resources.account.auth_pages import faulty
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form

@@ -14,7 +14,7 @@ from waypost.auth import Account, FileLimiter, Limiter, Proven, Taken, Visitor
 from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited
 from waypost.kit.proxies import Network
-from waypost.web.guard import household, peer_address
+from waypost.web.guard import peer_address, rate_limit_key
 
 _PER_PERSON = 10
 _PER_ADDRESS = 60
@@ -62,7 +62,7 @@ class Throttle:
         known = self._known(request, owner if email else None)
         if known and (await self._per_person.take(b"known" + known.encode())).allowed:
             return Visitor(known.encode(), is_known=True)
-        address = household(peer_address(request, self._trusted))
+        address = rate_limit_key(peer_address(request, self._trusted))
         if len(address) == 8:  # of the 16 bytes of IPv6
             _refuse_unless(await self._per_network.take(address[:6]))
         _refuse_unless(await self._per_address.take(address))

@@ -4,11 +4,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import passkeys, signing_in
+from waypost.auth import passkeys, sign_in
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, RateLimited
+from waypost.resources.account.auth_pages import faulty, way_on
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.entry_pages import faulty, way_on
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
@@ -31,7 +31,7 @@ class VerifyPages:
     async def show(self, request: Request) -> Response:
         session = await self._auth.session(request)
         form = Form({"next": way_on(request.query_params.get("next", ""))})
-        if signing_in.is_fresh(self._signing, session):
+        if sign_in.is_fresh(self._signing, session):
             return RedirectResponse(form.text("next"), 303)
         return await self._page(request, session, form)
 
@@ -53,7 +53,7 @@ class VerifyPages:
         session, form = await self._auth.session(request), await read_form(request)
         try:
             await self._deps.throttle.take_signed_in(session)
-            await signing_in.prove_by_passkey(self._signing, session, form.text("credential"))
+            await sign_in.prove_by_passkey(self._signing, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._page(request, session, form, error)
         return RedirectResponse(way_on(form.text("next")), 303)

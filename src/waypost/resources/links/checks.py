@@ -137,7 +137,7 @@ async def pixels_are_still_theirs(tx: Tx, account: UUID, fields: LinkFields, pro
         _pixels_are_among(await pixels.hold(tx, account, fields.pixels), fields, problems)
 
 
-async def domain_is_still_there(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
+async def reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
     """Decides, and counts the link: until the transaction ends nobody deletes the domain."""
     if not await domains.move_link(tx, before, after):
         problems.add("hostname", rules.NO_SUCH_DOMAIN)

@@ -48,7 +48,7 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *
         draft = drafts.created(account, new, url, seen.preview, domain=domain, hosted_image=image, now=now, link_id=id_)
         link = replace(draft, slug=await _claimed(deps, tx, draft))
         await checks.pixels_are_still_theirs(tx, account, new, problems)
-        await checks.domain_is_still_there(tx, None, domain, problems)
+        await checks.reserve_domain(tx, None, domain, problems)
         problems.raise_if_any()
         if not await store.add(tx, link):
             raise Invalid({"body": [rules.FORM_USED]})
@@ -92,7 +92,7 @@ async def change(deps: Deps, caller: Caller, link_id: UUID, wanted: LinkChange, 
         checks.length(after.destination_url, problems)
         await checks.pixels_are_still_theirs(tx, account, wanted, problems)
         await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: nobody waits in a circle
-        await checks.domain_is_still_there(tx, before.domain_id, after.domain_id, problems)
+        await checks.reserve_domain(tx, before.domain_id, after.domain_id, problems)
         problems.raise_if_any()
         if after == before:
             return before

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import Account, hold_account
 from waypost.auth import store as accounts_store
-from waypost.auth.stamp import announcing
+from waypost.auth.cache_version import invalidating_callers
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import ending, rules, signature, store
 from waypost.resources.plan.deps import Deps
@@ -110,7 +110,7 @@ async def _write(deps: Deps, customer: Customer, checkout_id: str, *, event_id: 
     found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_AT_MOST)
     subscription = rules.subscription_among(found.get("data") or ())
     paid_id = rules.paid_once(checkout, customer.account_id, customer.customer_id)
-    with announcing(deps.db):
+    with invalidating_callers(deps.db):
         try:
             async with deps.db.write() as tx:
                 if event_id:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from waypost.auth import joining, letters, passkeys, passwords, rules, sessions, sign_in_delay, store, tokens
+from waypost.auth import emails, passkeys, passwords, rules, sessions, sign_in_delay, signup, store, tokens
+from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, ApiKey, Proven, Visitor
 from waypost.auth.passwords import STRANGER
 from waypost.auth.sessions import Session
-from waypost.auth.stamp import announcing
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound
@@ -65,10 +65,10 @@ class Forgotten:
         now = self._clock()
         async with self._db.write() as tx:
             account = await store.account_of(tx, job.payload["email"])
-            if account is None or await tokens.issued_for(tx, "reset", account.email, after=now - joining.AGAIN_AFTER):
+            if account is None or await tokens.issued_for(tx, "reset", account.email, after=now - signup.AGAIN_AFTER):
                 return
             token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
-            subject, text = letters.letter(self._base_url, "reset", token)
+            subject, text = emails.letter(self._base_url, "reset", token)
             await mail.send_later(
                 tx, "requested", to=account.email, subject=subject, text=text, now=now, account_id=account.id
             )
@@ -94,7 +94,7 @@ async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False
     """
     account = await can_reset(deps, text)
     hashed = await _hashed(account, password)
-    with announcing(deps.db):
+    with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
             if await tokens.spend(tx, "reset", text, now=deps.clock()) is None:
                 raise NotFound
@@ -102,7 +102,7 @@ async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False
             if takes_all or account.confirmed_at is None:  # who signed up with this address need not be whose it is
                 await passkeys.remove_all(tx, account.id)
                 await store.remove_keys(tx, account.id)
-            return Proven(await joining.prove(deps, tx, account), password=hashed)
+            return Proven(await signup.prove(deps, tx, account), password=hashed)
 
 
 async def change_password(
@@ -113,7 +113,7 @@ async def change_password(
     if not is_fresh(deps, session) or await has_password(deps, account):
         await _check_own_password(deps, session, current)
     hashed = await _hashed(account, password)
-    with announcing(deps.db):
+    with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
             await store.hold_account(tx, account.id)
             if not await sessions.lasts(tx, session):  # another change was faster, and ended it
@@ -168,7 +168,7 @@ async def entry_link(deps: Deps, account_id: UUID) -> str:
     """Lets its bearer in, once, for a quarter of an hour. For operators."""
     async with deps.db.write() as tx:
         token = await tokens.issue(tx, "enter", now=deps.clock(), account_id=account_id)
-    return letters.link(deps.base_url, "enter", token)
+    return emails.link(deps.base_url, "enter", token)
 
 
 async def can_enter(deps: Deps, text: str) -> Account:
@@ -235,9 +235,9 @@ async def _set(deps: Deps, tx: Tx, account: Account, hashed: str) -> None:
         raise NotFound
     await sessions.end_all(tx, account.id)
     await tokens.end_all(tx, account.id)
-    subject, text = letters.password_changed(deps.base_url)
+    subject, text = emails.password_changed(deps.base_url)
     await mail.send_later(
-        tx, letters.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
+        tx, emails.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
     )
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import Account, Proven, joining, passkeys, signing_in
+from waypost.auth import Account, Proven, passkeys, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -41,7 +41,7 @@ def way_on(text: str) -> str:
     return text if is_ours else "/"
 
 
-class EntryPages:
+class AuthPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._signing = deps.signing
@@ -80,9 +80,9 @@ class EntryPages:
     async def login(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            owner = await signing_in.password_of(self._signing, form.text("email"))
+            owner = await sign_in.password_of(self._signing, form.text("email"))
             visitor = await self._deps.throttle.take(request, form.text("email"), owner)
-            proven = await signing_in.sign_in(self._signing, form.text("email"), form.text("password"), visitor)
+            proven = await sign_in.sign_in(self._signing, form.text("email"), form.text("password"), visitor)
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
         return await self._in(request, proven, way_on(form.text("next")))
@@ -117,7 +117,7 @@ class EntryPages:
         form = await self._form(request)
         try:
             visitor = await self._deps.throttle.take(request, form.text("email"))
-            proven = await joining.sign_up(
+            proven = await signup.sign_up(
                 self._signing,
                 visitor,
                 email=form.text("email"),
@@ -139,11 +139,11 @@ class EntryPages:
     async def forgot(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            owner = await signing_in.password_of(self._signing, form.text("email"))
+            owner = await sign_in.password_of(self._signing, form.text("email"))
             await self._deps.throttle.take(request, form.text("email"), owner)
         except RateLimited as error:
             return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
-        await signing_in.forgotten(self._signing, form.text("email"))
+        await sign_in.forgotten(self._signing, form.text("email"))
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request) -> Response:
@@ -154,7 +154,7 @@ class EntryPages:
         password, takes_all = form.text("password"), form.is_on("takes_all")
         try:
             await self._deps.throttle.take(request)
-            proven = await _still(signing_in.reset(self._signing, _token(request), password, takes_all=takes_all))
+            proven = await _still(sign_in.reset(self._signing, _token(request), password, takes_all=takes_all))
         except (Invalid, RateLimited) as error:
             return await self._reset(request, form, error)
         return await self._in(request, proven, "/")
@@ -165,16 +165,16 @@ class EntryPages:
     async def confirm(self, request: Request) -> Response:
         """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
         self._auth.require_same_origin(request)
-        account, _ = await _still(joining.can_confirm(self._signing, _token(request)))
+        account, _ = await _still(signup.can_confirm(self._signing, _token(request)))
         form, proven = Form(), None
         try:
             if not await self._is_in(request, account):
                 form = await self._form(request)
-                owner = await signing_in.password_of(self._signing, account.email)
+                owner = await sign_in.password_of(self._signing, account.email)
                 visitor = await self._deps.throttle.take(request, account.email, owner)
                 password = form.text("password")
-                proven = await signing_in.prove_owner(self._signing, account, password, visitor)
-            confirmed = await _still(joining.confirm(self._signing, _token(request)))
+                proven = await sign_in.prove_owner(self._signing, account, password, visitor)
+            confirmed = await _still(signup.confirm(self._signing, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self._confirm(request, form, error)
         if proven is None:
@@ -182,12 +182,12 @@ class EntryPages:
         return await self._in(request, replace(proven, account=confirmed), "/account?done=confirmed")
 
     async def show_enter(self, request: Request) -> Response:
-        account = await _still(signing_in.can_enter(self._signing, _token(request)))
+        account = await _still(sign_in.can_enter(self._signing, _token(request)))
         return self._views.page(request, "account/enter.html", email=account.email)
 
     async def enter(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        return await self._in(request, await _still(signing_in.enter(self._signing, _token(request))), "/")
+        return await self._in(request, await _still(sign_in.enter(self._signing, _token(request))), "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -213,31 +213,31 @@ class EntryPages:
         return faulty(self._views, request, "account/login.html", form, error, **told)
 
     async def _signup(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        token, signup = request.path_params.get("token"), self._signing.signup
-        if signup == "closed":
-            raise Forbidden(joining.CLOSED)
-        if token is None and signup == "invite":
-            raise Forbidden(joining.INVITED_ONLY)
-        email = (await _still(joining.invited(self._signing, token))).email if token else None
+        token, policy = request.path_params.get("token"), self._signing.signup
+        if policy == "closed":
+            raise Forbidden(signup.CLOSED)
+        if token is None and policy == "invite":
+            raise Forbidden(signup.INVITED_ONLY)
+        email = (await _still(signup.invited(self._signing, token))).email if token else None
         told: dict[str, Any] = {"email": email, "is_mailed": self._signing.sends_mail and token is None}
         if error is None:
             return self._views.page(request, "account/signup.html", form=form, **told)
         return faulty(self._views, request, "account/signup.html", form, error, **told)
 
     async def _reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account = await _still(signing_in.can_reset(self._signing, _token(request)))
+        account = await _still(sign_in.can_reset(self._signing, _token(request)))
         told: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
-            told["passkeys"], told["keys"] = await signing_in.others_in(self._signing, account)
+            told["passkeys"], told["keys"] = await sign_in.others_in(self._signing, account)
         if error is None:
             return self._views.page(request, "account/reset.html", form=form, **told)
         return faulty(self._views, request, "account/reset.html", form, error, **told)
 
     async def _confirm(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account, email = await _still(joining.can_confirm(self._signing, _token(request)))
+        account, email = await _still(signup.can_confirm(self._signing, _token(request)))
         told: dict[str, Any] = {"email": email, "is_first": email == account.email}
         told["is_in"] = await self._is_in(request, account)
-        told["has_password"] = await signing_in.has_password(self._signing, account)
+        told["has_password"] = await sign_in.has_password(self._signing, account)
         if error is None:
             return self._views.page(request, "account/confirm.html", form=form, **told)
         return faulty(self._views, request, "account/confirm.html", form, error, **told)

@@ -22,7 +22,7 @@ async def free_links(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock)
     await jobs.enqueue(tx, JOB, {"domain_id": str(domain_id)}, now=clock(), account_id=account_id)
 
 
-class Freeing:
+class DomainDetach:
     """The handler of `links.free`. Begins anew where it was cut off: what is done is no longer found."""
 
     def __init__(self, db: Database) -> None:

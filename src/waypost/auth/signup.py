@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import left, letters, passwords, rules, store, tokens
+from waypost.auth import emails, passwords, past_addresses, rules, store, tokens
+from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, Plan, Proven, Visitor
-from waypost.auth.stamp import announcing
 from waypost.auth.tokens import Token
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems
@@ -85,11 +85,11 @@ async def invite(deps: Deps, email: str) -> Invitation:
         if await store.account_of(tx, address):
             raise Conflict({"email": [TAKEN]})
         token = await tokens.issue(tx, "invite", now=deps.clock(), email=address)
-        subject, text = letters.letter(deps.base_url, "invite", token)
+        subject, text = emails.letter(deps.base_url, "invite", token)
         is_queued = await mail.send_later(
             tx, "requested", to=address, subject=subject, text=text, now=deps.clock(), account_id=None
         )
-    return Invitation(letters.link(deps.base_url, "invite", token), is_queued and deps.sends_mail)
+    return Invitation(emails.link(deps.base_url, "invite", token), is_queued and deps.sends_mail)
 
 
 async def invited(deps: Deps, invitation: str) -> Token:
@@ -112,7 +112,7 @@ async def confirm(deps: Deps, text: str) -> Account:
     Raises NotFound when the link does not hold any more, and Invalid when another has the address by now.
     """
     now = deps.clock()
-    with announcing(deps.db):
+    with invalidating_callers(deps.db):
         try:
             async with deps.db.write() as tx:
                 token = await tokens.spend(tx, "confirm", text, now=now)
@@ -154,7 +154,7 @@ async def move(deps: Deps, account: Account, email: str) -> bool:
             await _ask_to_move(deps, tx, account, address)
         return False
     try:
-        with announcing(deps.db):
+        with invalidating_callers(deps.db):
             async with deps.db.write() as tx:
                 await _move(deps, tx, account, address)
     except IntegrityError:
@@ -169,7 +169,7 @@ async def rename(deps: Deps, account: Account, name: str) -> None:
         problems.add("name", "This may not be blank.")
     problems.raise_if_any()
     rules.check_account(account.email, name.strip())
-    with announcing(deps.db):
+    with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
             await store.change(tx, account.id, deps.clock(), name=name.strip())
 
@@ -191,7 +191,7 @@ async def _first_plan(deps: Deps, tx: Tx, account: Account) -> Plan:
     """An address has one trial: what an account that has left it did not use is what is left of it."""
     now = deps.clock()
     plan = rules.chosen_plan(deps.new_plan, now=now, trial_ends_at=None, trial_days=deps.trial_days)
-    ends_at = await left.trial_end(tx, deps.address_keys, account.email)
+    ends_at = await past_addresses.trial_end(tx, deps.address_keys, account.email)
     if plan.trial_ends_at is None or ends_at is None:
         return plan
     return replace(plan, trial_ends_at=min(plan.trial_ends_at, ends_at))
@@ -213,7 +213,7 @@ def _check(account: Account, password: str) -> None:
 async def _ask_to_confirm(deps: Deps, tx: Tx, account: Account) -> None:
     now = deps.clock()
     token = await tokens.issue(tx, "confirm", now=now, account_id=account.id, email=account.email)
-    subject, text = letters.letter(deps.base_url, "confirm", token)
+    subject, text = emails.letter(deps.base_url, "confirm", token)
     await mail.send_later(tx, "requested", to=account.email, subject=subject, text=text, now=now, account_id=account.id)
 
 
@@ -230,7 +230,7 @@ async def _ask_to_move(deps: Deps, tx: Tx, account: Account, address: str) -> No
     if await store.account_of(tx, address):
         await _tell_owner(deps, tx, address)
     elif not asked_by:
-        subject, text = letters.letter(deps.base_url, "move", token)
+        subject, text = emails.letter(deps.base_url, "move", token)
         await mail.send_later(tx, "requested", to=address, subject=subject, text=text, now=now, account_id=account.id)
 
 
@@ -241,7 +241,7 @@ async def _tell_owner(deps: Deps, tx: Tx, address: str) -> None:
     if owner is None or await tokens.issued_for(tx, "taken", address, after=now - tokens.LASTS["taken"]):
         return
     await tokens.issue(tx, "taken", now=now, account_id=owner.id, email=address)
-    subject, text = letters.taken(deps.base_url)
+    subject, text = emails.taken(deps.base_url)
     await mail.send_later(tx, "requested", to=address, subject=subject, text=text, now=now, account_id=owner.id)
 
 
@@ -260,11 +260,11 @@ async def _moved(deps: Deps, tx: Tx, token: Token) -> Account:
 async def _move(deps: Deps, tx: Tx, account: Account, address: str) -> Account:
     now = deps.clock()
     moved = _there(await store.change(tx, account.id, now, email=address))
-    await left.remember(tx, deps.address_keys, account, now)
+    await past_addresses.remember(tx, deps.address_keys, account, now)
     await tokens.end_all(tx, account.id)  # what is under way to the old address
-    subject, text = letters.moved(deps.base_url, address)
+    subject, text = emails.moved(deps.base_url, address)
     await mail.send_later(
-        tx, letters.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
+        tx, emails.notice_kind(account), to=account.email, subject=subject, text=text, now=now, account_id=account.id
     )
     return await prove(deps, tx, moved) if deps.sends_mail else moved
 

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from sqlalchemy import Table, delete, func, select, update
 
-from waypost.auth import Account, accounts, left, passkeys, sessions, store, tokens
+from waypost.auth import Account, accounts, passkeys, past_addresses, sessions, store, tokens
+from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.sessions import Session
-from waypost.auth.stamp import announcing
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import NotFound
@@ -56,12 +56,12 @@ async def close(deps: Deps, session: Session) -> None:
     db, account_id, now = deps.signing.db, session.account.id, deps.signing.clock()
     keys = deps.signing.address_keys
     nobody = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
-    with announcing(db):
+    with invalidating_callers(db):
         async with db.write() as tx:
             before = await store.account_with(tx, account_id)
             if before is None or await store.change(tx, account_id, now, closed_at=now, **nobody) is None:
                 raise NotFound
-            await left.remember(tx, keys, before, now)
+            await past_addresses.remember(tx, keys, before, now)
             await store.remove_keys(tx, account_id)
             await passkeys.remove_all(tx, account_id)
             await tokens.end_all(tx, account_id)
@@ -82,7 +82,7 @@ class Ended(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class AccountDeletion:
     """The handler of `account.close`: one phase after the other, each begun anew where it was cut off."""
 
     db: Database

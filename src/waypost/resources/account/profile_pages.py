@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import joining, passkeys, sessions, signing_in
+from waypost.auth import passkeys, sessions, sign_in, signup
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.kit.fair_queue import FairQueue
 from waypost.kit.ids import parse_id
-from waypost.resources.account import closing
+from waypost.resources.account import account_deletion
+from waypost.resources.account.auth_pages import faulty
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.devices import called
-from waypost.resources.account.entry_pages import faulty
 from waypost.resources.account.export import archive
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -42,7 +42,7 @@ _EXPORTS_AT_ONCE = 2
 """Downloads whose next piece is being made."""
 
 
-class OwnPages:
+class ProfilePages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._signing = deps.signing
@@ -82,7 +82,7 @@ class OwnPages:
     async def rename(self, request: Request) -> Response:
         session, form = await self._sent(request)
         try:
-            await joining.rename(self._signing, session.account, form.text("name"))
+            await signup.rename(self._signing, session.account, form.text("name"))
         except Invalid as error:
             return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
         return _back("/account", "name")
@@ -91,7 +91,7 @@ class OwnPages:
         session, form = await self._sent(request)
         try:
             await self._prove(session, form)
-            is_done = await joining.move(self._signing, session.account, form.text("email"))
+            is_done = await signup.move(self._signing, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
         return _back("/account", "email" if is_done else "mail")
@@ -99,7 +99,7 @@ class OwnPages:
     async def confirm(self, request: Request) -> Response:
         session = await self._auth.session(request)
         await self._deps.throttle.take_signed_in(session)
-        await joining.confirm_later(self._signing, session.account)
+        await signup.confirm_later(self._signing, session.account)
         return _back("/account", "confirm" if self._signing.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
@@ -113,9 +113,7 @@ class OwnPages:
         current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
         try:
             await self._deps.throttle.take_signed_in(session)
-            proven = await signing_in.change_password(
-                self._signing, session, current, wanted, revokes_keys=revokes_keys
-            )
+            proven = await sign_in.change_password(self._signing, session, current, wanted, revokes_keys=revokes_keys)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "keys" if revokes_keys else "password")
@@ -211,7 +209,7 @@ class OwnPages:
         session, form = await self._sent(request)
         try:
             await self._prove(session, form)
-            await closing.close(self._deps, session)
+            await account_deletion.close(self._deps, session)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
         answer = RedirectResponse("/login?done=deleted", 303)
@@ -231,12 +229,12 @@ class OwnPages:
 
     async def _security(self, session: Session) -> dict[str, Any]:
         needs_confirming = self._signing.sends_mail and session.account.confirmed_at is None
-        held, keys = await signing_in.others_in(self._signing, session.account)
+        held, keys = await sign_in.others_in(self._signing, session.account)
         shown = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
         return {**shown, **await self._proof(session)}
 
     async def _leaving(self, session: Session) -> dict[str, Any]:
-        return {**await closing.what_ends(self._deps, session.account), **await self._proof(session)}
+        return {**await account_deletion.what_ends(self._deps, session.account), **await self._proof(session)}
 
     async def _proof(self, session: Session) -> dict[str, Any]:
         return await proof(self._deps, session)

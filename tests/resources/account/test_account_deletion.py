@@ -13,17 +13,17 @@ from sqlalchemy import Table, insert, select
 
 from waypost import auth, wiring
 from waypost.app import _handlers
-from waypost.auth import Caller, left, sessions
+from waypost.auth import Caller, past_addresses, sessions
 from waypost.auth import store as account_store
+from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.model import left_addresses
-from waypost.auth.stamp import announcing
 from waypost.database import Sealed, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
 from waypost.redirect import ChangeFeed
-from waypost.resources.account import closing
+from waypost.resources.account import account_deletion
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import drafts
@@ -132,20 +132,20 @@ async def worked_off(place: Place) -> list[str]:
     done: list[str] = []
     while True:
         async with place.db.write() as tx:
-            found = (await tx.execute(select(jobs).where(jobs.c.name == closing.JOB))).all()
-            await tx.execute(jobs.delete().where(jobs.c.name == closing.JOB))
+            found = (await tx.execute(select(jobs).where(jobs.c.name == account_deletion.JOB))).all()
+            await tx.execute(jobs.delete().where(jobs.c.name == account_deletion.JOB))
         if not found:
             feed.close()
             return done
         for each in found:
             done.append(each.payload["phase"])
-            await work[closing.JOB](Job(each.id, each.name, each.payload, each.account_id, 1, 8, "a test"))
+            await work[account_deletion.JOB](Job(each.id, each.name, each.payload, each.account_id, 1, 8, "a test"))
 
 
 @pytest.mark.parametrize("longest", [30.0, -1.0], ids=["at once", "one step a job"])
 async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: float) -> None:
-    monkeypatch.setattr(closing, "_AT_ONCE", 2)
-    monkeypatch.setattr(closing, "_LONGEST", longest)
+    monkeypatch.setattr(account_deletion, "_AT_ONCE", 2)
+    monkeypatch.setattr(account_deletion, "_LONGEST", longest)
     bob = await place.browser("bob@example.com")
     assert bob.account
     await filled(place, bob.account.id, "bob")
@@ -171,8 +171,13 @@ async def test_it_is_done_again_when_it_is_asked_for_twice(place: Place) -> None
     await ada.post("/account/delete", {"name": ""})
     await worked_off(place)
     async with place.db.write() as tx:
-        for phase in closing._PHASES:
-            values = {"name": closing.JOB, "payload": {"phase": phase}, "account_id": ada.account.id, "attempts": 0}
+        for phase in account_deletion._PHASES:
+            values = {
+                "name": account_deletion.JOB,
+                "payload": {"phase": phase},
+                "account_id": ada.account.id,
+                "attempts": 0,
+            }
             await tx.execute(insert(jobs), row(jobs, **values))
     assert sorted(set(await worked_off(place))) == ["clicks", "links", "rest"]
 
@@ -226,7 +231,7 @@ async def test_keys_and_sessions_that_were_made_meanwhile_open_nothing(place: Pl
     key, text = await auth.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
     bearer = {"Authorization": f"Bearer {text}"}
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 200
-    with announcing(place.db):
+    with invalidating_callers(place.db):
         async with place.db.write() as tx:
             await account_store.change(tx, key.account_id, START, closed_at=START)
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
@@ -260,7 +265,7 @@ async def test_an_address_has_one_trial(place: Place) -> None:
         assert again == whole
         assert "Your trial ended on" in (await late.get("/plan")).text
     assert (await sign_up("bob@example.com"))[1] == "36 days, 0:00:00"
-    place.clock.move(left.KEPT + timedelta(seconds=1))
+    place.clock.move(past_addresses.KEPT + timedelta(seconds=1))
     await leave((await sign_up("carol@example.com"))[0])
     async with place.db.read() as tx:
         assert len((await tx.execute(select(left_addresses))).all()) == 1  # nobody is remembered for longer

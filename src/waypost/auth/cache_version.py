@@ -15,7 +15,7 @@ from waypost.database import Database
 _SIZE = 8
 
 
-class Stamp:
+class CacheVersion:
     """Reading costs a slice of mapped memory, not a system call."""
 
     def __init__(self, path: Path) -> None:
@@ -32,14 +32,14 @@ class Stamp:
         self._memory[:_SIZE] = os.urandom(_SIZE)
 
 
-def stamp_of(db: Database) -> Stamp | None:
-    return Stamp(db.path.with_name(f"{db.path.name}-callers")) if db.dialect == "sqlite" else None
+def cache_version_of(db: Database) -> CacheVersion | None:
+    return CacheVersion(db.path.with_name(f"{db.path.name}-callers")) if db.dialect == "sqlite" else None
 
 
 @contextlib.contextmanager
-def announcing(db: Database) -> Iterator[None]:
+def invalidating_callers(db: Database) -> Iterator[None]:
     """Moves the stamp after the block, which holds a transaction; also when it failed, for a commit may have landed."""
-    stamp = stamp_of(db)  # opened first: a stamp that cannot be moved must fail before the commit, not after it
+    stamp = cache_version_of(db)  # opened first: a stamp that cannot be moved must fail before the commit, not after it
     try:
         yield
     finally:
