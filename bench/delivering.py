@@ -178,7 +178,7 @@ async def _claim_time(db: Database) -> float:
     for _ in range(30):
         async with db.write() as tx:
             began = time.perf_counter()
-            claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), room=_CLAIM, pace=Pace())
+            claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), limit=_CLAIM, pace=Pace())
             times.append(time.perf_counter() - began)
             await queue.settle(tx, [queue.Settled(each, "delivered", response_status=200) for each in claimed])
         if len(claimed) != _CLAIM:

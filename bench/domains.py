@@ -38,10 +38,10 @@ class _Place:
 
 def measure(run: Run) -> list[Row]:
     many, one = (_seeded(f"sqlite:///{run.new_directory() / 'waypost.db'}", run.few, count) for count in (run.few, 1))
-    room = run.few * 2 + 1_000
+    env = run.few * 2 + 1_000
     with (
-        waypost(many, run.new_directory(), routes_in_memory=room) as ours,
-        waypost(one, run.new_directory(), routes_in_memory=room) as theirs,
+        waypost(many, run.new_directory(), routes_in_memory=env) as ours,
+        waypost(one, run.new_directory(), routes_in_memory=env) as theirs,
     ):
         rows = [_duel(run, ours, theirs)]
         ours.go_on()

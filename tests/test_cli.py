@@ -10,7 +10,7 @@ from pathlib import Path
 
 import forked
 import pytest
-from house.test_docs import COMMANDS
+from architecture.test_docs import COMMANDS
 
 SCOPES = ["links:read", "links:write", "domains:read", "domains:write", "pixels:read", "pixels:write"]
 

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from house.code import ROOT
+from architecture.code import ROOT
 from journeys.service import free_port
 
 from waypost.outbound import Records, acme_problems

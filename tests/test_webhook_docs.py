@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pytest
 import trustme
-from house.code import ROOT
+from architecture.code import ROOT
 from outbound.servers import ALLOW, OPEN, Receiver, always, response
 
 from waypost.database import KeyRing

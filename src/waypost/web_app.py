@@ -94,13 +94,13 @@ async def open_web(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
         stack.push_async_callback(guard.flush)
-        rooms = wiring.rooms(settings, db, feed, clock)
-        stack.callback(rooms.links.images.close)
-        stack.callback(rooms.qrcodes.pictures.close)
+        resources = wiring.resource_deps(settings, db, feed, clock)
+        stack.callback(resources.links.images.close)
+        stack.callback(resources.qrcodes.pictures.close)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
-        api = _api(settings, db, redirects.hosts, rooms, guard, is_leaving)
-        dashboard = _dashboard(settings, db, rooms, clock, is_leaving, stack)
+        api = _api(settings, db, redirects.hosts, resources, guard, is_leaving)
+        dashboard = _dashboard(settings, db, resources, clock, is_leaving, stack)
         site = redirects.site(settings, wiring.front(settings, api, dashboard))
         yield Web(site, redirects.plane, db, [redirects.task, flushing])
 
@@ -174,11 +174,11 @@ def _api(
     settings: Settings,
     db: Database,
     hosts: HostTable,
-    rooms: wiring.Rooms,
+    resources: wiring.ResourceDeps,
     guard: Guard,
     is_leaving: Callable[[], bool],
 ) -> FastAPI:
-    clock = rooms.links.clock
+    clock = resources.links.clock
     api = new_api(settings.base_url)
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
@@ -191,22 +191,22 @@ def _api(
         )
     )
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
-    api.include_router(links_api.routes(rooms.links, guard))
-    api.include_router(domains_api.routes(rooms.domains, guard))
-    api.include_router(qrcodes_api.routes(rooms.qrcodes, guard))
+    api.include_router(links_api.routes(resources.links, guard))
+    api.include_router(domains_api.routes(resources.domains, guard))
+    api.include_router(qrcodes_api.routes(resources.qrcodes, guard))
     api.include_router(clicks_api.routes(db, guard, base_url=settings.base_url, clock=clock))
     api.include_router(stats_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
-    api.include_router(webhooks_api.routes(rooms.webhooks, guard))
-    api.include_router(pixels_api.routes(rooms.pixels, guard))
-    api.include_router(plan_api.routes(rooms.plan))
-    api.include_router(media.routes(rooms.links.media))
+    api.include_router(webhooks_api.routes(resources.webhooks, guard))
+    api.include_router(pixels_api.routes(resources.pixels, guard))
+    api.include_router(plan_api.routes(resources.plan))
+    api.include_router(media.routes(resources.links.media))
     return api
 
 
 def _dashboard(
     settings: Settings,
     db: Database,
-    rooms: wiring.Rooms,
+    resources: wiring.ResourceDeps,
     clock: Clock,
     is_leaving: Callable[[], bool],
     stack: contextlib.AsyncExitStack,
@@ -222,17 +222,17 @@ def _dashboard(
         ip_privacy=settings.ip_privacy,
         clock=clock,
     )
-    figures = ClickFigures(rooms.links, auth, views, is_leaving)
+    figures = ClickFigures(resources.links, auth, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [
-        *account_pages.routes(wiring.account_deps(settings, db, rooms), auth, views),
-        *card_pages.routes(rooms.links, auth),
-        *links_pages.routes(rooms.links, auth, views, sparklines=partial(sparklines, clock)),
+        *account_pages.routes(wiring.account_deps(settings, db, resources), auth, views),
+        *card_pages.routes(resources.links, auth),
+        *links_pages.routes(resources.links, auth, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),
-        *qrcodes_pages.routes(rooms.qrcodes, auth, views),
-        *domains_pages.routes(rooms.domains, auth, views),
-        *pixels_pages.routes(rooms.pixels, auth, views),
-        *webhooks_pages.routes(rooms.webhooks, auth, views),
-        *plan_pages.routes(rooms.plan, auth, views),
+        *qrcodes_pages.routes(resources.qrcodes, auth, views),
+        *domains_pages.routes(resources.domains, auth, views),
+        *pixels_pages.routes(resources.pixels, auth, views),
+        *webhooks_pages.routes(resources.webhooks, auth, views),
+        *plan_pages.routes(resources.plan, auth, views),
     ]
     return new_dashboard(views, assets, pages)

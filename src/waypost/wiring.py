@@ -58,7 +58,7 @@ TEMPLATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class ResourceDeps:
     """What each room of a web process is handed."""
 
     links: links.Deps
@@ -69,21 +69,21 @@ class Rooms:
     plan: plan.Deps
 
 
-def rooms(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> Rooms:
-    way_out, ring, base_url = outbound(settings), keys(settings), settings.base_url
-    deps = link_deps(settings, db, way_out, feed, clock)
+def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
+    client, ring, base_url = outbound(settings), keys(settings), settings.base_url
+    deps = link_deps(settings, db, client, feed, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
-    return Rooms(
+    return ResourceDeps(
         links=deps,
         domains=replace(
             domain_deps(settings, db, feed, clock),
             vet=deps.destinations.vet,
             points_here=partial(domains.points_here, Records(settings.dns_servers), settings.cname_host),
         ),
-        webhooks=webhooks.Deps(db, webhooks.Receivers(way_out), ring, base_url, clock),
+        webhooks=webhooks.Deps(db, webhooks.Receivers(client), ring, base_url, clock),
         pixels=pixels.Deps(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
-        plan=plan_deps(settings, db, way_out, clock),
+        plan=plan_deps(settings, db, client, clock),
     )
 
 
@@ -115,32 +115,32 @@ def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
     )
 
 
-def account_deps(settings: Settings, db: Database, rooms: Rooms) -> AccountDeps:
+def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> AccountDeps:
     return AccountDeps(
-        signing=auth_deps(settings, db, rooms.links.clock),
+        signing=auth_deps(settings, db, resources.links.clock),
         throttle=Throttle.open(
             settings.data_dir,
             settings.trusted_proxies,
             key=derived_key(settings, "known browsers"),
             is_secure=settings.base_url.startswith("https:"),
         ),
-        routes_changed=rooms.links.routes_changed,
+        routes_changed=resources.links.routes_changed,
         shared_domain=settings.shared_domain,
         cname_target=settings.cname_host,
     )
 
 
-def link_deps(settings: Settings, db: Database, way_out: Outbound, feed: ChangeFeed, clock: Clock) -> links.Deps:
+def link_deps(settings: Settings, db: Database, client: Outbound, feed: ChangeFeed, clock: Clock) -> links.Deps:
     safety = Safety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
-        SafeBrowsing(way_out, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
+        SafeBrowsing(client, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
         if settings.safe_browsing_key
         else None,
     )
     is_one_host = settings.base_host == settings.shared_domain
     return links.Deps(
         db=db,
-        destinations=Destinations(way_out, safety),
+        destinations=Destinations(client, safety),
         media=settings.data_dir / "media",
         routes_changed=feed.publish,
         shared_domain=settings.shared_domain,
@@ -165,16 +165,16 @@ def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock
     )
 
 
-def plan_deps(settings: Settings, db: Database, way_out: Outbound, clock: Clock) -> plan.Deps:
+def plan_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -> plan.Deps:
     key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
-    stripe = plan.Stripe(way_out, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
+    stripe = plan.Stripe(client, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
     offered = (each.partition("=") for each in settings.stripe_prices)
     prices = tuple(plan.Price(label.strip(), price.strip()) for label, _, price in offered)
     return plan.Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
-def issuer(settings: Settings, db: Database, way_out: Outbound) -> Issuer:
-    acme, ring = Acme(way_out, str(settings.acme_directory)), keys(settings)
+def issuer(settings: Settings, db: Database, client: Outbound) -> Issuer:
+    acme, ring = Acme(client, str(settings.acme_directory)), keys(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
     return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
 

@@ -71,7 +71,7 @@ class Person:
 
 
 @dataclass
-class RunningApp:
+class SeededService:
     ada: Person
     eve: Person
     bob: Person
@@ -87,11 +87,11 @@ class RunningApp:
     """By purpose."""
 
 
-async def furnish(data: Path, base_url: str) -> RunningApp:
+async def furnish(data: Path, base_url: str) -> SeededService:
     """`data`: the directory of a service whose database has the current schema."""
     settings = with_secret_key(Settings(base_url=base_url, data_dir=data, outbound_allow="127.0.0.0/8"))
     db = Database(f"sqlite:///{data}/waypost.db")
-    rooms = wiring.rooms(settings, db, ChangeFeed(data / "run" / "changes"), now)
+    resources = wiring.resource_deps(settings, db, ChangeFeed(data / "run" / "changes"), now)
     ada, eve, bob = [await _person(db, name) for name in ("Ada Lovelace", "Eve", "Bob")]
     unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await auth.hash_password(PASSWORD)
     async with db.write() as tx:
@@ -100,15 +100,15 @@ async def furnish(data: Path, base_url: str) -> RunningApp:
             await tx.execute(chosen.values(values))
     caller = Caller(ada.account)
     links = await _links(db, ada.account)
-    pixel_ids = await _pixels(db, rooms.pixels, caller)
-    webhook, deliveries = await _webhook(db, rooms.webhooks, caller)
+    pixel_ids = await _pixels(db, resources.pixels, caller)
+    webhook, deliveries = await _webhook(db, resources.webhooks, caller)
     key, passkey, texts = await _ways_in(db, ada.account)
-    house = RunningApp(
+    seeded = SeededService(
         ada,
         eve,
         bob,
         [str(link.id) for link in links],
-        await _domains(db, rooms.domains, caller),
+        await _domains(db, resources.domains, caller),
         pixel_ids,
         webhook,
         deliveries,
@@ -117,7 +117,7 @@ async def furnish(data: Path, base_url: str) -> RunningApp:
         texts,
     )
     await db.close()
-    return house
+    return seeded
 
 
 async def _person(db: Database, name: str) -> Person:

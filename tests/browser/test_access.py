@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from browser.furnished import Person, RunningApp, furnish
+from browser.furnished import Person, SeededService, furnish
 from browser.visits import Visit, of_everybody, of_nobody, of_owner
 from browser.watching import LOOP, watched
 from journeys.service import Service
@@ -39,7 +39,7 @@ def service(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def house(service: Service) -> RunningApp:
+def seeded(service: Service) -> SeededService:
     return asyncio.run(furnish(Path(service.directory) / "data", service.base_url))
 
 
@@ -72,27 +72,27 @@ async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
 
 
 @pytest.mark.parametrize("part", range(3))
-async def test_every_page(chromium: Browser, service: Service, house: RunningApp, part: int) -> None:
+async def test_every_page(chromium: Browser, service: Service, seeded: SeededService, part: int) -> None:
     expect.set_options(timeout=PATIENCE)
-    many = list(of_owner(house))[part::3]
+    many = list(of_owner(seeded))[part::3]
     halves = many[::2], many[1::2]
-    found = await asyncio.gather(*[troubles(await new_page(chromium, service, house.ada), half) for half in halves])
+    found = await asyncio.gather(*[troubles(await new_page(chromium, service, seeded.ada), half) for half in halves])
     assert [each for told in found for each in told] == []
 
 
-async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, house: RunningApp) -> None:
+async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, seeded: SeededService) -> None:
     expect.set_options(timeout=PATIENCE)
     unproven = [Visit(path) for path in ("/", "/links/new", "/plan", "/account")]
-    rounds = (house.eve, of_everybody()), (house.bob, unproven)
+    rounds = (seeded.eve, of_everybody()), (seeded.bob, unproven)
     begun = [troubles(await new_page(chromium, service, person), visits) for person, visits in rounds]
     found = await asyncio.gather(*begun)
     assert [each for told in found for each in told] == []
 
 
-async def test_pages_of_nobody(chromium: Browser, service: Service, house: RunningApp) -> None:
+async def test_pages_of_nobody(chromium: Browser, service: Service, seeded: SeededService) -> None:
     expect.set_options(timeout=PATIENCE)
     nobody = await new_page(chromium, service, None)
-    assert await troubles(nobody, of_nobody(house)) == []
+    assert await troubles(nobody, of_nobody(seeded)) == []
     await nobody.goto("/signup")
     await nobody.get_by_label("E-mail address").fill("carol@example.org")
     await nobody.get_by_label("Password").fill("four plain words suffice")
@@ -102,8 +102,10 @@ async def test_pages_of_nobody(chromium: Browser, service: Service, house: Runni
     assert await nobody.evaluate(LOOK) == []
 
 
-async def test_an_address_is_confirmed_from_any_page(chromium: Browser, service: Service, house: RunningApp) -> None:
-    page = await new_page(chromium, service, house.bob)
+async def test_an_address_is_confirmed_from_any_page(
+    chromium: Browser, service: Service, seeded: SeededService
+) -> None:
+    page = await new_page(chromium, service, seeded.bob)
     await page.goto("/links")
     await page.get_by_role("button", name="Send the mail again").click()
     await expect(page.get_by_text("We have sent you a mail.")).to_be_visible()
@@ -124,10 +126,10 @@ async def test_the_reference(chromium: Browser, service: Service) -> None:
     assert await page.evaluate(LOOK) == []
 
 
-async def test_by_keyboard(chromium: Browser, service: Service, house: RunningApp) -> None:
+async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededService) -> None:
     """What is opened is left with Escape, and whoever leaves it is where they came from."""
     expect.set_options(timeout=PATIENCE)
-    page = await new_page(chromium, service, house.ada)
+    page = await new_page(chromium, service, seeded.ada)
     await page.goto("/links")
     await page.keyboard.press("Tab")
     await expect(page.get_by_text("Skip to content")).to_be_focused()

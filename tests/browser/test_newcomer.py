@@ -9,7 +9,7 @@ import httpx
 import pytest
 import zxingcpp
 from browser.test_accounts import signed_up
-from browser.test_dashboard_rooms import PATIENCE, download
+from browser.test_dashboard_resources import PATIENCE, download
 from browser.watching import Watched, launched, watched
 from journeys.service import Service, Website
 from PIL import Image

@@ -7,7 +7,7 @@ is slow now and then, so the least of three tries counts: a page that is slow of
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from browser.furnished import RunningApp, furnish
+from browser.furnished import SeededService, furnish
 from browser.watching import LOOP, watched
 from journeys.service import Service
 from playwright.async_api import Browser, Page, expect
@@ -80,9 +80,9 @@ async def asked(page: Page) -> None:
     await page.keyboard.press("Escape")
 
 
-def steps(house: RunningApp) -> dict[str, list[tuple[str, Act]]]:
+def steps(seeded: SeededService) -> dict[str, list[tuple[str, Act]]]:
     """By page, in their order."""
-    link = f"/links/{house.links[0]}"
+    link = f"/links/{seeded.links[0]}"
     return {
         "/links": [
             ("open a menu", menu),
@@ -112,13 +112,13 @@ def steps(house: RunningApp) -> dict[str, list[tuple[str, Act]]]:
 async def test_each_step_is_answered_at_once(chromium: Browser, tmp_path: Path) -> None:
     expect.set_options(timeout=PATIENCE)
     with Service(tmp_path) as service:
-        house = await furnish(tmp_path / "data", service.base_url)
+        seeded = await furnish(tmp_path / "data", service.base_url)
         page = (await watched(chromium, base_url=service.base_url)).page
         page.set_default_timeout(PATIENCE)
         await page.add_init_script(LISTEN)
-        await page.context.add_cookies([{"name": "waypost", "value": house.ada.cookie, "url": service.base_url}])
+        await page.context.add_cookies([{"name": "waypost", "value": seeded.ada.cookie, "url": service.base_url}])
         least: dict[str, float] = {}
-        for path, acts in steps(house).items():
+        for path, acts in steps(seeded).items():
             for _ in range(TRIES):
                 await page.goto(path)
                 for name, act in acts:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from browser.furnished import HOSTS, RunningApp
+from browser.furnished import HOSTS, SeededService
 from playwright.async_api import Page, expect
 
 
@@ -40,14 +40,14 @@ class Visit:
             await page.evaluate("for (const each of document.querySelectorAll('details:not(.drop)')) each.open = true")
 
 
-def of_nobody(house: RunningApp) -> Iterator[Visit]:
+def of_nobody(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit("/login"), Visit("/login?done=deleted"), Visit("/signup"), Visit("/forgot"))
-    for purpose, token in house.tokens.items():
+    for purpose, token in seeded.tokens.items():
         yield Visit(f"/{purpose}/{token}")
     yield Visit("/login", form="form[action='/login']", fields={"#email": "ada@example.com", "#password": "wrong"})
     yield Visit("/signup", form="form", fields={"#email": "nobody", "#password": "short"})
-    yield Visit(f"/reset/{house.tokens['reset']}", form="form", fields={"#password": "short"})
-    yield Visit(f"/confirm/{house.tokens['confirm']}", form="form", fields={"#password": "wrong"})
+    yield Visit(f"/reset/{seeded.tokens['reset']}", form="form", fields={"#password": "short"})
+    yield Visit(f"/confirm/{seeded.tokens['confirm']}", form="form", fields={"#password": "wrong"})
     yield Visit("/confirm/spent")
 
 
@@ -59,11 +59,11 @@ def of_everybody() -> Iterator[Visit]:
     yield from (Visit(f"/{name}") for name in names)
 
 
-def of_owner(house: RunningApp) -> Iterator[Visit]:
+def of_owner(seeded: SeededService) -> Iterator[Visit]:
     yield from of_everybody()
-    yield from _of_links(house)
-    yield from _of_rooms(house)
-    key, passkey = f"/integrations/api/{house.key}", f"/account/passkeys/{house.passkey}"
+    yield from _of_links(seeded)
+    yield from _of_resources(seeded)
+    key, passkey = f"/integrations/api/{seeded.key}", f"/account/passkeys/{seeded.passkey}"
     yield from (Visit(f"{key}/revoke"), Visit(f"{passkey}/remove"))
     yield Visit("/integrations/api", click="[data-dialog]", shows="dialog[open]")
     yield Visit("/integrations/api/new", form="#new-key")
@@ -74,12 +74,12 @@ def of_owner(house: RunningApp) -> Iterator[Visit]:
     yield from (Visit("/account/data?done=others"), Visit("/account?done=name"))
 
 
-def _of_links(house: RunningApp) -> Iterator[Visit]:
-    first, long, tagged, *_ = (f"/links/{each}" for each in house.links)
+def _of_links(seeded: SeededService) -> Iterator[Visit]:
+    first, long, tagged, *_ = (f"/links/{each}" for each in seeded.links)
     yield from (Visit("/links?page=2"), Visit("/links?search=nothing+like+it"), Visit(f"/links?search={'a' * 300}"))
-    yield from (Visit("/links?done=off"), Visit(f"/links/new?from={house.links[2]}"))
+    yield from (Visit("/links?done=off"), Visit(f"/links/new?from={seeded.links[2]}"))
     yield from (Visit(first), Visit(long), Visit(f"{first}?done=created"), Visit(f"{first}?period=custom&from=x"))
-    yield from (Visit(f"/links/{house.links[-1]}"), Visit(f"/links/{house.links[5]}"))
+    yield from (Visit(f"/links/{seeded.links[-1]}"), Visit(f"/links/{seeded.links[5]}"))
     yield from (Visit(f"{first}/qrcode"), Visit(f"{long}/qrcode?foreground=red&size=9"), Visit(f"{first}/delete"))
     yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
     yield Visit("/links", click="summary[title=More] >> nth=0", shows="details.drop[open] .card")
@@ -92,13 +92,13 @@ def _of_links(house: RunningApp) -> Iterator[Visit]:
     yield Visit(f"{first}/edit", form="#link", fields={"#slug": "", "#destination_url": ""})
 
 
-def _of_rooms(house: RunningApp) -> Iterator[Visit]:
-    domains = [f"/domains/{each}" for each in house.domains]
-    pixels = [f"/pixels/{each}" for each in house.pixels]
-    webhook = f"/webhooks/{house.webhook}"
+def _of_resources(seeded: SeededService) -> Iterator[Visit]:
+    domains = [f"/domains/{each}" for each in seeded.domains]
+    pixels = [f"/pixels/{each}" for each in seeded.pixels]
+    webhook = f"/webhooks/{seeded.webhook}"
     assert len(domains) == len(HOSTS)
     yield from (Visit(each) for each in (*domains, *pixels, webhook, f"{webhook}?status=failed"))
-    yield from (Visit(f"{webhook}/deliveries/{each}") for each in house.deliveries)
+    yield from (Visit(f"{webhook}/deliveries/{each}") for each in seeded.deliveries)
     for each in (domains[0], pixels[1], webhook):
         yield Visit(each, click="[data-dialog]", shows="dialog[open]")
         yield Visit(f"{each}/delete")

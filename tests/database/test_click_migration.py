@@ -13,9 +13,9 @@ from uuid import UUID
 import pytest
 from alembic import command
 from alembic.config import Config
-from house.code import MIGRATIONS
+from architecture.code import MIGRATIONS
 from people import START, Person, new_key
-from resources.clicks.visited import Room, open_room
+from resources.clicks.visited import Env, open_env
 from sqlalchemy import Connection, bindparam, func, select, text
 
 from waypost import app
@@ -78,19 +78,19 @@ async def new_person_then(db: Database, name: str) -> Person:
 
 
 @pytest.fixture
-async def room(url: str, tmp_path: Path) -> AsyncIterator[Room]:
+async def env(url: str, tmp_path: Path) -> AsyncIterator[Env]:
     """As revision 0004 has it."""
     db = Database(url)
     async with db.write() as tx:
         await tx.run_sync(upgrade, "0004")
-    async with open_room(db, tmp_path, new_person_then) as opened:
+    async with open_env(db, tmp_path, new_person_then) as opened:
         yield opened
     await db.close()
 
 
-async def fill(room: Room) -> list[dict[str, Any]]:
+async def fill(env: Env) -> list[dict[str, Any]]:
     """Everybody visits each link on each of the days, and a browser that loads ahead visits the first one."""
-    owners = dict(zip(LINKS, [room.alice.account_id, room.alice.account_id, room.bob.account_id], strict=True))
+    owners = dict(zip(LINKS, [env.alice.account_id, env.alice.account_id, env.bob.account_id], strict=True))
     visits = [*itertools.product(LINKS, DAYS, PEOPLE, ["human"]), (LINKS[0], START, PEOPLE[0], "prefetch")]
     made = [
         {"id": new_id(), "account": owners[link], "link": link, "at": at, "ip": ip, "agent": agent, "kind": kind}
@@ -98,7 +98,7 @@ async def fill(room: Room) -> list[dict[str, Any]]:
         for link, at, (ip, agent), kind in visits
     ]
     count = len(DAYS) * len(PEOPLE)
-    async with room.db.write() as tx:
+    async with env.db.write() as tx:
         told = [{"id": link, "account": owners[link], "slug": link.hex, "clicks": count, "at": START} for link in LINKS]
         await tx.execute(_LINK, told)
         await tx.execute(_CLICK, made)
@@ -122,12 +122,12 @@ async def work(url: str, directory: Path, db: Database) -> None:
     await working
 
 
-async def test_it_works(room: Room, url: str, tmp_path: Path) -> None:
-    made = await fill(room)
-    await migrate(room.db)
-    await work(url, tmp_path, room.db)
-    room = replace(room, alice=await new_key(room.db, room.alice.account_id))
-    async with room.db.read() as tx:
+async def test_it_works(env: Env, url: str, tmp_path: Path) -> None:
+    made = await fill(env)
+    await migrate(env.db)
+    await work(url, tmp_path, env.db)
+    env = replace(env, alice=await new_key(env.db, env.alice.account_id))
+    async with env.db.read() as tx:
         rows = (await tx.execute(select(clicks).order_by(clicks.c.id))).all()
         counters = {row.link_id: row.clicks for row in await tx.execute(select(link_clicks))}
     assert [(row.id, row.link_id, row.created_at, row.kind, row.ip, row.is_scan) for row in rows] == [
@@ -136,27 +136,27 @@ async def test_it_works(room: Room, url: str, tmp_path: Path) -> None:
     assert all(row.day == (row.created_at - EPOCH).days for row in rows)
     assert counters == dict.fromkeys(LINKS, 15)
     for link in LINKS[:2]:
-        told = (await room.shown(f"/links/{link}/stats", from_="1970-01-01"))["data"]
+        told = (await env.shown(f"/links/{link}/stats", from_="1970-01-01"))["data"]
         assert (told["clicks"], told["visitors"], told["scans"]) == (15, 9, 5)
         assert told["referrers"] == [{"value": "https://news.example/", "clicks": 15}]
         assert [entry["clicks"] for entry in told["series"] if entry["clicks"]] == [3, 3, 9]
-    told = (await room.shown("/stats", from_="1970-01-01"))["data"]
+    told = (await env.shown("/stats", from_="1970-01-01"))["data"]
     assert (told["clicks"], told["visitors"], len(told["top_links"])) == (30, 9, 2)
-    assert (await room.shown("/clicks", kind="all"))["meta"]["total"] == 31
-    done = await rebuild(room.db)
+    assert (await env.shown("/clicks", kind="all"))["meta"]["total"] == 31
+    done = await rebuild(env.db)
     assert (done.corrected, done.links) == (0, 0)
 
 
-async def test_a_visitor_is_one_of_an_account_s_day(room: Room) -> None:
-    made = await fill(room)
-    await migrate(room.db)
-    async with room.db.read() as tx:
+async def test_a_visitor_is_one_of_an_account_s_day(env: Env) -> None:
+    made = await fill(env)
+    await migrate(env.db)
+    async with env.db.read() as tx:
         ids = {row.id: row.visitor_id for row in await tx.execute(select(clicks))}
     visitors = {(each["account"], each["at"].date(), each["ip"], each["agent"]): ids[each["id"]] for each in made}
     assert len(visitors) == len(set(visitors.values())) == len(set(ids.values())) == 2 * 3 * len(PEOPLE)
 
 
-async def test_without_any_click_there_is_nothing_to_do(room: Room) -> None:
-    await migrate(room.db)
-    async with room.db.read() as tx:
+async def test_without_any_click_there_is_nothing_to_do(env: Env) -> None:
+    await migrate(env.db)
+    async with env.db.read() as tx:
         assert (await tx.execute(select(jobs))).all() == []

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from house.code import ROOT
+from architecture.code import ROOT
 
 
 @pytest.mark.parametrize("attack", ["endless-1xx", "images"])

@@ -1,4 +1,4 @@
-"""An empty parameter is absent on every list of the dashboard. tests/house/test_openapi.py shows it of the API."""
+"""An empty parameter is absent on every list of the dashboard. architecture/test_openapi.py shows it of the API."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -209,7 +209,7 @@ def test_a_child_that_ends_itself_at_last_is_told(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
-    """A program that is not there yet stands for a machine that has no room for another process."""
+    """A program that is not there yet stands for a machine that has no memory for another process."""
     program = tmp_path / "program"
     with parent_of(str(program)) as process:
         for _ in range(3):

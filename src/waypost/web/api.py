@@ -35,7 +35,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def new_api(base_url: str | None = None) -> FastAPI:
-    """Without routes; the rooms' are included by whoever composes. Its document says that it is at `base_url`."""
+    """Without routes; the resources' are included by whoever composes. Its document says that it is at `base_url`."""
     app = Api(
         title="Waypost",
         version="1",

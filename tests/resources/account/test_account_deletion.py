@@ -187,7 +187,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    rooms = wiring.rooms(place.settings, place.db, feed, place.clock)
+    resources = wiring.resource_deps(place.settings, place.db, feed, place.clock)
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = drafts.created(
@@ -211,9 +211,9 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
         add_link,
         begin,
         make_key,
-        lambda: domain_service.create(rooms.domains, caller, NewDomain(hostname="late.example"), Problems()),
-        lambda: pixel_service.create(rooms.pixels, caller, pixel, Problems()),
-        lambda: webhook_service.create(rooms.webhooks, caller, webhook, Problems()),
+        lambda: domain_service.create(resources.domains, caller, NewDomain(hostname="late.example"), Problems()),
+        lambda: pixel_service.create(resources.pixels, caller, pixel, Problems()),
+        lambda: webhook_service.create(resources.webhooks, caller, webhook, Problems()),
     ]
     await ada.post("/account/delete", {"name": ""})
     before = await counted(place)
@@ -221,7 +221,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
         with pytest.raises(NotFound):
             await attempt()
     assert await counted(place) == before
-    for door in (rooms.links.images, rooms.qrcodes.pictures, feed):
+    for door in (resources.links.images, resources.qrcodes.pictures, feed):
         door.close()
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 from people import BASE_URL, START
-from resources.clicks.visited import Room, fill, moment, new_click, open_room, some_clicks, spread
+from resources.clicks.visited import Env, fill, moment, new_click, open_env, some_clicks, spread
 from sqlalchemy import insert
 
 from waypost.database import Database
@@ -27,22 +27,22 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
-    async with open_room(db, tmp_path) as opened:
+async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
+    async with open_env(db, tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def link(room: Room) -> links.Link:
-    return await room.link()
+async def link(env: Env) -> links.Link:
+    return await env.link()
 
 
-async def ids(room: Room, path: str, **query: Any) -> list[str]:
+async def ids(env: Env, path: str, **query: Any) -> list[str]:
     """Of all pages, which have to fit together."""
-    first = await room.shown(path, **query)
+    first = await env.shown(path, **query)
     found = [each["id"] for each in first["data"]]
     for page in range(2, first["meta"]["last_page"] + 1):
-        found += [each["id"] for each in (await room.shown(path, **query, page=page))["data"]]
+        found += [each["id"] for each in (await env.shown(path, **query, page=page))["data"]]
     assert first["meta"]["total"] == len(found)
     return found
 
@@ -51,12 +51,12 @@ def newest(made: list[Click]) -> list[str]:
     return [shown(click)["id"] for click in sorted(made, key=lambda click: (click.at, click.id), reverse=True)]
 
 
-async def test_it_works(room: Room, link: links.Link) -> None:
+async def test_it_works(env: Env, link: links.Link) -> None:
     older = new_click(link, START - HOUR * 48)
     click = new_click(
         link, START, ip="192.0.2.1", country="DE", visitor_id=-2, referrer="https://news.example/a", is_scan=True
     )
-    await fill(room.db, [older, click])
+    await fill(env.db, [older, click])
     told = {
         "id": shown(click)["id"],
         "link_id": str(link.id),
@@ -73,7 +73,7 @@ async def test_it_works(room: Room, link: links.Link) -> None:
         "bot": None,
     }
     path = f"{BASE_URL}/api/v1/links/{link.id}/clicks"
-    answer = await room.shown(f"/links/{link.id}/clicks", per_page=1)
+    answer = await env.shown(f"/links/{link.id}/clicks", per_page=1)
     assert list(answer["data"][0]) == list(told)
     assert answer == {
         "data": [told],
@@ -85,11 +85,11 @@ async def test_it_works(room: Room, link: links.Link) -> None:
         },
         "meta": {"current_page": 1, "from": 1, "last_page": 2, "path": path, "per_page": 1, "to": 1, "total": 2},
     }
-    assert (await room.shown("/clicks"))["data"] == [told, shown(older)]
-    assert (await room.shown("/clicks", who=room.bob))["data"] == []
+    assert (await env.shown("/clicks"))["data"] == [told, shown(older)]
+    assert (await env.shown("/clicks", who=env.bob))["data"] == []
 
 
-async def test_pages_over_days_full_and_empty(room: Room, link: links.Link) -> None:
+async def test_pages_over_days_full_and_empty(env: Env, link: links.Link) -> None:
     chance = random.Random(1)
     moments = spread(START - 60 * 24 * HOUR, START - 40 * 24 * HOUR, 30, chance) + spread(
         START - HOUR, START, 30, chance
@@ -97,11 +97,11 @@ async def test_pages_over_days_full_and_empty(room: Room, link: links.Link) -> N
     made = some_clicks(link, moments, chance)
     made[0].at = made[1].at = microseconds(START)  # of one moment, the later id is the newer
     made[0].day = made[1].day = made[-1].day
-    await fill(room.db, made)
+    await fill(env.db, made)
     people = [click for click in made if click.kind == "human"]
     for per_page in (7, 15, 100):
-        assert await ids(room, "/clicks", per_page=per_page) == newest(people)
-        assert await ids(room, f"/links/{link.id}/clicks", per_page=per_page, kind="all") == newest(made)
+        assert await ids(env, "/clicks", per_page=per_page) == newest(people)
+        assert await ids(env, f"/links/{link.id}/clicks", per_page=per_page, kind="all") == newest(made)
 
 
 FILTERS = [
@@ -123,31 +123,31 @@ FILTERS = [
 ]
 
 
-async def test_filters(room: Room, link: links.Link) -> None:
+async def test_filters(env: Env, link: links.Link) -> None:
     chance = random.Random(2)
     made = some_clicks(link, spread(START - 72 * HOUR, START, 150, chance), chance)
-    other = await room.link()
-    await fill(room.db, made + some_clicks(other, [START], chance))
+    other = await env.link()
+    await fill(env.db, made + some_clicks(other, [START], chance))
     for query in FILTERS:
-        room.clock.move(timedelta(minutes=1))  # with a new budget of requests
+        env.clock.move(timedelta(minutes=1))  # with a new budget of requests
         kind = query.get("kind", "human")
         wanted = {"kind": kind} | query | ({"country": query["country"].upper()} if "country" in query else {})
         wanted |= {name: "" for name, text in query.items() if text in {"unknown", "direct"}}
         found = [each for each in made if all(value in {"all", getattr(each, name)} for name, value in wanted.items())]
         assert (len(found) > 0) == (not {"firefox", "fox", "roid"} & set(query.values())), query
-        assert await ids(room, "/clicks", link_id=link.id, per_page=100, **query) == newest(found), query
-        assert await ids(room, f"/links/{link.id}/clicks", per_page=100, **query) == newest(found), query
+        assert await ids(env, "/clicks", link_id=link.id, per_page=100, **query) == newest(found), query
+        assert await ids(env, f"/links/{link.id}/clicks", per_page=100, **query) == newest(found), query
 
 
-async def test_from_and_to(room: Room, link: links.Link) -> None:
+async def test_from_and_to(env: Env, link: links.Link) -> None:
     chance = random.Random(3)
     starts = [None, START - 50 * HOUR, START - 60 * HOUR, START - 2 * HOUR]
     ends = [None, START - HOUR, START - timedelta(microseconds=1), START + 999 * HOUR]
     edges = [at for at in (*starts, *ends) if at and at <= START]
     made = some_clicks(link, [*spread(START - 72 * HOUR, START, 100, chance), *edges], chance)
-    await fill(room.db, made)
+    await fill(env.db, made)
     for start, end, more in itertools.product(starts, ends, ({}, {"country": "DE"})):
-        room.clock.move(timedelta(minutes=1))  # with a new budget of requests
+        env.clock.move(timedelta(minutes=1))  # with a new budget of requests
         found = [
             click
             for click in made
@@ -155,22 +155,22 @@ async def test_from_and_to(room: Room, link: links.Link) -> None:
             if click.kind == "human" and (not more or click.country == "DE")
         ]
         query = more | {name: timestamp(at) for name, at in (("from", start), ("to", end)) if at}
-        assert await ids(room, "/clicks", per_page=30, **query) == newest(found), query
+        assert await ids(env, "/clicks", per_page=30, **query) == newest(found), query
 
 
-async def test_a_deleted_link_s_clicks_stay_the_account_s(room: Room, link: links.Link) -> None:
-    await fill(room.db, [new_click(link)])
-    async with room.db.write() as tx:
+async def test_a_deleted_link_s_clicks_stay_the_account_s(env: Env, link: links.Link) -> None:
+    await fill(env.db, [new_click(link)])
+    async with env.db.write() as tx:
         await store.bury(tx, link, START)
-    assert (await room.shown("/clicks"))["meta"]["total"] == 1
-    assert (await room.get("/clicks", link_id=link.id)).status_code == 404
-    assert (await room.get(f"/links/{link.id}/clicks")).status_code == 404
+    assert (await env.shown("/clicks"))["meta"]["total"] == 1
+    assert (await env.get("/clicks", link_id=link.id)).status_code == 404
+    assert (await env.get(f"/links/{link.id}/clicks")).status_code == 404
 
 
-async def test_another_account_s_link_is_missing(room: Room, link: links.Link) -> None:
-    await fill(room.db, [new_click(link)])
+async def test_another_account_s_link_is_missing(env: Env, link: links.Link) -> None:
+    await fill(env.db, [new_click(link)])
     answers = [
-        await room.get(path, room.bob, **query)
+        await env.get(path, env.bob, **query)
         for path, query in (
             (f"/links/{link.id}/clicks", {}),
             (f"/links/{uuid4()}/clicks", {}),
@@ -182,16 +182,16 @@ async def test_another_account_s_link_is_missing(room: Room, link: links.Link) -
     assert len({answer.content for answer in answers}) == 1
 
 
-async def test_only_what_is_kept_is_listed(room: Room, link: links.Link) -> None:
+async def test_only_what_is_kept_is_listed(env: Env, link: links.Link) -> None:
     gone, kept = new_click(link, START - 24 * HOUR), new_click(link)
-    await fill(room.db, [gone, kept])
-    async with room.db.write() as tx:
+    await fill(env.db, [gone, kept])
+    async with env.db.write() as tx:
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": kept.day})
-    assert await ids(room, "/clicks") == [shown(kept)["id"]]
-    assert await ids(room, "/clicks", from_="2029-01-01", kind="all") == [shown(kept)["id"]]
+    assert await ids(env, "/clicks") == [shown(kept)["id"]]
+    assert await ids(env, "/clicks", from_="2029-01-01", kind="all") == [shown(kept)["id"]]
 
 
-async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) -> None:
+async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> None:
     wrong = {
         "page": "0",
         "per_page": "x",
@@ -206,14 +206,14 @@ async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) ->
         "kind": "robot",
         "colour": "blue",
     }
-    answer = await room.get("/clicks", **wrong)
+    answer = await env.get("/clicks", **wrong)
     assert answer.status_code == 422
     errors = answer.json()["error"]["errors"]
     assert set(errors) == set(wrong)
     assert errors["kind"] == ["This must be one of: human, crawler, preview, prefetch, all."]
     assert "There are: page, per_page, link_id, from, to," in errors["colour"][0]
     del wrong["link_id"]
-    answer = await room.get(f"/links/{link.id}/clicks", **wrong)
+    answer = await env.get(f"/links/{link.id}/clicks", **wrong)
     assert set(answer.json()["error"]["errors"]) == set(wrong)
 
 
@@ -227,48 +227,48 @@ async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) ->
         ("from=2029-01-02+0100+0100", "from"),
     ],
 )
-async def test_wrong_ones(room: Room, query: str, name: str) -> None:
-    answer = await room.get(f"/clicks?{query}")
+async def test_wrong_ones(env: Env, query: str, name: str) -> None:
+    answer = await env.get(f"/clicks?{query}")
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name])
 
 
 @pytest.mark.parametrize("period", [("0001-01-01", "9999-12-31"), ("0001-01-01", "0001-01-02")])
-async def test_times_of_long_ago_and_far_away(room: Room, link: links.Link, period: tuple[str, str]) -> None:
-    await fill(room.db, [new_click(link)])
-    total = (await room.shown("/clicks", from_=period[0], to=period[1]))["meta"]["total"]
+async def test_times_of_long_ago_and_far_away(env: Env, link: links.Link, period: tuple[str, str]) -> None:
+    await fill(env.db, [new_click(link)])
+    total = (await env.shown("/clicks", from_=period[0], to=period[1]))["meta"]["total"]
     assert total == (period == ("0001-01-01", "9999-12-31"))
 
 
 @pytest.mark.parametrize(
     ("query", "total"), [({"to": "0001-01-01"}, 0), ({"from_": "0001-01-01"}, 1), ({"to": "9999-12-31"}, 1)]
 )
-async def test_only_one_end_and_that_far_away(room: Room, link: links.Link, query: dict[str, str], total: int) -> None:
-    await fill(room.db, [new_click(link)])
+async def test_only_one_end_and_that_far_away(env: Env, link: links.Link, query: dict[str, str], total: int) -> None:
+    await fill(env.db, [new_click(link)])
     for path in ("/clicks", f"/links/{link.id}/clicks"):
-        assert (await room.shown(path, **query))["meta"]["total"] == total
+        assert (await env.shown(path, **query))["meta"]["total"] == total
 
 
-async def test_a_period_that_has_not_begun_is_refused(room: Room, link: links.Link) -> None:
+async def test_a_period_that_has_not_begun_is_refused(env: Env, link: links.Link) -> None:
     for path in ("/clicks", f"/links/{link.id}/clicks", "/stats", f"/links/{link.id}/stats"):
         for start in (START, START + HOUR):
-            told = await room.get(path, from_=timestamp(start))
+            told = await env.get(path, from_=timestamp(start))
             assert told.status_code == 422, path
             message = "This must be a time in the past. Send an earlier one, or leave it out."
             assert told.json()["error"]["errors"] == {"from": [message]}
-        assert (await room.get(path, from_=timestamp(START - HOUR))).status_code == 200
+        assert (await env.get(path, from_=timestamp(START - HOUR))).status_code == 200
 
 
 @pytest.mark.parametrize("offset", ["+01:00", "+0100", "%2B01:00"])
-async def test_an_offset_whose_plus_was_not_encoded(room: Room, link: links.Link, offset: str) -> None:
-    await fill(room.db, [new_click(link, START - HOUR * 2)])
+async def test_an_offset_whose_plus_was_not_encoded(env: Env, link: links.Link, offset: str) -> None:
+    await fill(env.db, [new_click(link, START - HOUR * 2)])
     for start, total in (("2030-01-01T10:59:59.5", 1), ("2030-01-01T11:00:01", 0)):
-        answer = await room.client.get(f"/api/v1/clicks?from={start}{offset}", headers=room.alice.headers)
+        answer = await env.client.get(f"/api/v1/clicks?from={start}{offset}", headers=env.alice.headers)
         assert (answer.status_code, answer.json()["meta"]["total"]) == (200, total)
 
 
-async def test_nobody_came_yet(room: Room, link: links.Link) -> None:
+async def test_nobody_came_yet(env: Env, link: links.Link) -> None:
     for path in ("/clicks", f"/links/{link.id}/clicks"):
-        assert (await room.shown(path, page=7))["meta"]["total"] == 0
+        assert (await env.shown(path, page=7))["meta"]["total"] == 0
 
 
 def test_where_a_page_lies() -> None:
@@ -283,12 +283,12 @@ def test_where_a_page_lies() -> None:
     assert told == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]
 
 
-async def test_the_latest_are_found_however_long_ago(room: Room, link: links.Link) -> None:
+async def test_the_latest_are_found_however_long_ago(env: Env, link: links.Link) -> None:
     ago = [0, 0, 1, 40, 90, 90, 300, 1000]
     people = [new_click(link, START - timedelta(days=days, minutes=place)) for place, days in enumerate(ago)]
     robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]
-    await fill(room.db, [*people, *robots])
-    async with room.db.read() as tx:
+    await fill(env.db, [*people, *robots])
+    async with env.db.read() as tx:
         for subject in (Subject(link.id), Subject(link.account_id, is_account=True)):
             for most in range(1, len(people) + 2):
                 found = await latest(tx, subject, most)

@@ -130,20 +130,20 @@ async def test_only_so_many_watch() -> None:
         reader.listen(figures.live.stream(subject, account, welcome))
         await reader.next()
 
-    async def made_room(reader: Reader) -> None:
+    async def admitted(reader: Reader) -> None:
         await reader.ended()
         assert reader.heard.get_nowait() == "retry: 60000\n\n"
 
     first, second, *rest = readers
     for reader in readers[: live.OF_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
         await listen(reader, account)
-    await made_room(first)
+    await admitted(first)
     for reader in readers[live.OF_ACCOUNT + 1 : -1]:
         await listen(reader, new_id())
     assert len(figures.live._watchers) == live.AT_ONCE
     assert not second.running.done()
     await listen(readers[-1], new_id())  # of many: the account that has most gives one
-    await made_room(second)
+    await admitted(second)
     assert not [reader for reader in rest if reader.running.done()]
     figures.is_leaving = True  # as the process does
     for reader in rest:

@@ -32,7 +32,7 @@ COUNTS = {"human": "clicks", "crawler": "crawlers", "preview": "previews", "pref
 
 
 @dataclass
-class Room:
+class Env:
     db: Database
     client: httpx.AsyncClient
     clock: FakeClock
@@ -59,9 +59,9 @@ class Room:
 
 
 @contextlib.asynccontextmanager
-async def open_room(
+async def open_env(
     db: Database, directory: Path, new: Callable[[Database, str], Awaitable[Person]] = new_person
-) -> AsyncIterator[Room]:
+) -> AsyncIterator[Env]:
     clock = FakeClock()
 
     def routes(guard: Guard) -> APIRouter:
@@ -72,7 +72,7 @@ async def open_room(
 
     alice, bob = await new(db, "Alice"), await new(db, "Bob")
     async with new_client(db, directory, routes, clock=clock) as client:
-        yield Room(db, client, clock, alice, bob)
+        yield Env(db, client, clock, alice, bob)
 
 
 def new_link(account_id: UUID, **fields: Any) -> links.Link:

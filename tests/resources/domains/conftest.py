@@ -2,12 +2,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from resources.domains.room import Room, open_room
+from resources.domains.env import Env, open_env
 
 from waypost.database import Database
 
 
 @pytest.fixture
-async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
-    async with open_room(db, tmp_path) as opened:
+async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
+    async with open_env(db, tmp_path) as opened:
         yield opened

@@ -2,31 +2,31 @@
 
 from datetime import timedelta
 
-from resources.domains.room import Room
+from resources.domains.env import Env
 
 
-async def test_it_works(room: Room) -> None:
+async def test_it_works(env: Env) -> None:
     made = []
     for number in range(3):
-        made.append(await room.make(f"go{number}.test"))
-        room.clock.move(timedelta(seconds=number))  # the first two at the same moment
-    await room.make("of-bob.test", room.bob)
-    listed = (await room.ask("GET", "?per_page=2")).json()
+        made.append(await env.make(f"go{number}.test"))
+        env.clock.move(timedelta(seconds=number))  # the first two at the same moment
+    await env.make("of-bob.test", env.bob)
+    listed = (await env.ask("GET", "?per_page=2")).json()
     assert listed["data"] == [made[2], made[1]]
     assert listed["meta"]["total"] == 3
     assert listed["links"]["next"] == "http://app.test/api/v1/domains?per_page=2&page=2"
-    assert (await room.ask("GET", "?per_page=2&page=2")).json()["data"] == [made[0]]
-    assert (await room.ask("GET", "", room.bob)).json()["meta"]["total"] == 1
-    assert (await room.ask("GET", "?page=x")).status_code == 422
+    assert (await env.ask("GET", "?per_page=2&page=2")).json()["data"] == [made[0]]
+    assert (await env.ask("GET", "", env.bob)).json()["meta"]["total"] == 1
+    assert (await env.ask("GET", "?page=x")).status_code == 422
 
 
-async def test_what_checks_found_is_shown(room: Room) -> None:
-    made = await room.make()
-    at = room.clock()
+async def test_what_checks_found_is_shown(env: Env) -> None:
+    made = await env.make()
+    at = env.clock()
     found = {"status": "failed", "last_checked_at": at, "verified_at": at, "error": "There is no record."}
-    await room.set(made, **found, tls_status="active", tls_expires_at=at, tls_error="It ends soon.", links_count=7)
+    await env.set(made, **found, tls_status="active", tls_expires_at=at, tls_error="It ends soon.", links_count=7)
     told = "2030-01-01T12:00:00.000000Z"
-    assert (await room.find(made)).json()["data"] == made | {
+    assert (await env.find(made)).json()["data"] == made | {
         **found,
         "last_checked_at": told,
         "verified_at": told,
@@ -35,9 +35,9 @@ async def test_what_checks_found_is_shown(room: Room) -> None:
     }
 
 
-async def test_another_account_s_looks_like_none(room: Room) -> None:
-    made = await room.make()
+async def test_another_account_s_looks_like_none(env: Env) -> None:
+    made = await env.make()
     missing = made | {"id": "01a1fbb2-2855-72ee-8e77-c161c4205e89"}
-    foreign, none = await room.find(made, room.bob), await room.find(missing)
+    foreign, none = await env.find(made, env.bob), await env.find(missing)
     assert (foreign.status_code, foreign.content) == (none.status_code, none.content)
     assert foreign.status_code == 404

@@ -3,54 +3,54 @@
 from datetime import timedelta
 from typing import Any
 
-from resources.domains.room import NAME, TARGET, Room
-from resources.links.room import UNSAFE, faults
+from resources.domains.env import NAME, TARGET, Env
+from resources.links.env import UNSAFE, faults
 
 from waypost.resources.domains import service
 
 HOME, LOST = "https://brand.example/", "https://brand.example/lost?why=gone"
 
 
-async def test_it_works(room: Room) -> None:
-    made = await room.make()
-    room.clock.move(timedelta(hours=1))
-    answer = await room.patch(made, {"root_url": HOME, "not_found_url": LOST})
+async def test_it_works(env: Env) -> None:
+    made = await env.make()
+    env.clock.move(timedelta(hours=1))
+    answer = await env.patch(made, {"root_url": HOME, "not_found_url": LOST})
     assert answer.status_code == 200
     changed = {"root_url": HOME, "not_found_url": LOST, "updated_at": "2030-01-01T13:00:00.000000Z"}
     assert answer.json()["data"] == made | changed
-    assert (await room.find(made)).json()["data"] == made | changed
-    assert room.told == [NAME], "the host, and none of its links"
-    cleared = await room.patch(made, {"root_url": None})
+    assert (await env.find(made)).json()["data"] == made | changed
+    assert env.told == [NAME], "the host, and none of its links"
+    cleared = await env.patch(made, {"root_url": None})
     assert cleared.json()["data"] == made | changed | {"root_url": None}
-    form = await room.ask("PATCH", f"/{made['id']}", files=[("not_found_url", (None, ""))])
+    form = await env.ask("PATCH", f"/{made['id']}", files=[("not_found_url", (None, ""))])
     assert form.json()["data"]["not_found_url"] is None
-    assert room.told == [NAME] * 3
+    assert env.told == [NAME] * 3
 
 
-async def test_what_changes_nothing_is_no_change(room: Room) -> None:
-    made = (await room.patch(await room.make(), {"root_url": HOME})).json()["data"]
-    room.told.clear()
-    room.clock.move(timedelta(hours=1))
+async def test_what_changes_nothing_is_no_change(env: Env) -> None:
+    made = (await env.patch(await env.make(), {"root_url": HOME})).json()["data"]
+    env.told.clear()
+    env.clock.move(timedelta(hours=1))
     unknown = {"colour": "red", "status": "verified", "token": "mine"}
     for fields in ({}, unknown, {"hostname": "GO.brand.test."}, {"root_url": HOME}):
-        answer = await room.patch(made, fields)
+        answer = await env.patch(made, fields)
         assert (answer.status_code, answer.json()["data"]) == (200, made)
-    assert room.told == []
+    assert env.told == []
 
 
-async def test_what_is_taken(room: Room) -> None:
-    made = await room.make()
+async def test_what_is_taken(env: Env) -> None:
+    made = await env.make()
     for sent, kept in (
         ("http://93.184.215.14:8080/a", "http://93.184.215.14:8080/a"),
         ("HTTPS://Bücher.example", "https://xn--bcher-kva.example/"),
         ("https://app.test:8443/", "https://app.test:8443/"),  # beside the service, not on it
         (f"https://brand.example/{'a' * 2026}", f"https://brand.example/{'a' * 2026}"),
     ):
-        assert (await room.patch(made, {"root_url": sent})).json()["data"]["root_url"] == kept
+        assert (await env.patch(made, {"root_url": sent})).json()["data"]["root_url"] == kept
 
 
-async def test_faults(room: Room) -> None:
-    made = await room.make()
+async def test_faults(env: Env) -> None:
+    made = await env.make()
     for wrong in (
         5,
         "",
@@ -60,38 +60,38 @@ async def test_faults(room: Room) -> None:
         "https://localhost/",
         "\ud800",
     ):
-        told = faults(await room.patch(made, {"root_url": wrong, "not_found_url": wrong, "hostname": "a.test"}))
+        told = faults(await env.patch(made, {"root_url": wrong, "not_found_url": wrong, "hostname": "a.test"}))
         assert told.keys() == {"root_url", "not_found_url", "hostname"}
         assert told["hostname"] == [service.NO_OTHER_NAME]
     for long in (
         f"https://brand.example/{'a' * 2027}",
         f"https://brand.example/{'ü' * 1000}",
     ):  # the second once encoded
-        assert faults(await room.patch(made, {"root_url": long})) == {
+        assert faults(await env.patch(made, {"root_url": long})) == {
             "root_url": ["This may have at most 2048 characters."]
         }
     for other in (None, 5, "", "other.test", "co.uk"):
-        assert faults(await room.patch(made, {"hostname": other})).keys() == {"hostname"}
-    assert (await room.find(made)).json()["data"] == made
-    assert room.told == []
+        assert faults(await env.patch(made, {"hostname": other})).keys() == {"hostname"}
+    assert (await env.find(made)).json()["data"] == made
+    assert env.told == []
 
 
-async def test_where_no_link_may_lead_no_visitor_is_led(room: Room) -> None:
-    made = await room.make()
+async def test_where_no_link_may_lead_no_visitor_is_led(env: Env) -> None:
+    made = await env.make()
     for host in ("169.254.169.254", "127.0.0.9:8022", "[::1]", "192.168.0.1", "[::ffff:10.0.0.1]", "192.0.2.1"):
-        answer = await room.patch(made, {"root_url": f"http://{host}/", "not_found_url": HOME})
+        answer = await env.patch(made, {"root_url": f"http://{host}/", "not_found_url": HOME})
         assert faults(answer) == {"root_url": [service.NOT_PUBLIC]}
-    answer = await room.patch(made, {"not_found_url": room.links.site.url(UNSAFE)})
+    answer = await env.patch(made, {"not_found_url": env.links.site.url(UNSAFE)})
     assert faults(answer) == {"not_found_url": [service.UNSAFE]}
-    assert (await room.find(made)).json()["data"] == made
-    assert room.links.site.seen == []
+    assert (await env.find(made)).json()["data"] == made
+    assert env.links.site.seen == []
 
 
-async def test_no_circles(room: Room) -> None:
-    mine, own, foreign = await room.make(), await room.make("own.test"), await room.make("foreign.test", room.bob)
+async def test_no_circles(env: Env) -> None:
+    mine, own, foreign = await env.make(), await env.make("own.test"), await env.make("foreign.test", env.bob)
 
     async def told(address: str) -> Any:
-        answer = await room.patch(mine, {"not_found_url": address})
+        answer = await env.patch(mine, {"not_found_url": address})
         return answer.status_code if answer.status_code == 200 else faults(answer)["not_found_url"]
 
     for host in ("go.test", "app.test", f"{TARGET}:443", "127.0.0.1"):
@@ -99,13 +99,13 @@ async def test_no_circles(room: Room) -> None:
     for host in (NAME, NAME.upper(), "own.test:8443"):
         assert await told(f"https://{host}/a") == [service.LOOP_OF_DOMAINS]
     assert await told("https://foreign.test/") == 200, "which anybody can claim"
-    await room.go_live(foreign)
+    await env.go_live(foreign)
     assert await told("https://foreign.test/") == [service.LOOP_OF_DOMAINS]
-    await room.delete(own)
+    await env.delete(own)
     assert await told("https://own.test/") == 200
 
 
-async def test_another_account_s_is_not_there(room: Room) -> None:
-    made = await room.make()
-    assert (await room.patch(made, {"root_url": 5}, room.bob)).status_code == 404
-    assert (await room.find(made)).json()["data"] == made
+async def test_another_account_s_is_not_there(env: Env) -> None:
+    made = await env.make()
+    assert (await env.patch(made, {"root_url": 5}, env.bob)).status_code == 404
+    assert (await env.find(made)).json()["data"] == made

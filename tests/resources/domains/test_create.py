@@ -5,8 +5,8 @@ import re
 
 import pytest
 from people import new_key
-from resources.domains.room import NAME, TARGET, Room
-from resources.links.room import faults
+from resources.domains.env import NAME, TARGET, Env
+from resources.links.env import faults
 
 from waypost.resources.domains import names, service
 
@@ -14,8 +14,8 @@ SHOWN = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", 
 SHOWN += ["not_found_url", "links_count", "tls", "created_at", "updated_at"]
 
 
-async def test_it_works(room: Room) -> None:
-    answer = await room.post({"hostname": NAME})
+async def test_it_works(env: Env) -> None:
+    answer = await env.post({"hostname": NAME})
     assert answer.status_code == 201
     made = answer.json()["data"]
     assert list(made) == SHOWN
@@ -28,18 +28,18 @@ async def test_it_works(room: Room) -> None:
     rest = {name: made[name] for name in SHOWN[1:6] + SHOWN[7:10]}
     empty = dict.fromkeys(["verified_at", "last_checked_at", "error", "root_url", "not_found_url"])
     assert rest == {"hostname": NAME, "status": "pending", "links_count": 0} | empty
-    assert (await room.find(made)).json()["data"] == made
-    row = await room.row(made)
-    assert (row.is_live, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, room.clock())
-    assert room.told == []
+    assert (await env.find(made)).json()["data"] == made
+    row = await env.row(made)
+    assert (row.is_live, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, env.clock())
+    assert env.told == []
 
 
-async def test_a_form_in_capitals_with_letters_of_its_own(room: Room) -> None:
-    answer = await room.ask("POST", files=[("hostname", (None, "Links.BÜCHER.example."))])
+async def test_a_form_in_capitals_with_letters_of_its_own(env: Env) -> None:
+    answer = await env.ask("POST", files=[("hostname", (None, "Links.BÜCHER.example."))])
     assert answer.json()["data"]["hostname"] == "links.xn--bcher-kva.example"
 
 
-async def test_faults(room: Room) -> None:
+async def test_faults(env: Env) -> None:
     for fields, told in (
         ({}, service.REQUIRED),
         ({"hostname": None}, service.REQUIRED),
@@ -56,50 +56,50 @@ async def test_faults(room: Room) -> None:
             for own in ("go.test", "APP.test.", TARGET, "login.app.test", f"a.b.{TARGET}")
         ),
     ):
-        assert faults(await room.post(fields)) == {"hostname": [told]}
-    assert (await room.ask("GET")).json()["data"] == []
-    await room.make("notgo.test")  # ends alike, and is not below it
+        assert faults(await env.post(fields)) == {"hostname": [told]}
+    assert (await env.ask("GET")).json()["data"] == []
+    await env.make("notgo.test")  # ends alike, and is not below it
 
 
-async def test_what_nobody_can_have_alone_is_told_without_an_envelope(room: Room) -> None:
+async def test_what_nobody_can_have_alone_is_told_without_an_envelope(env: Env) -> None:
     for name in ("localhost", "co.uk", "foo", "GitHub.io.", "go.localhost", "公司.cn"):
-        answer = await room.post({"hostname": name})
+        answer = await env.post({"hostname": name})
         assert (answer.status_code, answer.json()) == (406, {"message": names.NO_DOMAIN})
         assert answer.headers["X-RateLimit-Limit"]
 
 
-async def test_a_name_is_one_account_s(room: Room) -> None:
-    made = await room.make()
+async def test_a_name_is_one_account_s(env: Env) -> None:
+    made = await env.make()
     for spelling in (NAME, "GO.Brand.Test."):
-        assert faults(await room.post({"hostname": spelling})) == {"hostname": [service.YOURS]}
-        assert faults(await room.post({"hostname": spelling}, room.bob)) == {"hostname": [service.TAKEN]}
-    await room.go_live(made)
-    assert faults(await room.post({"hostname": NAME}, room.bob)) == {"hostname": [service.TAKEN]}
-    await room.make(f"other.{NAME}", room.bob)
-    await room.delete(made)
-    again = await room.make(NAME, room.bob)
+        assert faults(await env.post({"hostname": spelling})) == {"hostname": [service.YOURS]}
+        assert faults(await env.post({"hostname": spelling}, env.bob)) == {"hostname": [service.TAKEN]}
+    await env.go_live(made)
+    assert faults(await env.post({"hostname": NAME}, env.bob)) == {"hostname": [service.TAKEN]}
+    await env.make(f"other.{NAME}", env.bob)
+    await env.delete(made)
+    again = await env.make(NAME, env.bob)
     assert again["id"] != made["id"]
     assert again["dns_records"][0]["value"] != made["dns_records"][0]["value"]
 
 
-async def test_of_many_claims_at_once_one_wins(room: Room) -> None:
-    people = [await new_key(room.deps.db, who.account_id) for who in (room.alice, room.bob) for _ in range(4)]
-    answers = await asyncio.gather(*(room.post({"hostname": NAME}, who) for who in people))
+async def test_of_many_claims_at_once_one_wins(env: Env) -> None:
+    people = [await new_key(env.deps.db, who.account_id) for who in (env.alice, env.bob) for _ in range(4)]
+    answers = await asyncio.gather(*(env.post({"hostname": NAME}, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 7
     told = [faults(answer)["hostname"][0] for answer in answers if answer.status_code == 422]
     assert sorted(told) == sorted([service.YOURS] * 3 + [service.TAKEN] * 4)
 
 
-async def test_how_many_an_account_may_have(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_how_many_an_account_may_have(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_NOT_LIVE", 2)
     monkeypatch.setattr(service, "MOST", 3)
-    first, _ = await room.make("a.test"), await room.make("b.test")
-    assert faults(await room.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}
-    await room.make("c.test", room.bob)
-    await room.go_live(first)
-    await room.make("d.test")
-    assert faults(await room.post({"hostname": "e.test"})) == {"hostname": [service.TOO_MANY]}
-    await room.delete(first)
-    people = [await new_key(room.deps.db, room.bob.account_id) for _ in range(6)]
-    answers = await asyncio.gather(*(room.post({"hostname": f"{i}.f.test"}, who) for i, who in enumerate(people)))
+    first, _ = await env.make("a.test"), await env.make("b.test")
+    assert faults(await env.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}
+    await env.make("c.test", env.bob)
+    await env.go_live(first)
+    await env.make("d.test")
+    assert faults(await env.post({"hostname": "e.test"})) == {"hostname": [service.TOO_MANY]}
+    await env.delete(first)
+    people = [await new_key(env.deps.db, env.bob.account_id) for _ in range(6)]
+    answers = await asyncio.gather(*(env.post({"hostname": f"{i}.f.test"}, who) for i, who in enumerate(people)))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 5

@@ -5,23 +5,23 @@ from urllib.parse import quote
 
 import pytest
 from people import BASE_URL
-from resources.links.room import SHARED, Room, faults
+from resources.links.env import SHARED, Env, faults
 
 
-async def titles(room: Room, query: str) -> list[str]:
-    answer = await room.browse(query)
+async def titles(env: Env, query: str) -> list[str]:
+    answer = await env.browse(query)
     assert answer.status_code == 200, answer.text
     assert answer.json()["meta"]["total"] == len(answer.json()["data"])
     return [link["title"] for link in answer.json()["data"]]
 
 
-async def test_it_works(room: Room) -> None:
+async def test_it_works(env: Env) -> None:
     made = []
     for _ in range(3):
-        made.append(await room.make())
-        room.clock.move(timedelta(seconds=1))
-    await room.make(room.bob)
-    answer = await room.browse("?per_page=2")
+        made.append(await env.make())
+        env.clock.move(timedelta(seconds=1))
+    await env.make(env.bob)
+    answer = await env.browse("?per_page=2")
     path = f"{BASE_URL}/api/v1/links"
     assert answer.json() == {
         "data": [made[2], made[1]],
@@ -33,17 +33,17 @@ async def test_it_works(room: Room) -> None:
         },
         "meta": {"current_page": 1, "from": 1, "last_page": 2, "path": path, "per_page": 2, "to": 2, "total": 3},
     }
-    assert (await room.browse("?per_page=2&page=2")).json()["data"] == [made[0]]
+    assert (await env.browse("?per_page=2&page=2")).json()["data"] == [made[0]]
 
 
-async def test_of_one_moment_the_later_id_is_newer(room: Room) -> None:
-    made = [await room.make() for _ in range(5)]
-    assert (await room.browse()).json()["data"] == made[::-1]
+async def test_of_one_moment_the_later_id_is_newer(env: Env) -> None:
+    made = [await env.make() for _ in range(5)]
+    assert (await env.browse()).json()["data"] == made[::-1]
 
 
-async def test_a_page_past_the_end(room: Room) -> None:
-    await room.make()
-    body = (await room.browse("?page=99999999999999999999")).json()
+async def test_a_page_past_the_end(env: Env) -> None:
+    await env.make()
+    body = (await env.browse("?page=99999999999999999999")).json()
     assert (body["data"], body["meta"]["from"], body["meta"]["to"], body["meta"]["total"]) == ([], None, None, 1)
 
 
@@ -75,65 +75,65 @@ async def test_a_page_past_the_end(room: Room) -> None:
         ("_" * 255, []),
     ],
 )
-async def test_search_looks_at_title_slug_and_destination(room: Room, search: str, found: list[str]) -> None:
-    await room.make(title="Signs [?*] of patterns", slug="signs")
-    await room.make(title="Frühling 100% Ö", slug="abc")
-    await room.make(title="Other", slug="Sommer", utm_params={"utm_source": "Brief"})
-    assert await titles(room, f"?search={quote(search)}") == found
+async def test_search_looks_at_title_slug_and_destination(env: Env, search: str, found: list[str]) -> None:
+    await env.make(title="Signs [?*] of patterns", slug="signs")
+    await env.make(title="Frühling 100% Ö", slug="abc")
+    await env.make(title="Other", slug="Sommer", utm_params={"utm_source": "Brief"})
+    assert await titles(env, f"?search={quote(search)}") == found
 
 
-async def test_a_search_of_more_than_255_characters(room: Room) -> None:
-    answer = await room.browse(f"?search={'_' * 256}")
+async def test_a_search_of_more_than_255_characters(env: Env) -> None:
+    answer = await env.browse(f"?search={'_' * 256}")
     assert faults(answer) == {"search": ["This may have at most 255 characters."]}
 
 
-async def test_search_follows_a_change(room: Room) -> None:
-    link = await room.make(title="Before")
-    await room.changed(link, title="After")
-    assert (await titles(room, "?search=before"), await titles(room, "?search=after")) == ([], ["After"])
+async def test_search_follows_a_change(env: Env) -> None:
+    link = await env.make(title="Before")
+    await env.changed(link, title="After")
+    assert (await titles(env, "?search=before"), await titles(env, "?search=after")) == ([], ["After"])
 
 
-async def test_tag(room: Room) -> None:
-    link = await room.make(title="Both", tags=["a", "b"])
-    await room.make(title="One", tags=["a"])
-    await room.make(room.bob, tags=["a"])
-    assert await titles(room, "?tag=a") == ["One", "Both"]
-    assert await titles(room, "?tag=b") == ["Both"]
-    assert await titles(room, "?tag=A") == []
-    await room.changed(link, tags=["b", "c"])
-    assert await titles(room, "?tag=a") == ["One"]
-    assert await titles(room, "?tag=c") == ["Both"]
+async def test_tag(env: Env) -> None:
+    link = await env.make(title="Both", tags=["a", "b"])
+    await env.make(title="One", tags=["a"])
+    await env.make(env.bob, tags=["a"])
+    assert await titles(env, "?tag=a") == ["One", "Both"]
+    assert await titles(env, "?tag=b") == ["Both"]
+    assert await titles(env, "?tag=A") == []
+    await env.changed(link, tags=["b", "c"])
+    assert await titles(env, "?tag=a") == ["One"]
+    assert await titles(env, "?tag=c") == ["Both"]
 
 
-async def test_hostname(room: Room) -> None:
-    await room.make(title="T")
-    assert await titles(room, f"?hostname={SHARED.upper()}") == ["T"]
-    assert await titles(room, "?hostname=links.example.com") == []
+async def test_hostname(env: Env) -> None:
+    await env.make(title="T")
+    assert await titles(env, f"?hostname={SHARED.upper()}") == ["T"]
+    assert await titles(env, "?hostname=links.example.com") == []
 
 
-async def test_status(room: Room) -> None:
-    await room.make(title="on")
-    await room.make(title="expiring", expires_at="2030-01-01T12:00:01Z")
-    await room.changed(await room.make(title="off"), status="inactive")
-    assert await titles(room, "?status=active") == ["expiring", "on"]
-    room.clock.move(timedelta(seconds=1))
-    assert await titles(room, "?status=active") == ["on"]
-    assert await titles(room, "?status=inactive") == ["off", "expiring"]
+async def test_status(env: Env) -> None:
+    await env.make(title="on")
+    await env.make(title="expiring", expires_at="2030-01-01T12:00:01Z")
+    await env.changed(await env.make(title="off"), status="inactive")
+    assert await titles(env, "?status=active") == ["expiring", "on"]
+    env.clock.move(timedelta(seconds=1))
+    assert await titles(env, "?status=active") == ["on"]
+    assert await titles(env, "?status=inactive") == ["off", "expiring"]
 
 
-async def test_filters_narrow_together(room: Room) -> None:
-    await room.make(title="x one", tags=["a"], slug="1")
-    await room.make(title="x two", tags=["b"], slug="2")
-    await room.make(title="y three", tags=["a"], slug="3")
-    assert await titles(room, f"?search=x&tag=a&status=active&hostname={SHARED}") == ["x one"]
+async def test_filters_narrow_together(env: Env) -> None:
+    await env.make(title="x one", tags=["a"], slug="1")
+    await env.make(title="x two", tags=["b"], slug="2")
+    await env.make(title="y three", tags=["a"], slug="3")
+    assert await titles(env, f"?search=x&tag=a&status=active&hostname={SHARED}") == ["x one"]
 
 
-async def test_every_fault_is_told_at_once(room: Room) -> None:
-    answer = await room.browse("?page=0&per_page=x&status=paused&search=a%0Ab&tag=a%00&hostname=%00")
+async def test_every_fault_is_told_at_once(env: Env) -> None:
+    answer = await env.browse("?page=0&per_page=x&status=paused&search=a%0Ab&tag=a%00&hostname=%00")
     assert faults(answer).keys() == {"page", "per_page", "status", "search", "tag", "hostname"}
 
 
 @pytest.mark.parametrize("query", ["?sort=name", "?status=&search=&tag=&hostname=", "?per_page=5000"])
-async def test_what_narrows_nothing(room: Room, query: str) -> None:
-    await room.make(title="T")
-    assert await titles(room, query) == ["T"]
+async def test_what_narrows_nothing(env: Env, query: str) -> None:
+    await env.make(title="T")
+    assert await titles(env, query) == ["T"]

@@ -1,7 +1,7 @@
 """R30: what cheap checks refuse costs neither a visit to the destination nor the decoding of an image."""
 
 import pytest
-from resources.links.room import Room, faults
+from resources.links.env import Env, faults
 from resources.links.test_images import picture
 
 from waypost.resources.links import images, rules
@@ -33,24 +33,24 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return noted
 
 
-async def test_they_run_before_the_expensive_ones(room: Room, decoded: list[bytes]) -> None:
-    await room.make(room.bob, slug="taken")
-    link = await room.make()
-    room.site.seen.clear()
+async def test_they_run_before_the_expensive_ones(env: Env, decoded: list[bytes]) -> None:
+    await env.make(env.bob, slug="taken")
+    link = await env.make()
+    env.site.seen.clear()
     for method, path in (("POST", ""), ("PATCH", f"/{link['id']}")):
         for field in REFUSED:
-            fields = [("destination_url", room.site.url()), field]
-            answer = await room.send_form(method, path, fields, file=picture())
+            fields = [("destination_url", env.site.url()), field]
+            answer = await env.send_form(method, path, fields, file=picture())
             assert "destination_url" not in faults(answer), field
-    assert (room.site.seen, decoded) == ([], [])
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+    assert (env.site.seen, decoded) == ([], [])
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
     assert answer.status_code == 201
-    assert (len(room.site.seen), len(decoded)) == (1, 1)
+    assert (len(env.site.seen), len(decoded)) == (1, 1)
 
 
-async def test_a_refused_destination_is_reported_beside_other_faults(room: Room) -> None:
+async def test_a_refused_destination_is_reported_beside_other_faults(env: Env) -> None:
     for url in ("http://10.0.0.1/", "http://[::1]/", "ftp://example.com/", "http://", "nonsense"):
-        assert faults(await room.post({"destination_url": url, "slug": "a/b"})).keys() == {"destination_url", "slug"}
+        assert faults(await env.post({"destination_url": url, "slug": "a/b"})).keys() == {"destination_url", "slug"}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ async def test_a_refused_destination_is_reported_beside_other_faults(room: Room)
     [(b"GIF" + bytes(images.MAX_BYTES), images.TOO_LARGE), (b"<svg/>", images.NOT_AN_IMAGE)],
     ids=["too large", "no image"],
 )
-async def test_a_file_that_is_refused_at_sight_costs_no_visit(room: Room, content: bytes, message: str) -> None:
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url()), ("slug", "a/b")], file=content)
+async def test_a_file_that_is_refused_at_sight_costs_no_visit(env: Env, content: bytes, message: str) -> None:
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url()), ("slug", "a/b")], file=content)
     assert faults(answer) == {"slug": [rules.slug_problem("a/b", ())], "og_image_file": [message]}
-    assert room.site.seen == []
+    assert env.site.seen == []

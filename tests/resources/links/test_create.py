@@ -5,29 +5,27 @@ from datetime import timedelta
 
 import pytest
 from people import BASE_URL, START, new_key
-from resources.links.room import SHARED, UNSAFE, Room, faults
+from resources.links.env import SHARED, UNSAFE, Env, faults
 from sqlalchemy import select
 
 from waypost.auth import accounts
 from waypost.resources.links import rules
 
 
-async def test_it_works(room: Room) -> None:
-    answer = await room.post(
-        {"slug": "Spring-26_x", "tags": ["a", "b", "a"], "expires_at": "2030-02-01T01:00:00+01:00"}
-    )
+async def test_it_works(env: Env) -> None:
+    answer = await env.post({"slug": "Spring-26_x", "tags": ["a", "b", "a"], "expires_at": "2030-02-01T01:00:00+01:00"})
     assert answer.status_code == 201
     assert list(answer.json()) == ["data"]
     link = answer.json()["data"]
     assert list(link.items())[1:] == [
         ("title", "Page title"),
-        ("destination_url", room.site.url()),
+        ("destination_url", env.site.url()),
         ("short_url", f"{SHARED}/Spring-26_x"),
         ("slug", "Spring-26_x"),
         ("hostname", SHARED),
         ("og_title", "Scraped OG title"),
         ("og_description", "Scraped description"),
-        ("og_image", room.site.url("/card.png")),
+        ("og_image", env.site.url("/card.png")),
         ("utm_params", {}),
         ("tags", ["a", "b"]),
         ("expires_at", "2030-02-01T00:00:00.000000Z"),
@@ -37,43 +35,43 @@ async def test_it_works(room: Room) -> None:
         ("created_at", "2030-01-01T12:00:00.000000Z"),
         ("updated_at", "2030-01-01T12:00:00.000000Z"),
     ]
-    assert (await room.find(link)).json() == {"data": link}
+    assert (await env.find(link)).json() == {"data": link}
 
 
-async def test_the_destination_is_asked_once(room: Room) -> None:
-    await room.make()
-    assert room.site.seen == ["/page"]
+async def test_the_destination_is_asked_once(env: Env) -> None:
+    await env.make()
+    assert env.site.seen == ["/page"]
 
 
-async def test_the_redirect_plane_is_told(room: Room) -> None:
-    link = await room.make()
-    assert room.told == [link["slug"]]
+async def test_the_redirect_plane_is_told(env: Env) -> None:
+    link = await env.make()
+    assert env.told == [link["slug"]]
 
 
-async def test_explicit_values_win_field_by_field(room: Room) -> None:
-    link = await room.make(og_title="Mine")
+async def test_explicit_values_win_field_by_field(env: Env) -> None:
+    link = await env.make(og_title="Mine")
     assert (link["og_title"], link["og_description"]) == ("Mine", "Scraped description")
-    link = await room.make(title="T", og_description="D\nE", og_image="https://img.example.com/a.png")
+    link = await env.make(title="T", og_description="D\nE", og_image="https://img.example.com/a.png")
     assert (link["title"], link["og_title"], link["og_description"]) == ("T", "Scraped OG title", "D\nE")
     assert link["og_image"] == "https://img.example.com/a.png"
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
-async def test_a_blank_counts_as_not_sent(room: Room, blank: str) -> None:
-    link = await room.make(title=blank, og_title=blank, og_description=blank)
+async def test_a_blank_counts_as_not_sent(env: Env, blank: str) -> None:
+    link = await env.make(title=blank, og_title=blank, og_description=blank)
     texts = [link[name] for name in ("title", "og_title", "og_description")]
     assert texts == ["Page title", "Scraped OG title", "Scraped description"]
 
 
-async def test_a_page_that_tells_nothing(room: Room) -> None:
-    link = await room.make(destination_url=room.site.url("/missing"))
+async def test_a_page_that_tells_nothing(env: Env) -> None:
+    link = await env.make(destination_url=env.site.url("/missing"))
     assert (link["title"], link["og_title"], link["og_description"], link["og_image"]) == ("Untitled", None, None, None)
 
 
-async def test_null_means_omitted(room: Room) -> None:
+async def test_null_means_omitted(env: Env) -> None:
     optional = ["slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file"]
     optional += ["utm_params", "tags", "expires_at", "pixel_ids"]
-    link = await room.make(**dict.fromkeys(optional))
+    link = await env.make(**dict.fromkeys(optional))
     assert (link["title"], link["og_title"], link["tags"], link["utm_params"]) == (
         "Page title",
         "Scraped OG title",
@@ -83,9 +81,9 @@ async def test_null_means_omitted(room: Room) -> None:
     assert len(link["slug"]) == 7
 
 
-async def test_too_much_of_one_field_is_told_once_and_hides_no_other(room: Room) -> None:
+async def test_too_much_of_one_field_is_told_once_and_hides_no_other(env: Env) -> None:
     many = {"utm_params": {f"utm_{n}": 5 for n in range(5_000)}, "tags": [5] * 5_000, "pixel_ids": [5] * 5_000}
-    assert faults(await room.post({"title": 5, **many})) == {
+    assert faults(await env.post({"title": 5, **many})) == {
         "title": ["This must be a string."],
         "utm_params": ["This may have at most 20 entries."],
         "tags": ["This may have at most 100 entries."],
@@ -93,14 +91,14 @@ async def test_too_much_of_one_field_is_told_once_and_hides_no_other(room: Room)
     }
 
 
-async def test_unknown_fields_are_ignored(room: Room) -> None:
-    link = await room.make(id="x", clicks=7, created_at="x", colour="red", status="inactive")
+async def test_unknown_fields_are_ignored(env: Env) -> None:
+    link = await env.make(id="x", clicks=7, created_at="x", colour="red", status="inactive")
     assert (link["clicks"], link["status"]) == (0, "active")
 
 
-async def test_every_fault_is_told_at_once(room: Room) -> None:
-    await room.make(slug="taken")
-    answer = await room.post(
+async def test_every_fault_is_told_at_once(env: Env) -> None:
+    await env.make(slug="taken")
+    answer = await env.post(
         {
             "destination_url": "http://10.0.0.1/",
             "slug": "taken",
@@ -178,35 +176,35 @@ WRONG = [
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_each_wrong_value_is_told_on_its_field(room: Room) -> None:
-    keys = [await new_key(room.deps.db, room.alice.account_id) for _ in range(2)]
+async def test_each_wrong_value_is_told_on_its_field(env: Env) -> None:
+    keys = [await new_key(env.deps.db, env.alice.account_id) for _ in range(2)]
     for number, (name, value) in enumerate(WRONG):
-        answer = await room.post({"slug": f"s{number}"} | {name: value}, keys[number % 2])
+        answer = await env.post({"slug": f"s{number}"} | {name: value}, keys[number % 2])
         assert faults(answer).keys() == {name}, (name, value)
-    assert (await room.browse()).json()["meta"]["total"] == 0
+    assert (await env.browse()).json()["meta"]["total"] == 0
 
 
-async def test_a_missing_destination_is_told(room: Room) -> None:
-    answer = await room.client.post("/api/v1/links", json={"slug": "a/b"}, headers=room.alice.headers)
+async def test_a_missing_destination_is_told(env: Env) -> None:
+    answer = await env.client.post("/api/v1/links", json={"slug": "a/b"}, headers=env.alice.headers)
     assert faults(answer).keys() == {"destination_url", "slug"}
 
 
-async def test_an_unreachable_destination(room: Room) -> None:
-    room.site.pages["/down"] = (503, "")
+async def test_an_unreachable_destination(env: Env) -> None:
+    env.site.pages["/down"] = (503, "")
     message = "The destination URL could not be reached. Check the URL and try again."
-    assert faults(await room.post({"destination_url": room.site.url("/down")})) == {"destination_url": [message]}
+    assert faults(await env.post({"destination_url": env.site.url("/down")})) == {"destination_url": [message]}
     closed = "http://127.0.0.1:9/"
-    assert faults(await room.post({"destination_url": closed})).keys() == {"destination_url"}
+    assert faults(await env.post({"destination_url": closed})).keys() == {"destination_url"}
 
 
-async def test_an_unsafe_destination(room: Room) -> None:
+async def test_an_unsafe_destination(env: Env) -> None:
     message = "The destination URL was flagged as unsafe and cannot be shortened."
-    assert faults(await room.post({"destination_url": room.site.url(UNSAFE)})) == {"destination_url": [message]}
+    assert faults(await env.post({"destination_url": env.site.url(UNSAFE)})) == {"destination_url": [message]}
 
 
-async def test_the_limits_themselves_are_allowed(room: Room) -> None:
-    url = room.site.url("/") + "x" * (2048 - len(room.site.url("/")))
-    link = await room.make(
+async def test_the_limits_themselves_are_allowed(env: Env) -> None:
+    url = env.site.url("/") + "x" * (2048 - len(env.site.url("/")))
+    link = await env.make(
         destination_url=url,
         slug="s" * 255,
         title="ü" * 255,
@@ -217,54 +215,54 @@ async def test_the_limits_themselves_are_allowed(room: Room) -> None:
     assert (link["destination_url"], link["title"]) == (url, "ü" * 255)
 
 
-async def test_a_multipart_form(room: Room) -> None:
+async def test_a_multipart_form(env: Env) -> None:
     fields = [
-        ("destination_url", room.site.url()),
+        ("destination_url", env.site.url()),
         ("title", "Form"),
         ("tags[]", "a"),
         ("tags[]", "b"),
         ("og_title", ""),
     ]
-    answer = await room.send_form("POST", "", [*fields, ("utm_params[utm_source]", "news"), ("slug", "")])
+    answer = await env.send_form("POST", "", [*fields, ("utm_params[utm_source]", "news"), ("slug", "")])
     assert answer.status_code == 201, answer.text
     link = answer.json()["data"]
     assert (link["title"], link["tags"], link["utm_params"]) == ("Form", ["a", "b"], {"utm_source": "news"})
     assert link["og_title"] == "Scraped OG title"
 
 
-async def test_a_form_with_no_tag_in_it(room: Room) -> None:
-    fields = [("destination_url", room.site.url()), ("tags[]", ""), ("tags[]", "a"), ("pixel_ids[]", "")]
-    answer = await room.send_form("POST", "", fields)
+async def test_a_form_with_no_tag_in_it(env: Env) -> None:
+    fields = [("destination_url", env.site.url()), ("tags[]", ""), ("tags[]", "a"), ("pixel_ids[]", "")]
+    answer = await env.send_form("POST", "", fields)
     assert answer.json()["data"]["tags"] == ["a"]
     fields = [("tags[]", "")]
-    answer = await room.send_form("PATCH", f"/{answer.json()['data']['id']}", fields)
+    answer = await env.send_form("PATCH", f"/{answer.json()['data']['id']}", fields)
     assert answer.json()["data"]["tags"] == []
 
 
-async def test_a_link_expires(room: Room) -> None:
-    link = await room.make(expires_at="2030-01-01T13:00:00Z")
-    room.clock.move(timedelta(minutes=59))
-    assert (await room.find(link)).json()["data"]["status"] == "active"
-    room.clock.move(timedelta(minutes=1))
-    assert (await room.find(link)).json()["data"]["status"] == "inactive"
+async def test_a_link_expires(env: Env) -> None:
+    link = await env.make(expires_at="2030-01-01T13:00:00Z")
+    env.clock.move(timedelta(minutes=59))
+    assert (await env.find(link)).json()["data"]["status"] == "active"
+    env.clock.move(timedelta(minutes=1))
+    assert (await env.find(link)).json()["data"]["status"] == "inactive"
 
 
-async def test_of_32_that_want_one_slug_one_gets_it(room: Room) -> None:
-    answers = await asyncio.gather(*(room.post({"slug": "gold"}, [room.alice, room.bob][n % 2]) for n in range(32)))
+async def test_of_32_that_want_one_slug_one_gets_it(env: Env) -> None:
+    answers = await asyncio.gather(*(env.post({"slug": "gold"}, [env.alice, env.bob][n % 2]) for n in range(32)))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 31
     refused = next(answer for answer in answers if answer.status_code == 422)
     assert faults(refused) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_the_account_counts_its_links(room: Room) -> None:
-    links = await asyncio.gather(*(room.make() for _ in range(8)))
-    await room.delete(links[0])
-    async with room.deps.db.read() as tx:
-        query = select(accounts.c.links_count).where(accounts.c.id == room.alice.account_id)
+async def test_the_account_counts_its_links(env: Env) -> None:
+    links = await asyncio.gather(*(env.make() for _ in range(8)))
+    await env.delete(links[0])
+    async with env.deps.db.read() as tx:
+        query = select(accounts.c.links_count).where(accounts.c.id == env.alice.account_id)
         assert (await tx.execute(query)).scalar_one() == 7
 
 
-async def test_a_key_without_the_scope_has_no_body_read(room: Room) -> None:
-    reader = await new_key(room.deps.db, room.alice.account_id, scopes=["links:read"], now=START)
-    answer = await room.client.post("/api/v1/links", content=b"{broken", headers=reader.headers)
+async def test_a_key_without_the_scope_has_no_body_read(env: Env) -> None:
+    reader = await new_key(env.deps.db, env.alice.account_id, scopes=["links:read"], now=START)
+    answer = await env.client.post("/api/v1/links", content=b"{broken", headers=reader.headers)
     assert answer.status_code == 403

@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 from domains import count, domain, forget
 from people import new_key
-from resources.domains.room import Room as DomainsRoom
-from resources.domains.room import open_room
-from resources.links.room import KEYS, SHARED, Room, faults
-from resources.webhooks.room import URL
+from resources.domains.env import Env as DomainsRoom
+from resources.domains.env import open_env
+from resources.links.env import KEYS, SHARED, Env, faults
+from resources.webhooks.env import URL
 from sqlalchemy import func, insert, select, text, update
 
 from waypost.database import Database
@@ -32,49 +32,49 @@ HERS = {"hostname": [rules.NO_SUCH_DOMAIN]}
 
 @pytest.fixture
 async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsRoom]:
-    async with open_room(db, tmp_path) as opened:
+    async with open_env(db, tmp_path) as opened:
         yield opened
 
 
-async def test_it_works(room: Room) -> None:
+async def test_it_works(env: Env) -> None:
     """A domain that nothing is proven of will do; the name is read as browsers read it."""
-    db, alice = room.deps.db, room.alice.account_id
+    db, alice = env.deps.db, env.alice.account_id
     live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_live=False)
-    link = await room.make(slug="a", hostname=NAME)
+    link = await env.make(slug="a", hostname=NAME)
     assert (link["hostname"], link["short_url"]) == (NAME, f"{NAME}/a")
-    assert (await room.find(link)).json()["data"] == link
-    assert (await room.changed(link, title="Another"))["hostname"] == NAME
+    assert (await env.find(link)).json()["data"] == link
+    assert (await env.changed(link, title="Another"))["hostname"] == NAME
     for written, name in (
         ("Bücher.TEST", IDN),
         (f"{NAME.upper()}.", NAME),
         (None, SHARED),
         (f"{SHARED.upper()}.", SHARED),
     ):
-        assert (await room.changed(link, hostname=written))["short_url"] == f"{name}/a"
-        assert (await room.find(link)).json()["data"]["hostname"] == name
-    fields = [("destination_url", room.site.url()), ("hostname", IDN.upper())]
-    assert (await room.send_form("POST", "", fields)).json()["data"]["hostname"] == IDN
-    sent = await room.send_form("PATCH", f"/{link['id']}", [("hostname", NAME)])
+        assert (await env.changed(link, hostname=written))["short_url"] == f"{name}/a"
+        assert (await env.find(link)).json()["data"]["hostname"] == name
+    fields = [("destination_url", env.site.url()), ("hostname", IDN.upper())]
+    assert (await env.send_form("POST", "", fields)).json()["data"]["hostname"] == IDN
+    sent = await env.send_form("PATCH", f"/{link['id']}", [("hostname", NAME)])
     assert (sent.status_code, sent.json()["data"]["hostname"]) == (200, NAME)
     assert (await count(db, live), await count(db, pending)) == (1, 1)
 
 
-async def test_names_of_others_are_nobody_s(room: Room) -> None:
-    db = room.deps.db
-    bobs = await domain(db, room.bob.account_id, NAME)
-    link = await room.make(slug="a")
+async def test_names_of_others_are_nobody_s(env: Env) -> None:
+    db = env.deps.db
+    bobs = await domain(db, env.bob.account_id, NAME)
+    link = await env.make(slug="a")
     for name in (NAME, "unknown.test", f"x.{NAME}", "", "*", "127.0.0.1", "a b", f"{SHARED}:81", "x" * 300):
-        assert faults(await room.post({"slug": "b", "hostname": name})) == HERS
-        assert faults(await room.patch(link, {"hostname": name, "title": 5})).keys() == {"hostname", "title"}
-    assert (await room.find(link)).json()["data"] == link
+        assert faults(await env.post({"slug": "b", "hostname": name})) == HERS
+        assert faults(await env.patch(link, {"hostname": name, "title": 5})).keys() == {"hostname", "title"}
+    assert (await env.find(link)).json()["data"] == link
     assert await count(db, bobs) == 0
 
 
-async def test_a_list_holds_those_of_one_domain(room: Room) -> None:
-    await domain(room.deps.db, room.alice.account_id, NAME)
-    await domain(room.deps.db, room.bob.account_id, "bobs.test")
-    there, here = await room.make(hostname=NAME), await room.make()
-    await room.make(room.bob, hostname="bobs.test")
+async def test_a_list_holds_those_of_one_domain(env: Env) -> None:
+    await domain(env.deps.db, env.alice.account_id, NAME)
+    await domain(env.deps.db, env.bob.account_id, "bobs.test")
+    there, here = await env.make(hostname=NAME), await env.make()
+    await env.make(env.bob, hostname="bobs.test")
     for query, found in (
         (NAME.upper() + ".", [there]),
         (SHARED, [here]),
@@ -82,43 +82,43 @@ async def test_a_list_holds_those_of_one_domain(room: Room) -> None:
         ("x", []),
         ("", [here, there]),
     ):
-        page = (await room.browse(f"?hostname={query}")).json()
+        page = (await env.browse(f"?hostname={query}")).json()
         assert (page["data"], page["meta"]["total"]) == (found, len(found)), query
 
 
-async def test_wherever_a_link_shows(room: Room) -> None:
-    db = room.deps.db
-    gone = await domain(db, room.alice.account_id, NAME)
-    row = {"id": new_id(), "account_id": room.alice.account_id, "url": URL, "event_types": ["link.created"]}
-    row |= {"created_at": room.clock(), "updated_at": room.clock()}
+async def test_wherever_a_link_shows(env: Env) -> None:
+    db = env.deps.db
+    gone = await domain(db, env.alice.account_id, NAME)
+    row = {"id": new_id(), "account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
+    row |= {"created_at": env.clock(), "updated_at": env.clock()}
     async with db.write() as tx:
         await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
-    link = await room.make(slug="a", hostname=NAME)
+    link = await env.make(slug="a", hostname=NAME)
     id_ = UUID(link["id"])
     async with db.read() as tx:
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
     for host in (NAME, SHARED):
         async with db.read() as tx:
             assert (await names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
-            code, target = await qrcodes.find(tx, room.alice.account_id, id_), await qrcodes.target(tx, id_)
+            code, target = await qrcodes.find(tx, env.alice.account_id, id_), await qrcodes.target(tx, id_)
         assert code is not None
-        assert target == (room.alice.account_id, code.target)
+        assert target == (env.alice.account_id, code.target)
         assert (code.target.hostname or SHARED) == host
-        assert (await room.browse()).json()["data"][0]["short_url"] == f"{host}/a"
+        assert (await env.browse()).json()["data"][0]["short_url"] == f"{host}/a"
         await forget(db, gone)  # the second time its row still says its domain
 
 
 # ── loops ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_no_link_leads_to_another(room: Room) -> None:
+async def test_no_link_leads_to_another(env: Env) -> None:
     """R23. What a stranger merely claims is nobody's, else anybody could keep anybody from linking to it."""
-    db = room.deps.db
-    await domain(db, room.alice.account_id, "mine.test", is_live=False)
-    await domain(db, room.bob.account_id, "bobs.test")
-    await domain(db, room.bob.account_id, IDN)
-    await domain(db, room.bob.account_id, "claimed.test", is_live=False)
-    link = await room.make()
+    db = env.deps.db
+    await domain(db, env.alice.account_id, "mine.test", is_live=False)
+    await domain(db, env.bob.account_id, "bobs.test")
+    await domain(db, env.bob.account_id, IDN)
+    await domain(db, env.bob.account_id, "claimed.test", is_live=False)
+    link = await env.make()
     loops = (
         "http://mine.test/a",
         "https://BOBS.test:443/",
@@ -127,51 +127,51 @@ async def test_no_link_leads_to_another(room: Room) -> None:
         f"http://{IDN}/",
     )
     for url in loops:
-        assert faults(await room.post({"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
-        assert faults(await room.patch(link, {"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
+        assert faults(await env.post({"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
+        assert faults(await env.patch(link, {"destination_url": url})) == {"destination_url": [rules.LOOP]}, url
     for url in ("http://claimed.test/", "http://x.bobs.test/", "http://bobs.test:8443/"):
-        assert faults(await room.post({"destination_url": url})) == {"destination_url": [rules.UNREACHABLE]}, url
+        assert faults(await env.post({"destination_url": url})) == {"destination_url": [rules.UNREACHABLE]}, url
 
 
 # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_each_domain_counts_its_links(room: Room) -> None:
-    db = room.deps.db
-    one, two = [await domain(db, room.alice.account_id, name) for name in ("one.test", "two.test")]
+async def test_each_domain_counts_its_links(env: Env) -> None:
+    db = env.deps.db
+    one, two = [await domain(db, env.alice.account_id, name) for name in ("one.test", "two.test")]
 
     async def counts() -> tuple[int | None, int | None]:
         return await count(db, one), await count(db, two)
 
-    link = await room.make(slug="a", hostname="one.test")
-    assert faults(await room.post({"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
-    other = await room.make(slug="b")
-    assert faults(await room.patch(other, {"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    link = await env.make(slug="a", hostname="one.test")
+    assert faults(await env.post({"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
+    other = await env.make(slug="b")
+    assert faults(await env.patch(other, {"slug": "a", "hostname": "one.test"})) == {"slug": [rules.SLUG_TAKEN]}
     assert await counts() == (1, 0)
-    await room.changed(link, hostname="two.test", slug="c")
-    await room.changed(link, hostname="two.test", status="inactive")
+    await env.changed(link, hostname="two.test", slug="c")
+    await env.changed(link, hostname="two.test", status="inactive")
     assert await counts() == (0, 1)
-    await room.changed(other, hostname="two.test")
-    await room.changed(link, hostname=None)
+    await env.changed(other, hostname="two.test")
+    await env.changed(link, hostname=None)
     assert await counts() == (0, 1)
-    await room.delete(other)
+    await env.delete(other)
     assert await counts() == (0, 0)
 
 
-async def test_crowds_are_counted_and_wait_in_no_circle(room: Room) -> None:
+async def test_crowds_are_counted_and_wait_in_no_circle(env: Env) -> None:
     """Links swap domains and slugs while others are made on both: each statement's locks come in one order."""
-    db = room.deps.db
+    db = env.deps.db
     hosts = ["one.test", "two.test"]
-    ids = [await domain(db, room.alice.account_id, name) for name in hosts]
-    made = [await room.make(slug=f"s{n}", hostname=hosts[n % 2]) for n in range(4)]
-    keys = [await new_key(db, room.alice.account_id) for _ in range(4)]
+    ids = [await domain(db, env.alice.account_id, name) for name in hosts]
+    made = [await env.make(slug=f"s{n}", hostname=hosts[n % 2]) for n in range(4)]
+    keys = [await new_key(db, env.alice.account_id) for _ in range(4)]
     for turn in range(4):
         moves = [
-            room.patch(link, {"hostname": hosts[(turn + n + 1) % 2], "slug": f"s{(n + turn) % 5}"}, keys[n])
+            env.patch(link, {"hostname": hosts[(turn + n + 1) % 2], "slug": f"s{(n + turn) % 5}"}, keys[n])
             for n, link in enumerate(made)
         ]
         creates = [
-            room.post({"slug": f"s{turn}", "hostname": host}, key) for host, key in zip(hosts, keys, strict=False)
+            env.post({"slug": f"s{turn}", "hostname": host}, key) for host, key in zip(hosts, keys, strict=False)
         ]
         answers = await asyncio.gather(*moves, *creates)
         assert {answer.status_code for answer in answers} <= {200, 201, 422}, [a.text for a in answers]
@@ -182,16 +182,16 @@ async def test_crowds_are_counted_and_wait_in_no_circle(room: Room) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_slug_and_a_domain_are_taken_in_one_order(room: Room) -> None:
+async def test_a_slug_and_a_domain_are_taken_in_one_order(env: Env) -> None:
     """Else one would hold the domain and wait for the slug of another that waits for the domain."""
-    db = room.deps.db
-    id_ = await domain(db, room.alice.account_id, NAME)
-    link = await room.make(slug="before")
+    db = env.deps.db
+    id_ = await domain(db, env.alice.account_id, NAME)
+    link = await env.make(slug="before")
     async with db.write() as tx:
         await tx.execute(update(domains).where(domains.c.id == id_).values(failures=1))
-        change = asyncio.create_task(room.patch(link, {"slug": "a", "hostname": NAME}))
+        change = asyncio.create_task(env.patch(link, {"slug": "a", "hostname": NAME}))
         await until_waiting(db, 1)
-        create = asyncio.create_task(room.post({"slug": "a", "hostname": NAME}))
+        create = asyncio.create_task(env.post({"slug": "a", "hostname": NAME}))
         await until_waiting(db, 2)
     answers = await asyncio.gather(change, create)
     assert [answer.status_code for answer in answers] == [200, 422], [a.text for a in answers]
@@ -202,47 +202,47 @@ async def test_a_slug_and_a_domain_are_taken_in_one_order(room: Room) -> None:
 
 
 async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> None:
-    room, db = both.links, both.deps.db
+    env, db = both.links, both.deps.db
     brand = await both.make(NAME)
     await both.go_live(brand)
-    made = [await room.make(slug=f"s{n}", hostname=NAME) for n in range(3)]
+    made = [await env.make(slug=f"s{n}", hostname=NAME) for n in range(3)]
     assert (await both.find(brand)).json()["data"]["links_count"] == 3
     assert (await both.delete(brand)).status_code == 204
-    link = (await room.find(made[0])).json()["data"]
+    link = (await env.find(made[0])).json()["data"]
     assert (link["hostname"], link["short_url"]) == (SHARED, f"{SHARED}/s0")
-    assert (await room.browse(f"?hostname={SHARED}")).json()["meta"]["total"] == 3
-    assert (await room.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
+    assert (await env.browse(f"?hostname={SHARED}")).json()["meta"]["total"] == 3
+    assert (await env.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
     again = await both.make(NAME)  # an old link keeps its place, whether its row is written yet or not
     assert await look(db, b"s0") == SHARED.encode()
-    assert (await room.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
-    await room.changed(made[0], hostname=NAME)
-    await room.changed(made[1], title="Another")
-    await room.delete(made[2])
+    assert (await env.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
+    await env.changed(made[0], hostname=NAME)
+    await env.changed(made[1], title="Another")
+    await env.delete(made[2])
     assert await count(db, UUID(again["id"])) == 1
     await free(db)
     assert await domains_of_links(db) == {UUID(again["id"]), None}
-    assert (await room.find(made[0])).json()["data"]["hostname"] == NAME
+    assert (await env.find(made[0])).json()["data"]["hostname"] == NAME
     assert await count(db, UUID(again["id"])) == 1
 
 
-async def test_rows_are_freed_in_steps(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rows_are_freed_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waypost.resources.links.domain_detach._AT_ONCE", 2)
-    db = room.deps.db
-    gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
+    db = env.deps.db
+    gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
     for n in range(5):
-        await room.make(slug=f"s{n}", hostname=NAME)
-    await room.make(hostname="kept.test")
+        await env.make(slug=f"s{n}", hostname=NAME)
+    await env.make(hostname="kept.test")
     await forget(db, gone)
     await DomainDetach(db)(job(gone))
     assert await domains_of_links(db) == {kept, None}
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Room) -> None:
+async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(env: Env) -> None:
     """PostgreSQL looks again at a row it waited for, but not at the question that found it."""
-    db = room.deps.db
-    gone, kept = await domain(db, room.alice.account_id, NAME), await domain(db, room.alice.account_id, "kept.test")
-    await room.make(hostname=NAME)
+    db = env.deps.db
+    gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
+    await env.make(hostname=NAME)
     await forget(db, gone)
     async with db.write() as tx:
         await tx.execute(update(links).values(domain_id=kept))
@@ -253,38 +253,38 @@ async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(room: Ro
 
 
 async def test_creating_and_deleting_at_once_leaves_no_link_behind(both: DomainsRoom) -> None:
-    room, db = both.links, both.deps.db
+    env, db = both.links, both.deps.db
     other = await new_key(db, both.alice.account_id)
     for turn in range(4):
         brand = await both.make(NAME)
-        link = await room.make(slug=f"old{turn}")
+        link = await env.make(slug=f"old{turn}")
         answers = await asyncio.gather(
-            room.post({"slug": f"a{turn}", "hostname": NAME}),
-            room.post({"slug": f"b{turn}", "hostname": NAME}, other),
+            env.post({"slug": f"a{turn}", "hostname": NAME}),
+            env.post({"slug": f"b{turn}", "hostname": NAME}, other),
             both.delete(brand),
-            room.patch(link, {"hostname": NAME}, other),
+            env.patch(link, {"hostname": NAME}, other),
         )
         assert [a.status_code for a in answers if a.status_code not in {200, 201, 422}] == [204]
         assert all(faults(answer) == HERS for answer in answers if answer.status_code == 422)
-        assert {each["hostname"] for each in (await room.browse()).json()["data"]} == {SHARED}
+        assert {each["hostname"] for each in (await env.browse()).json()["data"]} == {SHARED}
     await free(db)
     assert await domains_of_links(db) == {None}
 
 
 async def test_one_that_is_deleted_while_the_destination_is_looked_at(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    env: Env, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the first look said, the transaction decides."""
-    link = await room.make(slug="a")
+    link = await env.make(slug="a")
     gone = new_id()
 
     async def always(*_: object) -> UUID:
         return gone
 
     monkeypatch.setattr("waypost.resources.domains.known", always)
-    assert faults(await room.post({"slug": "b", "hostname": NAME})) == HERS
-    assert faults(await room.patch(link, {"slug": "b", "hostname": NAME})) == HERS
-    assert (await room.make(slug="b"))["hostname"] == SHARED
+    assert faults(await env.post({"slug": "b", "hostname": NAME})) == HERS
+    assert faults(await env.patch(link, {"slug": "b", "hostname": NAME})) == HERS
+    assert (await env.make(slug="b"))["hostname"] == SHARED
 
 
 def job(domain_id: UUID) -> Any:

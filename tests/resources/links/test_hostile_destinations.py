@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from hostile_urls import HOSTILE_URLS
 from people import Person, new_key
-from resources.links.room import Room, faults
+from resources.links.env import Env, faults
 from servers import Receiver, canary
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -22,27 +22,27 @@ def spellings(port: int) -> list[str]:
     return [*HOSTILE_URLS, *(f"http://{host}:{port}/" for host in hosts.split())]
 
 
-async def keys(room: Room, requests: int) -> Sequence[Person]:
+async def keys(env: Env, requests: int) -> Sequence[Person]:
     """Enough of them that no budget is spent."""
-    return [await new_key(room.deps.db, room.alice.account_id) for _ in range(requests // 50 + 1)]
+    return [await new_key(env.deps.db, env.alice.account_id) for _ in range(requests // 50 + 1)]
 
 
-async def test_create(room: Room, forbidden: Receiver) -> None:
+async def test_create(env: Env, forbidden: Receiver) -> None:
     urls = spellings(forbidden.port)
-    people = await keys(room, len(urls))
+    people = await keys(env, len(urls))
     for number, url in enumerate(urls):
-        answer = await room.post({"destination_url": url}, people[number // 50])
+        answer = await env.post({"destination_url": url}, people[number // 50])
         assert faults(answer).keys() == {"destination_url"}, url
-    assert (forbidden.connections, room.site.seen) == (0, [])
-    assert (await room.browse()).json()["meta"]["total"] == 0
+    assert (forbidden.connections, env.site.seen) == (0, [])
+    assert (await env.browse()).json()["meta"]["total"] == 0
 
 
-async def test_change(room: Room, forbidden: Receiver) -> None:
-    link = await room.make()
+async def test_change(env: Env, forbidden: Receiver) -> None:
+    link = await env.make()
     urls = spellings(forbidden.port)
-    people = await keys(room, len(urls))
+    people = await keys(env, len(urls))
     for number, url in enumerate(urls):
-        answer = await room.patch(link, {"destination_url": url}, people[number // 50])
+        answer = await env.patch(link, {"destination_url": url}, people[number // 50])
         assert faults(answer).keys() == {"destination_url"}, url
     assert forbidden.connections == 0
-    assert (await room.find(link)).json()["data"] == link
+    assert (await env.find(link)).json()["data"] == link

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from resources.links.room import Room
+from resources.links.env import Env
 from sqlalchemy import event
 
 from waypost.database import Database
@@ -38,11 +38,11 @@ def _noted(db: Database) -> Iterator[list[tuple[str, Any]]]:
 
 
 @pytest.mark.parametrize("wanted", WORST)
-async def test_no_pattern_is_longer_than_a_trigram(room: Room, statements: list[tuple[str, Any]], wanted: str) -> None:
+async def test_no_pattern_is_longer_than_a_trigram(env: Env, statements: list[tuple[str, Any]], wanted: str) -> None:
     """A GLOB or LIKE of 254 signs takes a hundred times as long as a comparison of bytes."""
-    await room.make(title=wanted)
+    await env.make(title=wanted)
     statements.clear()
-    answer = await room.browse(f"?search={wanted.replace('%', '%25')}")
+    answer = await env.browse(f"?search={wanted.replace('%', '%25')}")
     assert [link["title"] for link in answer.json()["data"]] == [wanted]
     assert statements
     for statement, parameters in statements:
@@ -51,20 +51,20 @@ async def test_no_pattern_is_longer_than_a_trigram(room: Room, statements: list[
             assert wanted not in parameters.values()
 
 
-async def test_signs_mean_themselves(room: Room, db: Database) -> None:
+async def test_signs_mean_themselves(env: Env, db: Database) -> None:
     for number, title in enumerate((*SIGNS, "a", "plain")):
-        await room.make(title=title, slug=str(number))
+        await env.make(title=title, slug=str(number))
     for wanted in SIGNS:
         async with db.read() as tx:
             searched = Wanted(search=wanted)
-            found, _ = await lists.page(tx, room.alice.account_id, searched, PageRequest(1, 100), room.clock())
+            found, _ = await lists.page(tx, env.alice.account_id, searched, PageRequest(1, 100), env.clock())
         assert {link.title for link in found} == {each for each in SIGNS if wanted.casefold() in each.casefold()}
 
 
 async def test_few_trigrams_are_compared_in_the_event_loop(
-    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+    env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_ENOUGH", 1_000)
     wanted = "".join(chr(0x4E00 + number) for number in range(255))
     async with db.read() as tx:
-        assert len(await trigrams.rarest(tx, room.alice.account_id, wanted)) <= trigrams._COMPARED
+        assert len(await trigrams.rarest(tx, env.alice.account_id, wanted)) <= trigrams._COMPARED

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from resources.links.room import Room, faults
+from resources.links.env import Env, faults
 from resources.links.test_images import picture, upload
 from sqlalchemy import select, update
 
@@ -18,74 +18,74 @@ from waypost.resources.links.images import CleanImage, clean
 LIMIT = rules.MAX_IMAGES_MB << 20
 
 
-async def used(room: Room, db: Database) -> int:
+async def used(env: Env, db: Database) -> int:
     async with db.read() as tx:
-        its = select(accounts.c.image_bytes).where(accounts.c.id == room.alice.account_id)
+        its = select(accounts.c.image_bytes).where(accounts.c.id == env.alice.account_id)
         return int(await tx.scalar(its) or 0)
 
 
-async def set_used(room: Room, db: Database, count: int) -> None:
+async def set_used(env: Env, db: Database, count: int) -> None:
     async with db.write() as tx:
-        await tx.execute(update(accounts).where(accounts.c.id == room.alice.account_id).values(image_bytes=count))
+        await tx.execute(update(accounts).where(accounts.c.id == env.alice.account_id).values(image_bytes=count))
 
 
-def on_disk(room: Room) -> int:
-    return sum((room.deps.media / name).stat().st_size for name in room.hosted())
+def on_disk(env: Env) -> int:
+    return sum((env.deps.media / name).stat().st_size for name in env.hosted())
 
 
-async def test_bytes_follow_what_becomes_of_images(room: Room, db: Database) -> None:
-    link = await upload(room, picture())
-    other = await upload(room, picture("JPEG", (300, 200)))
-    assert await used(room, db) == on_disk(room) > 0
-    await room.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP", (100, 100)))
-    assert await used(room, db) == on_disk(room)
-    await room.changed(link, og_image=None)
-    assert await used(room, db) == on_disk(room) > 0
-    await room.changed(link, title="Its image is gone already")
-    await room.delete(other)
-    assert (await used(room, db), room.hosted()) == (0, [])
+async def test_bytes_follow_what_becomes_of_images(env: Env, db: Database) -> None:
+    link = await upload(env, picture())
+    other = await upload(env, picture("JPEG", (300, 200)))
+    assert await used(env, db) == on_disk(env) > 0
+    await env.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP", (100, 100)))
+    assert await used(env, db) == on_disk(env)
+    await env.changed(link, og_image=None)
+    assert await used(env, db) == on_disk(env) > 0
+    await env.changed(link, title="Its image is gone already")
+    await env.delete(other)
+    assert (await used(env, db), env.hosted()) == (0, [])
 
 
-async def test_an_image_that_does_not_fit_is_refused_and_leaves_nothing(room: Room, db: Database) -> None:
-    await set_used(room, db, LIMIT - 10)
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+async def test_an_image_that_does_not_fit_is_refused_and_leaves_nothing(env: Env, db: Database) -> None:
+    await set_used(env, db, LIMIT - 10)
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
     assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
-    link = await room.make()
-    answer = await room.send_form("PATCH", f"/{link['id']}", [], file=picture())
+    link = await env.make()
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture())
     assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
-    assert (await used(room, db), room.hosted()) == (LIMIT - 10, [])
+    assert (await used(env, db), env.hosted()) == (LIMIT - 10, [])
 
 
-async def test_one_that_fits_exactly_is_kept(room: Room, db: Database) -> None:
-    await set_used(room, db, LIMIT - len(clean(picture()).content))
-    await upload(room, picture())
-    assert await used(room, db) == LIMIT
+async def test_one_that_fits_exactly_is_kept(env: Env, db: Database) -> None:
+    await set_used(env, db, LIMIT - len(clean(picture()).content))
+    await upload(env, picture())
+    assert await used(env, db) == LIMIT
 
 
-async def test_a_full_account_has_nothing_decoded(room: Room, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_account_has_nothing_decoded(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "clean", lambda _: pytest.fail("it was decoded"))
-    await set_used(room, db, LIMIT)
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+    await set_used(env, db, LIMIT)
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
     assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
-    assert room.site.seen == []
+    assert env.site.seen == []
 
 
-async def test_a_full_account_may_replace_and_remove_images(room: Room, db: Database) -> None:
-    link = await upload(room, picture("PNG", (300, 300)))
-    await set_used(room, db, LIMIT)
-    answer = await room.send_form("PATCH", f"/{link['id']}", [], file=picture("PNG", (20, 10)))
+async def test_a_full_account_may_replace_and_remove_images(env: Env, db: Database) -> None:
+    link = await upload(env, picture("PNG", (300, 300)))
+    await set_used(env, db, LIMIT)
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture("PNG", (20, 10)))
     assert answer.status_code == 200
-    assert await used(room, db) < LIMIT
-    await room.changed(link, og_image=None)
+    assert await used(env, db) < LIMIT
+    await env.changed(link, og_image=None)
 
 
-async def test_uploads_at_once_do_not_pass_the_limit_together(room: Room, db: Database) -> None:
-    await set_used(room, db, LIMIT - 2 * len(clean(picture()).content))
-    sent = [room.send_form("POST", "", [("destination_url", room.site.url())], file=picture()) for _ in range(5)]
+async def test_uploads_at_once_do_not_pass_the_limit_together(env: Env, db: Database) -> None:
+    await set_used(env, db, LIMIT - 2 * len(clean(picture()).content))
+    sent = [env.send_form("POST", "", [("destination_url", env.site.url())], file=picture()) for _ in range(5)]
     statuses = sorted(answer.status_code for answer in await asyncio.gather(*sent))
     assert statuses == [201, 201, 422, 422, 422]
-    assert await used(room, db) == LIMIT
-    assert len(room.hosted()) == 2
+    assert await used(env, db) == LIMIT
+    assert len(env.hosted()) == 2
 
 
 async def test_an_upload_that_is_cut_off_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

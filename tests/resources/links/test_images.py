@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from people import BASE_URL
 from PIL import Image
-from resources.links.room import Room, faults
+from resources.links.env import Env, faults
 from structlog.testing import capture_logs
 
 from waypost.kit.errors import Unavailable
@@ -42,18 +42,18 @@ def opened(content: bytes) -> Image.Image:
     return Image.open(io.BytesIO(content))
 
 
-async def upload(room: Room, content: bytes, *fields: tuple[str, str]) -> dict[str, Any]:
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url()), *fields], file=content)
+async def upload(env: Env, content: bytes, *fields: tuple[str, str]) -> dict[str, Any]:
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url()), *fields], file=content)
     assert answer.status_code == 201, answer.text
     return answer.json()["data"]
 
 
-async def test_it_works(room: Room) -> None:
-    link = await upload(room, picture(), ("og_image", "https://example.com/loses.png"))
+async def test_it_works(env: Env) -> None:
+    link = await upload(env, picture(), ("og_image", "https://example.com/loses.png"))
     url = link["og_image"]
     assert url.startswith(f"{BASE_URL}/media/")
-    assert (await room.find(link)).json()["data"]["og_image"] == url
-    answer = await room.client.get(url)
+    assert (await env.find(link)).json()["data"]["og_image"] == url
+    answer = await env.client.get(url)
     assert answer.status_code == 200
     assert opened(answer.content).size == (40, 20)
     assert {name: answer.headers[name] for name in ("content-type", "x-content-type-options", "cache-control")} == {
@@ -278,73 +278,73 @@ def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest
         clean(content)
 
 
-async def test_a_refused_image_is_told_beside_other_faults(room: Room) -> None:
-    answer = await room.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
+async def test_a_refused_image_is_told_beside_other_faults(env: Env) -> None:
+    answer = await env.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
     assert faults(answer).keys() == {"destination_url", "slug", "og_image_file"}
-    assert room.hosted() == []
+    assert env.hosted() == []
 
 
-async def test_the_name_the_sender_gave_does_not_matter(room: Room) -> None:
-    fields = [("destination_url", room.site.url())]
-    answer = await room.send_form("POST", "", fields, file=picture("GIF"), name="../../etc/x.svg")
+async def test_the_name_the_sender_gave_does_not_matter(env: Env) -> None:
+    fields = [("destination_url", env.site.url())]
+    answer = await env.send_form("POST", "", fields, file=picture("GIF"), name="../../etc/x.svg")
     assert answer.json()["data"]["og_image"].endswith(".gif")
 
 
-async def test_a_form_in_which_no_file_was_chosen(room: Room) -> None:
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=b"", name="")
+async def test_a_form_in_which_no_file_was_chosen(env: Env) -> None:
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=b"", name="")
     link = answer.json()["data"]
-    assert link["og_image"] == room.site.url("/card.png")
-    again = await room.send_form("PATCH", f"/{link['id']}", [("title", "T")], file=b"", name="")
+    assert link["og_image"] == env.site.url("/card.png")
+    again = await env.send_form("PATCH", f"/{link['id']}", [("title", "T")], file=b"", name="")
     assert again.json()["data"] == link | {"title": "T"}
 
 
-async def test_a_text_in_its_place_is_refused(room: Room) -> None:
-    fields = [("destination_url", room.site.url()), ("og_image_file", "text")]
+async def test_a_text_in_its_place_is_refused(env: Env) -> None:
+    fields = [("destination_url", env.site.url()), ("og_image_file", "text")]
     message = "This must be a file: send it as a multipart/form-data part with a filename."
-    assert faults(await room.post(dict(fields))) == {"og_image_file": [message]}
-    assert faults(await room.send_form("POST", "", fields)) == {"og_image_file": [message]}
+    assert faults(await env.post(dict(fields))) == {"og_image_file": [message]}
+    assert faults(await env.send_form("POST", "", fields)) == {"og_image_file": [message]}
 
 
-async def test_a_write_that_fails_leaves_no_file(room: Room) -> None:
-    await room.make(room.bob, slug="taken")
-    fields = [("destination_url", room.site.url()), ("slug", "taken")]
-    assert faults(await room.send_form("POST", "", fields, file=picture())).keys() == {"slug"}
-    assert room.hosted() == []
+async def test_a_write_that_fails_leaves_no_file(env: Env) -> None:
+    await env.make(env.bob, slug="taken")
+    fields = [("destination_url", env.site.url()), ("slug", "taken")]
+    assert faults(await env.send_form("POST", "", fields, file=picture())).keys() == {"slug"}
+    assert env.hosted() == []
 
 
-async def test_a_disk_that_takes_nothing(room: Room) -> None:
-    room.deps.media.write_text("a file where the directory should be")
-    answer = await room.send_form("POST", "", [("destination_url", room.site.url())], file=picture())
+async def test_a_disk_that_takes_nothing(env: Env) -> None:
+    env.deps.media.write_text("a file where the directory should be")
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "http_error")
-    assert (await room.browse()).json()["meta"]["total"] == 0
+    assert (await env.browse()).json()["meta"]["total"] == 0
 
 
-async def test_a_change_replaces_the_image_and_its_file(room: Room) -> None:
-    link = await upload(room, picture())
-    answer = await room.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP"))
+async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
+    link = await upload(env, picture())
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP"))
     changed = answer.json()["data"]["og_image"]
-    assert [f"{BASE_URL}/media/{name}" for name in room.hosted()] == [changed]
+    assert [f"{BASE_URL}/media/{name}" for name in env.hosted()] == [changed]
     assert changed.endswith(".webp")
-    assert (await room.client.get(link["og_image"])).status_code == 404
+    assert (await env.client.get(link["og_image"])).status_code == 404
 
 
 @pytest.mark.parametrize("value", [None, "https://example.com/a.png"])
-async def test_a_change_to_another_image_removes_the_file(room: Room, value: str | None) -> None:
-    link = await upload(room, picture())
-    assert (await room.changed(link, og_image=value))["og_image"] == value
-    assert room.hosted() == []
+async def test_a_change_to_another_image_removes_the_file(env: Env, value: str | None) -> None:
+    link = await upload(env, picture())
+    assert (await env.changed(link, og_image=value))["og_image"] == value
+    assert env.hosted() == []
 
 
-async def test_an_image_sent_back_as_shown_stays(room: Room) -> None:
-    link = await upload(room, picture())
-    assert await room.changed(link, og_image=link["og_image"]) == link
-    assert (await room.client.get(link["og_image"])).status_code == 200
+async def test_an_image_sent_back_as_shown_stays(env: Env) -> None:
+    link = await upload(env, picture())
+    assert await env.changed(link, og_image=link["og_image"]) == link
+    assert (await env.client.get(link["og_image"])).status_code == 200
 
 
-async def test_a_file_that_will_not_go_spoils_no_answer(room: Room) -> None:
-    for leave in (room.delete, lambda link: room.patch(link, {"og_image": None})):
-        link = await upload(room, picture())
-        file = room.deps.media / link["og_image"].rpartition("/")[2]
+async def test_a_file_that_will_not_go_spoils_no_answer(env: Env) -> None:
+    for leave in (env.delete, lambda link: env.patch(link, {"og_image": None})):
+        link = await upload(env, picture())
+        file = env.deps.media / link["og_image"].rpartition("/")[2]
         file.unlink()
         file.mkdir()  # nobody can unlink a directory
         with capture_logs() as logged:
@@ -352,24 +352,24 @@ async def test_a_file_that_will_not_go_spoils_no_answer(room: Room) -> None:
         assert [(entry["event"], entry["name"]) for entry in logged] == [("image left behind", file.name)]
 
 
-async def test_an_address_of_ours_is_an_image(room: Room) -> None:
-    url = (await upload(room, picture()))["og_image"]
-    assert (await room.make(og_image=url))["og_image"] == url
+async def test_an_address_of_ours_is_an_image(env: Env) -> None:
+    url = (await upload(env, picture()))["og_image"]
+    assert (await env.make(og_image=url))["og_image"] == url
 
 
 @pytest.mark.parametrize("name", ["a b.png", "a\\b.png", "a" * 32 + ".png?x= y"])
-async def test_what_only_begins_like_an_address_of_ours(room: Room, name: str) -> None:
-    assert faults(await room.post({"og_image": f"{BASE_URL}/media/{name}"})).keys() == {"og_image"}
+async def test_what_only_begins_like_an_address_of_ours(env: Env, name: str) -> None:
+    assert faults(await env.post({"og_image": f"{BASE_URL}/media/{name}"})).keys() == {"og_image"}
 
 
-async def test_a_deleted_links_image_goes(room: Room) -> None:
-    await room.delete(await upload(room, picture()))
-    assert room.hosted() == []
+async def test_a_deleted_links_image_goes(env: Env) -> None:
+    await env.delete(await upload(env, picture()))
+    assert env.hosted() == []
 
 
 @pytest.mark.parametrize(
     "name", ["", "x.png", "..%2fblocklist", "%2e%2e/blocklist", "a" * 32 + ".svg", "a" * 32 + ".png", ".."]
 )
-async def test_nothing_else_is_served(room: Room, name: str) -> None:
-    answer = await room.client.get(f"/media/{name}")
+async def test_nothing_else_is_served(env: Env, name: str) -> None:
+    answer = await env.client.get(f"/media/{name}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

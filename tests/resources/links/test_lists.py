@@ -5,7 +5,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 import pytest
-from resources.links.room import Room
+from resources.links.env import Env
 from sqlalchemy import Select, update
 
 from waypost.database import Database
@@ -31,23 +31,23 @@ WANTED = [
 ]
 
 
-async def fill(room: Room, db: Database) -> None:
+async def fill(env: Env, db: Database) -> None:
     for number in range(8):
-        link = await room.make(
+        link = await env.make(
             title=f"Number {number * 5 % 8}",
             tags=["all", "few"] if number % 4 == 0 else ["all"],
             status="inactive" if number % 4 == 1 else "active",
-            expires_at=(room.clock() + timedelta(hours=1)).isoformat() if number % 4 == 2 else None,
+            expires_at=(env.clock() + timedelta(hours=1)).isoformat() if number % 4 == 2 else None,
         )
         if number % 3:
             async with db.write() as tx:
                 its = update(link_clicks).where(link_clicks.c.link_id == UUID(link["id"]))
                 await tx.execute(its.values(clicks=number % 5))
-        room.clock.move(timedelta(minutes=number % 2))
-    await room.make(room.bob, title="Number 3", tags=["all", "few"])
-    gone = await room.make(title="Number 9", tags=["all", "few"])
-    assert (await room.delete(gone)).status_code == 204
-    room.clock.move(timedelta(hours=2))
+        env.clock.move(timedelta(minutes=number % 2))
+    await env.make(env.bob, title="Number 3", tags=["all", "few"])
+    gone = await env.make(title="Number 9", tags=["all", "few"])
+    assert (await env.delete(gone)).status_code == 204
+    env.clock.move(timedelta(hours=2))
 
 
 @pytest.mark.parametrize(  # on SQLite, few links are searched without its index of trigrams
@@ -56,15 +56,15 @@ async def fill(room: Room, db: Database) -> None:
     indirect=["database_url"],
 )
 async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(
-    room: Room, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
+    env: Env, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_SCANNED", scanned)
-    await fill(room, db)
-    account = room.alice.account_id
+    await fill(env, db)
+    account = env.alice.account_id
     for wanted in WANTED:
         for order in get_args(Order):
             for request in (PageRequest(1, 3), PageRequest(2, 3), PageRequest(9, 3)):
-                given = account, wanted, request, room.clock(), order
+                given = account, wanted, request, env.clock(), order
                 async with db.read() as tx:
                     found, total = await lists.page(tx, *given)
                     for most in (3, 100):
@@ -74,11 +74,11 @@ async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(
 
 
 @pytest.mark.parametrize("number", [3, 8])
-async def test_what_is_counted_is_bounded(room: Room, db: Database, number: int) -> None:
-    await fill(room, db)
+async def test_what_is_counted_is_bounded(env: Env, db: Database, number: int) -> None:
+    await fill(env, db)
     async with db.read() as tx:
         for wanted, total in ((Wanted(tag="all"), 8), (Wanted(search="page"), 8), (Wanted(on_shared_domain=True), 8)):
-            given = room.alice.account_id, wanted, PageRequest(1, 2), room.clock()
+            given = env.alice.account_id, wanted, PageRequest(1, 2), env.clock()
             assert (await lists.page(tx, *given, most=number))[1] == min(total, number + 1)
             assert (await lists.page(tx, *given))[1] == total
 
@@ -94,8 +94,8 @@ async def plan(db: Database, statement: Select[Any]) -> list[str]:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL reads so few rows all
 @pytest.mark.parametrize("order", get_args(Order))
 @pytest.mark.parametrize("wanted", [Wanted(), Wanted(tag="all"), Wanted(status="active")])
-async def test_nothing_is_sorted(room: Room, db: Database, order: Order, wanted: Wanted) -> None:
-    given = room.alice.account_id, wanted, room.clock(), "sqlite"
+async def test_nothing_is_sorted(env: Env, db: Database, order: Order, wanted: Wanted) -> None:
+    given = env.alice.account_id, wanted, env.clock(), "sqlite"
     ids = lists._Ids(*given, tag_leads=False, rarest=[], searched=None, are_common=True)
     steps = await plan(db, ids.ordered(order))
     assert steps
@@ -108,8 +108,8 @@ async def test_nothing_is_sorted(room: Room, db: Database, order: Order, wanted:
     "wanted", [Wanted(search="rare"), Wanted(search="rare", tag="all"), Wanted(search="rare", hostname="a.example")]
 )
 async def test_what_is_searched_for_leads_where_it_is_rare(
-    room: Room, db: Database, order: Order, wanted: Wanted
+    env: Env, db: Database, order: Order, wanted: Wanted
 ) -> None:
-    ids = lists._Ids(room.alice.account_id, wanted, room.clock(), "sqlite", tag_leads=False, rarest=[], searched=[1])
+    ids = lists._Ids(env.alice.account_id, wanted, env.clock(), "sqlite", tag_leads=False, rarest=[], searched=[1])
     of_links = [step for step in await plan(db, ids.ordered(order)) if " links " in f"{step} "]
     assert {*of_links} == {"SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)"}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browsing import SAME_ORIGIN, Browser, Place, open_place
 from PIL import Image
-from resources.links.room import HOST, Website
+from resources.links.env import HOST, Website
 from sqlalchemy import func, insert, select, update
 
 from waypost.auth import create_key

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from people import BASE_URL
 from PIL import Image
-from resources.links.room import SHARED, Room
+from resources.links.env import SHARED, Env
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
@@ -57,15 +57,15 @@ class Seen(HTMLParser):
         raise AssertionError(data)
 
 
-async def seen(room: Room, link: dict, base_url: str = BASE_URL) -> Seen:
-    page = await page_of(room.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
+async def seen(env: Env, link: dict, base_url: str = BASE_URL) -> Seen:
+    page = await page_of(env.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
     assert page is not None
     return Seen(page)
 
 
-async def test_it_works(room: Room) -> None:
-    link = await room.make(slug="Here", title="T", og_title="OG", og_description="D", og_image="https://i.test/a.png")
-    page = await seen(room, link, "https://app.test")
+async def test_it_works(env: Env) -> None:
+    link = await env.make(slug="Here", title="T", og_title="OG", og_description="D", og_image="https://i.test/a.png")
+    page = await seen(env, link, "https://app.test")
     assert page.tags == {
         "viewport": "width=device-width, initial-scale=1",
         "robots": "noindex",
@@ -80,39 +80,39 @@ async def test_it_works(room: Room) -> None:
         "twitter:image": "https://i.test/a.png",
     }
     assert (page.texts["title"], page.texts["h1"], page.texts["p"]) == ("OG", "OG", "D")
-    assert (page.href, page.texts["a"]) == (room.site.url(), room.site.url())
+    assert (page.href, page.texts["a"]) == (env.site.url(), env.site.url())
 
 
-async def test_without_tags_the_title_has_to_do(room: Room) -> None:
-    link = await room.make(title="Title")
-    page = await seen(room, await room.changed(link, og_title=None, og_description=None, og_image=None))
+async def test_without_tags_the_title_has_to_do(env: Env) -> None:
+    link = await env.make(title="Title")
+    page = await seen(env, await env.changed(link, og_title=None, og_description=None, og_image=None))
     assert (page.tags["og:title"], page.tags["twitter:title"], page.texts["h1"]) == ("Title", "Title", "Title")
     assert page.tags["twitter:card"] == "summary"
     assert not page.tags.keys() & {"og:description", "twitter:description", "og:image", "twitter:image"}
 
 
-async def test_an_image_of_ours_has_an_absolute_address(room: Room) -> None:
+async def test_an_image_of_ours_has_an_absolute_address(env: Env) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (4, 4)).save(picture, "png")
-    sent = await room.send_form("POST", "", [("destination_url", room.site.url())], picture.getvalue())
+    sent = await env.send_form("POST", "", [("destination_url", env.site.url())], picture.getvalue())
     link = sent.json()["data"]
-    page = await seen(room, link)
+    page = await seen(env, link)
     assert page.tags["og:image"] == page.tags["twitter:image"] == link["og_image"]
     assert link["og_image"].startswith(f"{BASE_URL}/media/")
 
 
-async def test_a_link_on_its_own_domain(room: Room) -> None:
-    await domain(room.deps.db, room.alice.account_id, "brand.test")
-    link = await room.make(slug="a", hostname="brand.test")
-    assert (await seen(room, link)).tags["og:url"] == "http://brand.test/a"
+async def test_a_link_on_its_own_domain(env: Env) -> None:
+    await domain(env.deps.db, env.alice.account_id, "brand.test")
+    link = await env.make(slug="a", hostname="brand.test")
+    assert (await seen(env, link)).tags["og:url"] == "http://brand.test/a"
 
 
-async def test_what_leads_nowhere_has_no_page(room: Room) -> None:
-    deleted, off = await room.make(), await room.make()
-    await room.delete(deleted)
-    await room.changed(off, status="inactive")
+async def test_what_leads_nowhere_has_no_page(env: Env) -> None:
+    deleted, off = await env.make(), await env.make()
+    await env.delete(deleted)
+    await env.changed(off, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(off["id"]), uuid4()):
-        assert await page_of(room.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
+        assert await page_of(env.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])

@@ -6,7 +6,7 @@ import sqlite3
 from random import Random
 
 import pytest
-from resources.links.room import Room
+from resources.links.env import Env
 from sqlalchemy import delete, insert, select, text, update
 
 from waypost.database import Database
@@ -27,79 +27,79 @@ def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trigrams, "_SHARE", math.inf)
 
 
-async def candidates(db: Database, room: Room, wanted: str) -> list[int] | None:
+async def candidates(db: Database, env: Env, wanted: str) -> list[int] | None:
     async with db.read() as tx:
-        account = room.alice.account_id
+        account = env.alice.account_id
         return await trigrams.candidates(tx, account, await trigrams.rarest(tx, account, wanted.casefold()))
 
 
-async def titles(db: Database, room: Room, wanted: str) -> list[str]:
+async def titles(db: Database, env: Env, wanted: str) -> list[str]:
     """Of the list of what was searched for, which the index leads."""
-    assert await candidates(db, room, wanted) is not None
+    assert await candidates(db, env, wanted) is not None
     async with db.read() as tx:
-        account, request = room.alice.account_id, PageRequest(1, 300)
-        found, total = await lists.page(tx, account, Wanted(search=wanted), request, room.clock())
+        account, request = env.alice.account_id, PageRequest(1, 300)
+        found, total = await lists.page(tx, account, Wanted(search=wanted), request, env.clock())
     assert total == len(found)
     return sorted(link.title for link in found)
 
 
-async def test_it_finds_what_is_there_and_of_whom(room: Room, db: Database) -> None:
-    link = await room.make(title="Summer sale")
-    await room.make(room.bob, title="Summer fair")
-    assert await titles(db, room, "MMER") == ["Summer sale"]
-    assert await titles(db, room, link["slug"]) == ["Summer sale"]
-    assert await titles(db, room, "winter") == []
-    assert len(await candidates(db, room, "summer") or []) == 2
+async def test_it_finds_what_is_there_and_of_whom(env: Env, db: Database) -> None:
+    link = await env.make(title="Summer sale")
+    await env.make(env.bob, title="Summer fair")
+    assert await titles(db, env, "MMER") == ["Summer sale"]
+    assert await titles(db, env, link["slug"]) == ["Summer sale"]
+    assert await titles(db, env, "winter") == []
+    assert len(await candidates(db, env, "summer") or []) == 2
 
 
-async def test_it_follows_what_becomes_of_links(room: Room, db: Database) -> None:
-    link = await room.make(title="Summer sale")
-    await room.changed(link, title="Autumn sale")
-    assert await candidates(db, room, "summer") == []
-    assert await titles(db, room, "autumn") == ["Autumn sale"]
-    await room.changed(link, tags=["shop"])
-    assert await titles(db, room, "autumn") == ["Autumn sale"]
-    await room.delete(link)
-    assert await candidates(db, room, "autumn") == []
+async def test_it_follows_what_becomes_of_links(env: Env, db: Database) -> None:
+    link = await env.make(title="Summer sale")
+    await env.changed(link, title="Autumn sale")
+    assert await candidates(db, env, "summer") == []
+    assert await titles(db, env, "autumn") == ["Autumn sale"]
+    await env.changed(link, tags=["shop"])
+    assert await titles(db, env, "autumn") == ["Autumn sale"]
+    await env.delete(link)
+    assert await candidates(db, env, "autumn") == []
     async with db.write() as tx:
         await tx.execute(delete(links))  # as a closed account's are
         assert await tx.scalar(text("SELECT count(*) FROM link_numbers")) == 0
 
 
 async def test_what_would_not_be_faster_is_not_asked_of_it(
-    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+    env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
-        await room.make(title=f"Number {number}")
-    assert await candidates(db, room, "nu") is None  # a trigram has three signs
-    assert len(await candidates(db, room, "number") or []) == 3
+        await env.make(title=f"Number {number}")
+    assert await candidates(db, env, "nu") is None  # a trigram has three signs
+    assert len(await candidates(db, env, "number") or []) == 3
     monkeypatch.setattr(trigrams, "_RARE", 2)
-    assert await candidates(db, room, "number") is None
-    assert await candidates(db, room, "number 1") is not None
+    assert await candidates(db, env, "number") is None
+    assert await candidates(db, env, "number 1") is not None
     monkeypatch.setattr(trigrams, "_SCANNED", 3)
-    assert await candidates(db, room, "number 1") is None
+    assert await candidates(db, env, "number 1") is None
 
 
 async def test_where_most_links_are_somebody_elses_it_is_not_asked(
-    room: Room, db: Database, monkeypatch: pytest.MonkeyPatch
+    env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_SHARE", 2)
-    await room.make(title="Summer sale")
-    await room.make(room.bob)
-    assert len(await candidates(db, room, "summer") or []) == 1
-    await room.make(room.bob)
-    assert await candidates(db, room, "summer") is None
+    await env.make(title="Summer sale")
+    await env.make(env.bob)
+    assert len(await candidates(db, env, "summer") or []) == 1
+    await env.make(env.bob)
+    assert await candidates(db, env, "summer") is None
 
 
-async def test_long_texts_are_found(room: Room, db: Database) -> None:
+async def test_long_texts_are_found(env: Env, db: Database) -> None:
     title = "".join(chr(0x4E00 + number) for number in range(255))
-    await room.make(title=title)
-    assert await titles(db, room, title) == [title]
-    assert await titles(db, room, title[:-1] + "x") == []
+    await env.make(title=title)
+    assert await titles(db, env, title) == [title]
+    assert await titles(db, env, title[:-1] + "x") == []
 
 
-async def test_it_finds_what_all_texts_hold(room: Room, db: Database) -> None:
-    link, random = await room.make(), Random(5)
+async def test_it_finds_what_all_texts_hold(env: Env, db: Database) -> None:
+    link, random = await env.make(), Random(5)
     async with db.read() as tx:
         row = dict((await tx.execute(select(links))).mappings().one())
 
@@ -121,18 +121,18 @@ async def test_it_finds_what_all_texts_hold(room: Room, db: Database) -> None:
         for number in random.sample(range(300), 30):
             del texts[number]
             await tx.execute(delete(links).where(links.c.id == ids[number]))
-    await room.delete(link)
+    await env.delete(link)
     for _ in range(200):
         wanted = some(6) + some(1) + some(1)
         holding = (each for each in texts.values() if wanted.casefold() in str(each["search_text"]))
-        assert await titles(db, room, wanted) == sorted(str(each["title"]) for each in holding)
+        assert await titles(db, env, wanted) == sorted(str(each["title"]) for each in holding)
 
 
-async def test_its_numbers_outlast_a_vacuum(room: Room, db: Database, database_url: str) -> None:
-    gone = await room.make(title="Summer fair")
-    await room.make(title="Summer sale")
+async def test_its_numbers_outlast_a_vacuum(env: Env, db: Database, database_url: str) -> None:
+    gone = await env.make(title="Summer fair")
+    await env.make(title="Summer sale")
     async with db.write() as tx:  # from now on numbers have a gap
         await tx.execute(delete(links).where(links.c.slug == gone["slug"]))
     with contextlib.closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
         connection.execute("VACUUM")
-    assert await titles(db, room, "summer") == ["Summer sale"]
+    assert await titles(db, env, "summer") == ["Summer sale"]

@@ -3,51 +3,51 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from resources.links.room import Room, faults
+from resources.links.env import Env, faults
 
 from waypost.kit.ids import new_id
 from waypost.kit.reserved import RESERVED
 from waypost.resources.links import rules, store
 
 
-async def test_it_works(room: Room) -> None:
-    link = await room.make()
+async def test_it_works(env: Env) -> None:
+    link = await env.make()
     assert len(link["slug"]) == 7
     assert set(link["slug"]) <= set(rules.ALPHABET)
 
 
-async def test_they_are_case_sensitive(room: Room) -> None:
-    await room.make(slug="Case")
-    assert (await room.make(room.bob, slug="case"))["slug"] == "case"
+async def test_they_are_case_sensitive(env: Env) -> None:
+    await env.make(slug="Case")
+    assert (await env.make(env.bob, slug="case"))["slug"] == "case"
 
 
-async def test_a_slug_changed_away_stays_with_its_account(room: Room) -> None:
-    link = await room.make(slug="first")
-    await room.changed(link, slug="second")
-    assert faults(await room.post({"slug": "first"}, room.bob)) == {"slug": [rules.SLUG_TAKEN]}
-    assert (await room.changed(link, slug="first"))["slug"] == "first"
+async def test_a_slug_changed_away_stays_with_its_account(env: Env) -> None:
+    link = await env.make(slug="first")
+    await env.changed(link, slug="second")
+    assert faults(await env.post({"slug": "first"}, env.bob)) == {"slug": [rules.SLUG_TAKEN]}
+    assert (await env.changed(link, slug="first"))["slug"] == "first"
 
 
-async def test_a_taken_slug_stays_taken_in_a_change(room: Room) -> None:
-    await room.make(room.bob, slug="bobs")
-    link = await room.make(slug="mine")
-    assert faults(await room.patch(link, {"slug": "bobs"})) == {"slug": [rules.SLUG_TAKEN]}
-    assert (await room.find(link)).json()["data"]["slug"] == "mine"
-    assert faults(await room.post({"slug": "mine"}, room.bob)) == {"slug": [rules.SLUG_TAKEN]}
+async def test_a_taken_slug_stays_taken_in_a_change(env: Env) -> None:
+    await env.make(env.bob, slug="bobs")
+    link = await env.make(slug="mine")
+    assert faults(await env.patch(link, {"slug": "bobs"})) == {"slug": [rules.SLUG_TAKEN]}
+    assert (await env.find(link)).json()["data"]["slug"] == "mine"
+    assert faults(await env.post({"slug": "mine"}, env.bob)) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_a_refused_claim_leaves_nothing(room: Room) -> None:
+async def test_a_refused_claim_leaves_nothing(env: Env) -> None:
     """The slug that was let go in the same transaction is still held."""
-    await room.make(room.bob, slug="zz-bobs")
-    link = await room.make(slug="aa-mine")
-    await room.patch(link, {"slug": "zz-bobs"})
-    assert faults(await room.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_TAKEN]}
+    await env.make(env.bob, slug="zz-bobs")
+    link = await env.make(slug="aa-mine")
+    await env.patch(link, {"slug": "zz-bobs"})
+    assert faults(await env.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_chance_never_revives_an_old_slug(room: Room) -> None:
-    await room.delete(await room.make(slug="Abc2345"))
-    async with room.deps.db.write() as tx:
-        ids = {"account_id": room.alice.account_id, "link_id": new_id()}
+async def test_chance_never_revives_an_old_slug(env: Env) -> None:
+    await env.delete(await env.make(slug="Abc2345"))
+    async with env.deps.db.write() as tx:
+        ids = {"account_id": env.alice.account_id, "link_id": new_id()}
         assert not await store.claim_unused(tx, "Abc2345", **ids)
         assert await store.claim(tx, "Abc2345", **ids)
 

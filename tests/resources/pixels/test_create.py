@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from people import new_key
-from resources.links.room import KEYS, Room, faults
+from resources.links.env import KEYS, Env, faults
 from resources.pixels.asking import NEW, SHOWN, ask, make, post
 from sqlalchemy import insert
 
@@ -13,19 +13,19 @@ from waypost.kit.ids import new_id
 from waypost.resources.pixels import pixels, service
 
 
-async def test_it_works(room: Room) -> None:
-    answer = await post(room, NEW | {"access_token": "EAAB-token"})
+async def test_it_works(env: Env) -> None:
+    answer = await post(env, NEW | {"access_token": "EAAB-token"})
     assert answer.status_code == 201
     made = answer.json()["data"]
     assert list(made) == SHOWN
     assert (made["platform"], made["name"]) == ("facebook", "Spring")
     assert made["created_at"] == made["updated_at"] == "2030-01-01T12:00:00.000000Z"
-    assert (await ask(room, "GET", f"/{made['id']}")).json()["data"] == made
+    assert (await ask(env, "GET", f"/{made['id']}")).json()["data"] == made
 
 
 @pytest.mark.parametrize("platform", ["facebook", "tiktok", "pinterest", "google_ads"])
-async def test_platforms(room: Room, platform: str) -> None:
-    assert (await make(room, platform=platform))["platform"] == platform
+async def test_platforms(env: Env, platform: str) -> None:
+    assert (await make(env, platform=platform))["platform"] == platform
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ async def test_platforms(room: Room, platform: str) -> None:
         {"colour": "red", "id": "mine"},
     ],
 )
-async def test_what_is_taken(room: Room, fields: dict[str, Any]) -> None:
-    made = await make(room, **fields)
+async def test_what_is_taken(env: Env, fields: dict[str, Any]) -> None:
+    made = await make(env, **fields)
     assert made["name"] == fields.get("name", "Spring")
 
 
@@ -71,42 +71,42 @@ async def test_what_is_taken(room: Room, fields: dict[str, Any]) -> None:
         (NEW | {"access_token": "a\r\nX: y"}, {"access_token"}),
     ],
 )
-async def test_faults(room: Room, fields: dict[str, Any], named: set[str]) -> None:
-    assert faults(await post(room, fields)).keys() == named
-    assert (await ask(room, "GET")).json()["data"] == []
+async def test_faults(env: Env, fields: dict[str, Any], named: set[str]) -> None:
+    assert faults(await post(env, fields)).keys() == named
+    assert (await ask(env, "GET")).json()["data"] == []
 
 
-async def test_what_a_platform_may_be_is_told(room: Room) -> None:
-    told = faults(await post(room, NEW | {"platform": "myspace"}))
+async def test_what_a_platform_may_be_is_told(env: Env) -> None:
+    told = faults(await post(env, NEW | {"platform": "myspace"}))
     assert told == {"platform": ["This must be one of: facebook, tiktok, pinterest, google_ads."]}
 
 
-async def test_a_form_is_taken(room: Room) -> None:
+async def test_a_form_is_taken(env: Env) -> None:
     parts = [(name, (None, value)) for name, value in NEW.items()]
-    answer = await ask(room, "POST", files=[*parts, ("access_token", (None, ""))])
+    answer = await ask(env, "POST", files=[*parts, ("access_token", (None, ""))])
     assert (answer.status_code, answer.json()["data"]["name"]) == (201, "Spring")
 
 
-async def fill(room: Room, count: int) -> None:
-    values = {"account_id": room.alice.account_id, "platform": "tiktok", "name": "x"}
-    values |= {"created_at": room.clock(), "updated_at": room.clock()}
-    async with room.deps.db.write() as tx:
+async def fill(env: Env, count: int) -> None:
+    values = {"account_id": env.alice.account_id, "platform": "tiktok", "name": "x"}
+    values |= {"created_at": env.clock(), "updated_at": env.clock()}
+    async with env.deps.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
             await tx.execute(insert(pixels).values(id=id_, pixel_id=KEYS.seal(pixels.c.pixel_id, id_, "x"), **values))
 
 
-async def test_an_account_may_have_200(room: Room) -> None:
-    await fill(room, 199)
-    last = await make(room)
-    assert faults(await post(room, NEW)) == {"name": [service.TOO_MANY]}
-    assert faults(await post(room, NEW | {"platform": "x"})).keys() == {"name", "platform"}
-    await make(room, room.bob)
-    await ask(room, "DELETE", f"/{last['id']}")
-    await make(room)
+async def test_an_account_may_have_200(env: Env) -> None:
+    await fill(env, 199)
+    last = await make(env)
+    assert faults(await post(env, NEW)) == {"name": [service.TOO_MANY]}
+    assert faults(await post(env, NEW | {"platform": "x"})).keys() == {"name", "platform"}
+    await make(env, env.bob)
+    await ask(env, "DELETE", f"/{last['id']}")
+    await make(env)
 
 
-async def test_no_more_than_200_however_many_are_made_at_once(room: Room) -> None:
-    await fill(room, 197)
-    people = [await new_key(room.deps.db, room.alice.account_id) for _ in range(8)]
-    answers = await asyncio.gather(*(post(room, NEW, who) for who in people))
+async def test_no_more_than_200_however_many_are_made_at_once(env: Env) -> None:
+    await fill(env, 197)
+    people = [await new_key(env.deps.db, env.alice.account_id) for _ in range(8)]
+    answers = await asyncio.gather(*(post(env, NEW, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [422] * 5

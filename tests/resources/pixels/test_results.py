@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from people import START
-from resources.links.room import Room
+from resources.links.env import Env
 from resources.pixels.asking import ask, make
 
 from waypost.resources.pixels.events import Results
@@ -12,19 +12,19 @@ from waypost.resources.pixels.events.results import note
 NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": None, "reason_at": None}
 
 
-async def test_it_works(room: Room) -> None:
-    made = await make(room)
-    assert (await ask(room, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
-    async with room.deps.db.write() as tx:
+async def test_it_works(env: Env) -> None:
+    made = await make(env)
+    assert (await ask(env, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
+    async with env.deps.db.write() as tx:
         await note(tx, UUID(made["id"]), Results(sent=3, sent_at=START))
         await note(tx, UUID(made["id"]), Results(rejected=2, reason="400: no such pixel", reason_at=START))
     at = made["created_at"]
     told = {"sent": 3, "rejected": 2, "dropped": 0, "sent_at": at, "reason": "400: no such pixel", "reason_at": at}
-    answer = await ask(room, "GET", f"/{made['id']}/results")
+    answer = await ask(env, "GET", f"/{made['id']}/results")
     assert (answer.status_code, answer.json()) == (200, {"data": told})
     assert list(answer.json()["data"]) == list(NOTHING)
 
 
-async def test_not_another_accounts(room: Room) -> None:
-    made = await make(room)
-    assert (await ask(room, "GET", f"/{made['id']}/results", room.bob)).status_code == 404
+async def test_not_another_accounts(env: Env) -> None:
+    made = await make(env)
+    assert (await ask(env, "GET", f"/{made['id']}/results", env.bob)).status_code == 404

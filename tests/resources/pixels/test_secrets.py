@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from resources.links.room import KEYS, Room
+from resources.links.env import KEYS, Env
 from resources.pixels.asking import NEW, ask, make, patch, post
 from sqlalchemy import select, text
 from structlog.testing import capture_logs
@@ -23,27 +23,27 @@ def is_silent(about: object) -> bool:
     return PIXEL_ID not in str(about) and TOKEN not in str(about)
 
 
-async def rows(room: Room, table: str) -> list[Any]:
-    async with room.deps.db.read() as tx:
+async def rows(env: Env, table: str) -> list[Any]:
+    async with env.deps.db.read() as tx:
         return list((await tx.execute(text(f"SELECT * FROM {table}"))).all())
 
 
-async def test_it_works(room: Room) -> None:
+async def test_it_works(env: Env) -> None:
     """Neither an answer has it, nor the log, nor the database in the clear."""
     with capture_logs() as told:
-        made = await make(room, **SECRETS)
-        link = await room.make(pixel_ids=[made["id"]])
+        made = await make(env, **SECRETS)
+        link = await env.make(pixel_ids=[made["id"]])
         answers = [
-            await ask(room, "GET"),
-            await ask(room, "GET", f"/{made['id']}"),
-            await patch(room, made, SECRETS),
-            await patch(room, made, SECRETS | {"name": 5}),
-            await post(room, SECRETS | {"platform": TOKEN}),
-            await post(room, NEW | {"access_token": f"{TOKEN} {TOKEN}"}),
-            await post(room, NEW | {"pixel_id": PIXEL_ID * 99}),
-            await room.find(link),
-            await room.browse(),
-            await ask(room, "DELETE", f"/{made['id']}"),
+            await ask(env, "GET"),
+            await ask(env, "GET", f"/{made['id']}"),
+            await patch(env, made, SECRETS),
+            await patch(env, made, SECRETS | {"name": 5}),
+            await post(env, SECRETS | {"platform": TOKEN}),
+            await post(env, NEW | {"access_token": f"{TOKEN} {TOKEN}"}),
+            await post(env, NEW | {"pixel_id": PIXEL_ID * 99}),
+            await env.find(link),
+            await env.browse(),
+            await ask(env, "DELETE", f"/{made['id']}"),
         ]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 422, 422, 422, 422, 200, 200, 204]
     assert all(is_silent(answer.text) for answer in answers)
@@ -51,12 +51,12 @@ async def test_it_works(room: Room) -> None:
     assert is_silent(told)
 
 
-async def test_the_database_has_it_sealed(room: Room) -> None:
-    made = await make(room, **SECRETS)
-    [row] = await rows(room, "pixels")
+async def test_the_database_has_it_sealed(env: Env) -> None:
+    made = await make(env, **SECRETS)
+    [row] = await rows(env, "pixels")
     assert is_silent(row)
     assert not any(secret.encode() in bytes(each) for secret in SECRETS.values() for each in row if type(each) is bytes)
-    async with room.deps.db.read() as tx:
+    async with env.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     assert str(kept.pixel_id) != PIXEL_ID
     assert KEYS.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
@@ -73,12 +73,12 @@ def test_what_was_sent_does_not_show_it_by_accident(model: type[NewPixel | Pixel
     assert is_silent(f"{sent}")
 
 
-async def test_it_comes_under_another_key(room: Room) -> None:
-    made = await make(room, **SECRETS)
+async def test_it_comes_under_another_key(env: Env) -> None:
+    made = await make(env, **SECRETS)
     ring = KeyRing(["new key", "a key"])
-    done = await rotate(room.deps.db, ring, encrypted_columns(metadata))
+    done = await rotate(env.deps.db, ring, encrypted_columns(metadata))
     assert (done.moved, done.unreadable) == (2, [])
-    async with room.deps.db.read() as tx:
+    async with env.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     only_new = KeyRing(["new key"])
     assert only_new.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID

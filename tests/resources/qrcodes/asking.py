@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client
-from resources.links.room import SHARED
-from resources.links.room import Room as Links
-from resources.links.room import open_room as open_links
+from resources.links.env import SHARED
+from resources.links.env import Env as Links
+from resources.links.env import open_env as open_links
 
 from waypost.database import Database
 from waypost.resources.qrcodes import Deps, Pictures, Urls, api
@@ -30,7 +30,7 @@ KEY = b"a key to sign with"
 
 
 @dataclass
-class Room:
+class Env:
     links: Links
     deps: Deps
     client: httpx.AsyncClient
@@ -65,7 +65,7 @@ class Room:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     told: list[Picture] = []
 
     def draw(picture: Picture) -> bytes:
@@ -80,5 +80,5 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
             return api.routes(deps, guard)
 
         async with new_client(db, directory, routes, clock=links.clock) as client:
-            yield Room(links, deps, client, told)
+            yield Env(links, deps, client, told)
         pictures.close()

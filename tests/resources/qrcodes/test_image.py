@@ -11,8 +11,8 @@ import zxingcpp
 from domains import domain
 from people import BASE_URL, new_client
 from PIL import Image
-from resources.links.room import SHARED
-from resources.qrcodes.asking import KEY, Room
+from resources.links.env import SHARED
+from resources.qrcodes.asking import KEY, Env
 from sqlalchemy import update
 
 from waypost.resources.links.model import links
@@ -30,10 +30,10 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.request.url
 
 
-async def test_it_works(room: Room) -> None:
-    link = await room.links.make(slug="Spring_1")
-    code = await room.find(link)
-    png, svg = await room.picture(code["image_url"]), await room.picture(code["svg_url"])
+async def test_it_works(env: Env) -> None:
+    link = await env.links.make(slug="Spring_1")
+    code = await env.find(link)
+    png, svg = await env.picture(code["image_url"]), await env.picture(code["svg_url"])
     assert read(png.content) == f"http://{SHARED}/Spring_1?r=qr"
     assert svg.text.startswith("<svg ")
     for answer, kind, ending in ((png, "image/png", "png"), (svg, "image/svg+xml", "svg")):
@@ -43,18 +43,18 @@ async def test_it_works(room: Room) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["content-disposition"] == f'inline; filename="Spring_1.{ending}"'
         assert "x-ratelimit-limit" not in answer.headers
-        head = await room.picture(str(answer.request.url), "HEAD")
+        head = await env.picture(str(answer.request.url), "HEAD")
         assert (head.status_code, head.headers, head.content) == (200, answer.headers, b"")
-    assert [picture.format for picture in room.drawn] == ["png", "svg"]
+    assert [picture.format for picture in env.drawn] == ["png", "svg"]
 
 
-async def test_only_the_url_as_it_was_given(room: Room) -> None:
-    code = await room.find(await room.links.make())
-    other = await room.find(await room.links.make())
+async def test_only_the_url_as_it_was_given(env: Env) -> None:
+    code = await env.find(await env.links.make())
+    other = await env.find(await env.links.make())
     url = code["image_url"]
     start, signature = url.rpartition("&signature=")[::2]
     path, query = start.split("?")
-    assert (await room.picture(url)).status_code == 200
+    assert (await env.picture(url)).status_code == 200
     for wrong in (
         path,
         start,
@@ -81,83 +81,83 @@ async def test_only_the_url_as_it_was_given(room: Room) -> None:
         url.replace(code["id"], "1"),
         Urls("", [b"another key"]).url(UUID(code["id"]), Look(), "png"),
     ):
-        answer = await room.picture(wrong)
+        answer = await env.picture(wrong)
         refused(answer, 403, "forbidden")
         assert "exactly as the API gave it" in answer.json()["error"]["message"]
-    assert len(room.drawn) == 1
+    assert len(env.drawn) == 1
 
 
-async def test_other_formats_are_not_there(room: Room) -> None:
-    url = (await room.find(await room.links.make()))["image_url"]
+async def test_other_formats_are_not_there(env: Env) -> None:
+    url = (await env.find(await env.links.make()))["image_url"]
     for form in ("gif", "PNG", "png.svg", "jpeg"):
-        refused(await room.picture(url.replace("image/png", f"image/{form}")), 404, "not_found")
-    refused(await room.picture(url, "POST"), 405, "method_not_allowed")
+        refused(await env.picture(url.replace("image/png", f"image/{form}")), 404, "not_found")
+    refused(await env.picture(url, "POST"), 405, "method_not_allowed")
 
 
-async def test_it_ends_with_its_link(room: Room) -> None:
-    link = await room.links.make()
-    code = await room.find(link)
-    etag = (await room.picture(code["image_url"])).headers["etag"]
-    await room.links.delete(link)
+async def test_it_ends_with_its_link(env: Env) -> None:
+    link = await env.links.make()
+    code = await env.find(link)
+    etag = (await env.picture(code["image_url"])).headers["etag"]
+    await env.links.delete(link)
     for headers in ({}, {"If_None_Match": etag}):
-        refused(await room.picture(code["image_url"], **headers), 404, "not_found")
-    refused(await room.picture(code["svg_url"]), 404, "not_found")
+        refused(await env.picture(code["image_url"], **headers), 404, "not_found")
+    refused(await env.picture(code["svg_url"]), 404, "not_found")
 
 
-async def test_it_keeps_its_look_and_follows_its_link(room: Room) -> None:
-    link = await room.links.make()
-    first = await room.find(link)
-    before = await room.picture(first["image_url"])
-    second = await room.set(link, foreground="#1d3557", size=256)
-    assert (await room.picture(first["image_url"])).content == before.content
-    assert Image.open(io.BytesIO((await room.picture(second["image_url"])).content)).size == (256, 256)
-    await room.links.changed(link, slug="renamed")
-    after = await room.picture(first["image_url"])
+async def test_it_keeps_its_look_and_follows_its_link(env: Env) -> None:
+    link = await env.links.make()
+    first = await env.find(link)
+    before = await env.picture(first["image_url"])
+    second = await env.set(link, foreground="#1d3557", size=256)
+    assert (await env.picture(first["image_url"])).content == before.content
+    assert Image.open(io.BytesIO((await env.picture(second["image_url"])).content)).size == (256, 256)
+    await env.links.changed(link, slug="renamed")
+    after = await env.picture(first["image_url"])
     assert read(after.content) == f"http://{SHARED}/renamed?r=qr"
     assert after.headers["etag"] != before.headers["etag"]
-    own = await domain(room.deps.db, room.links.alice.account_id, "brand.example")
-    async with room.deps.db.write() as tx:
+    own = await domain(env.deps.db, env.links.alice.account_id, "brand.example")
+    async with env.deps.db.write() as tx:
         await tx.execute(update(links).values(domain_id=own))
-    assert read((await room.picture(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
-    assert (await room.find(link))["image_url"] == second["image_url"]
+    assert read((await env.picture(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
+    assert (await env.find(link))["image_url"] == second["image_url"]
 
 
-async def test_who_has_it_already_is_told_so(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = await room.find(await room.links.make())
+async def test_who_has_it_already_is_told_so(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = await env.find(await env.links.make())
     url = code["image_url"]
-    etag = (await room.picture(url)).headers["etag"]
-    other = (await room.picture(code["svg_url"])).headers["etag"]
+    etag = (await env.picture(url)).headers["etag"]
+    other = (await env.picture(code["svg_url"])).headers["etag"]
     assert etag != other
-    room.drawn.clear()
+    env.drawn.clear()
     for same in (etag, f"W/{etag}", "*", f'"x", {etag}', f'W/"x",W/{etag} , "y"'):
-        answer = await room.picture(url, If_None_Match=same)
+        answer = await env.picture(url, If_None_Match=same)
         assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", etag), same
         assert answer.headers["cache-control"] == "public, max-age=86400"
     for another in (other, etag.strip('"'), '""', ""):
-        assert (await room.picture(url, If_None_Match=another)).status_code == 200
-    assert room.drawn == []
-    refused(await room.picture(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
+        assert (await env.picture(url, If_None_Match=another)).status_code == 200
+    assert env.drawn == []
+    refused(await env.picture(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
     monkeypatch.setattr(pictures, "DRAWING", pictures.DRAWING + 1)
-    assert (await room.picture(url, If_None_Match=etag)).headers["etag"] != etag
+    assert (await env.picture(url, If_None_Match=etag)).headers["etag"] != etag
 
 
-async def test_when_keys_are_replaced(room: Room) -> None:
-    code = await room.find(await room.links.make())
-    urls = room.deps.urls
+async def test_when_keys_are_replaced(env: Env) -> None:
+    code = await env.find(await env.links.make())
+    urls = env.deps.urls
     urls._keys = [b"the new one", KEY]
-    assert (await room.picture(code["image_url"])).status_code == 200
-    new = await room.find({"id": code["link_id"]})
+    assert (await env.picture(code["image_url"])).status_code == 200
+    new = await env.find({"id": code["link_id"]})
     assert new["image_url"] != code["image_url"]
     urls._keys = [b"the new one"]
-    assert (await room.picture(new["image_url"])).status_code == 200
-    refused(await room.picture(code["image_url"]), 403, "forbidden")
+    assert (await env.picture(new["image_url"])).status_code == 200
+    refused(await env.picture(code["image_url"]), 403, "forbidden")
 
 
-async def test_over_plain_http_nothing_is_drawn(room: Room, tmp_path: Path) -> None:
-    code = await room.find(await room.links.make())
+async def test_over_plain_http_nothing_is_drawn(env: Env, tmp_path: Path) -> None:
+    code = await env.find(await env.links.make())
     path = code["image_url"].partition(BASE_URL)[2]
-    db, routes = room.links.deps.db, partial(api.routes, room.deps)
+    db, routes = env.links.deps.db, partial(api.routes, env.deps)
     async with new_client(db, tmp_path, routes, base_url="https://app.test") as secure:
         refused(await secure.get(f"http://app.test{path}"), 400, "http_error")
-        assert room.drawn == []
+        assert env.drawn == []
         assert (await secure.get(path)).status_code == 200

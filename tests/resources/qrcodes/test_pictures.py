@@ -96,7 +96,7 @@ async def test_accounts_take_turns(pen: Pen) -> None:
 
 async def test_the_longest_unseen_goes_first(pen: Pen) -> None:
     pen.may_draw.set()
-    pictures = Pictures(room=25, draw=pen.draw)
+    pictures = Pictures(limit=25, draw=pen.draw)
     for text in ("a", "b", "a", "c", "a", "b"):
         await pictures.content(picture(text), account=ANY)
     assert pen.drawn == ["a", "b", "c", "b"]

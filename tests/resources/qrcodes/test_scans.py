@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from database.test_click_migration import upgrade
 from resources.clicks.intake.test_drain import RULES, visit
-from resources.qrcodes.asking import Room
+from resources.qrcodes.asking import Env
 from sqlalchemy import delete, insert, select, text
 
 from waypost.database import Database
@@ -40,37 +40,37 @@ async def counted(db: Database) -> dict[UUID, int]:
         return dict(map(tuple, await tx.execute(select(qr_scans))))  # type: ignore[arg-type]
 
 
-async def scanned(room: Room, spool: Spool) -> dict[str, Any]:
+async def scanned(env: Env, spool: Spool) -> dict[str, Any]:
     """A link with two scans among its visits, beside one without any."""
-    link, other = await room.links.make(), await room.links.make()
+    link, other = await env.links.make(), await env.links.make()
     one, two = UUID(link["id"]), UUID(other["id"])
     lines = [visit(one, query=query) for query in (b"r=qr", b"x=1&r=qr&y", b"", b"r=qrx", b"R=QR", b"r=q")]
     ahead = {"user_agent": ROBOT}, {"purpose": b"prefetch"}
-    await drain(room.deps.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
-    assert await counted(room.deps.db) == {one: 2}
+    await drain(env.deps.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
+    assert await counted(env.deps.db) == {one: 2}
     return link
 
 
-async def test_it_works(room: Room, spool: Spool) -> None:
-    link = await scanned(room, spool)
-    assert (await room.find(link))["scans"] == 2
-    assert (await room.links.find(link)).json()["data"]["clicks"] == 6
-    await drain(room.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
-    await room.set(link, style="dots")
-    assert (await room.find(link))["scans"] == 3
+async def test_it_works(env: Env, spool: Spool) -> None:
+    link = await scanned(env, spool)
+    assert (await env.find(link))["scans"] == 2
+    assert (await env.links.find(link)).json()["data"]["clicks"] == 6
+    await drain(env.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    await env.set(link, style="dots")
+    assert (await env.find(link))["scans"] == 3
 
 
-async def test_a_deleted_link_s_code_keeps_its_count(room: Room, spool: Spool) -> None:
-    link = await scanned(room, spool)
-    await room.links.delete(link)
-    await drain(room.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
-    assert await counted(room.deps.db) == {UUID(link["id"]): 3}
+async def test_a_deleted_link_s_code_keeps_its_count(env: Env, spool: Spool) -> None:
+    link = await scanned(env, spool)
+    await env.links.delete(link)
+    await drain(env.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
+    assert await counted(env.deps.db) == {UUID(link["id"]): 3}
 
 
 @pytest.mark.parametrize("wrong", [None, 0, 99])
-async def test_counted_anew(room: Room, spool: Spool, wrong: int | None) -> None:
-    link = await scanned(room, spool)
-    db = room.deps.db
+async def test_counted_anew(env: Env, spool: Spool, wrong: int | None) -> None:
+    link = await scanned(env, spool)
+    db = env.deps.db
     async with db.write() as tx:
         await tx.execute(delete(qr_scans))
         if wrong is not None:
@@ -80,9 +80,9 @@ async def test_counted_anew(room: Room, spool: Spool, wrong: int | None) -> None
     assert (await rebuild(db)).links == 0
 
 
-async def test_counters_of_before_there_were_codes(room: Room, spool: Spool) -> None:
-    link = await scanned(room, spool)
-    db = room.deps.db
+async def test_counters_of_before_there_were_codes(env: Env, spool: Spool) -> None:
+    link = await scanned(env, spool)
+    db = env.deps.db
     async with db.write() as tx:
         days = (await tx.execute(select(click_totals).where(click_totals.c.scans > 0))).mappings().all()
         await tx.execute(insert(click_totals), [dict(day) | {"day": day["day"] - 1} for day in days])

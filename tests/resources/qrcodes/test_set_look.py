@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from resources.links.room import faults
-from resources.qrcodes.asking import DEFAULT, Room
+from resources.links.env import faults
+from resources.qrcodes.asking import DEFAULT, Env
 
 LOOK = {"foreground": "#1d3557", "background": "#f1faee", "level": "H", "style": "fluid", "size": 64, "margin": 0}
 
@@ -15,16 +15,16 @@ def look(code: dict[str, Any]) -> dict[str, Any]:
     return {name: code[name] for name in DEFAULT}
 
 
-async def test_it_works(room: Room) -> None:
-    link = await room.links.make()
-    before = await room.find(link)
-    room.clock.move(timedelta(minutes=1))
-    code = await room.set(link, **LOOK)
+async def test_it_works(env: Env) -> None:
+    link = await env.links.make()
+    before = await env.find(link)
+    env.clock.move(timedelta(minutes=1))
+    code = await env.set(link, **LOOK)
     assert look(code) == LOOK
     assert code["updated_at"] > code["created_at"] == before["created_at"]
     assert (code["id"], code["image_url"] == before["image_url"]) == (before["id"], False)
-    assert await room.find(link) == code
-    assert look(await room.find(await room.links.make())) == DEFAULT
+    assert await env.find(link) == code
+    assert look(await env.find(await env.links.make())) == DEFAULT
 
 
 @pytest.mark.parametrize(
@@ -36,42 +36,42 @@ async def test_it_works(room: Room) -> None:
     ],
     ids=["left out", "null", "empty in a form"],
 )
-async def test_what_is_not_sent_is_the_default_again(room: Room, rest: Any) -> None:
-    link = await room.links.make()
-    await room.set(link, **LOOK)
-    assert (await room.ask("POST", link, **rest)).status_code == 201
-    assert look(await room.find(link)) == DEFAULT | {"style": "dots"}
+async def test_what_is_not_sent_is_the_default_again(env: Env, rest: Any) -> None:
+    link = await env.links.make()
+    await env.set(link, **LOOK)
+    assert (await env.ask("POST", link, **rest)).status_code == 201
+    assert look(await env.find(link)) == DEFAULT | {"style": "dots"}
 
 
-async def test_no_body_at_all_is_the_default_look(room: Room) -> None:
-    link = await room.links.make()
+async def test_no_body_at_all_is_the_default_look(env: Env) -> None:
+    link = await env.links.make()
     for rest in ({}, {"content": b""}, {"content": b"", "headers": {"Content-Type": "application/json"}}):
-        await room.set(link, **LOOK)
-        assert (await room.ask("POST", link, **rest)).status_code == 201
-        assert look(await room.find(link)) == DEFAULT
+        await env.set(link, **LOOK)
+        assert (await env.ask("POST", link, **rest)).status_code == 201
+        assert look(await env.find(link)) == DEFAULT
 
     async def chunks() -> Any:
         yield b'{"margin":'
         yield b" 2}"
 
-    answer = await room.ask("POST", link, content=chunks())
+    answer = await env.ask("POST", link, content=chunks())
     assert look(answer.json()["data"]) == DEFAULT | {"margin": 2}
 
 
-async def test_a_form(room: Room) -> None:
-    link = await room.links.make()
+async def test_a_form(env: Env) -> None:
+    link = await env.links.make()
     form = {name: (None, str(value)) for name, value in LOOK.items()}
-    assert look((await room.ask("POST", link, files=form)).json()["data"]) == LOOK
+    assert look((await env.ask("POST", link, files=form)).json()["data"]) == LOOK
     for text in ("1.5", "-1", "+5", "٣", "five", "9" * 5_000):
-        answer = await room.ask("POST", link, files={"size": (None, text), "margin": (None, text)})
+        answer = await env.ask("POST", link, files={"size": (None, text), "margin": (None, text)})
         assert list(faults(answer)) == ["size", "margin"]
 
 
 @pytest.mark.parametrize(
     ("sent", "stored"), [("#ABC", "#aabbcc"), ("#1a2B3c", "#1a2b3c"), ("#000", "#000000"), ("#FFFFFF", "#ffffff")]
 )
-async def test_a_colour(room: Room, sent: str, stored: str) -> None:
-    code = await room.set(await room.links.make(), foreground=sent, background=sent)
+async def test_a_colour(env: Env, sent: str, stored: str) -> None:
+    code = await env.set(await env.links.make(), foreground=sent, background=sent)
     assert (code["foreground"], code["background"]) == (stored, stored)
 
 
@@ -85,29 +85,29 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-async def test_what_a_look_may_not_be(room: Room) -> None:
+async def test_what_a_look_may_not_be(env: Env) -> None:
     """Every fault is told at once, and nothing is kept."""
-    link = await room.links.make()
-    kept = await room.set(link, **LOOK)
+    link = await env.links.make()
+    kept = await env.set(link, **LOOK)
     for number in range(max(map(len, WRONG.values()))):
         sent = {name: values[number % len(values)] for name, values in WRONG.items()}
-        assert set(faults(await room.ask("POST", link, json=sent))) == set(WRONG), sent
-    assert await room.find(link) == kept
+        assert set(faults(await env.ask("POST", link, json=sent))) == set(WRONG), sent
+    assert await env.find(link) == kept
 
 
 @pytest.mark.parametrize(
     ("sent", "told"),
     [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "begins with #"), ("#abcd", "no transparent")],
 )
-async def test_what_is_said_of_a_colour(room: Room, sent: str, told: str) -> None:
-    [message] = faults(await room.ask("POST", await room.links.make(), json={"foreground": sent}))["foreground"]
+async def test_what_is_said_of_a_colour(env: Env, sent: str, told: str) -> None:
+    [message] = faults(await env.ask("POST", await env.links.make(), json={"foreground": sent}))["foreground"]
     assert told in message
 
 
-async def test_what_is_not_there_is_told_before_what_is_wrong(room: Room) -> None:
-    link = await room.links.make()
+async def test_what_is_not_there_is_told_before_what_is_wrong(env: Env) -> None:
+    link = await env.links.make()
     wrong = {"json": {"size": "large"}}
-    answers = [await room.ask("POST", link, room.bob, **wrong), await room.ask("POST", {"id": uuid4()}, **wrong)]
-    await room.links.delete(link)
-    answers.append(await room.ask("POST", link, json=LOOK))
+    answers = [await env.ask("POST", link, env.bob, **wrong), await env.ask("POST", {"id": uuid4()}, **wrong)]
+    await env.links.delete(link)
+    answers.append(await env.ask("POST", link, json=LOOK))
     assert [each.status_code for each in answers] == [404] * 3

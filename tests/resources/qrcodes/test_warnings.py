@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from resources.qrcodes.asking import Room
+from resources.qrcodes.asking import Env
 
 from waypost.resources.qrcodes.drawing import matrix_of
 from waypost.resources.qrcodes.look import Level, Look
@@ -13,17 +13,17 @@ from waypost.resources.qrcodes.rules import LIGHT_ON_DARK, encoded, modules_of, 
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 
 
-async def test_it_works(room: Room) -> None:
-    link = await room.links.make()
-    assert (await room.find(link))["warnings"] == []
-    told = (await room.set(link, foreground="#eee", background="#ddd", size=64, margin=10))["warnings"]
+async def test_it_works(env: Env) -> None:
+    link = await env.links.make()
+    assert (await env.find(link))["warnings"] == []
+    told = (await env.set(link, foreground="#eee", background="#ddd", size=64, margin=10))["warnings"]
     assert [word for word, text in zip(("contrast", "lighter", "64 pixels"), told, strict=True) if word in text] == [
         "contrast",
         "lighter",
         "64 pixels",
     ]
-    assert (await room.find(link))["warnings"] == told
-    assert (await room.set(link))["warnings"] == []
+    assert (await env.find(link))["warnings"] == told
+    assert (await env.set(link))["warnings"] == []
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 import json
 
-from resources.webhooks.room import Room
+from resources.webhooks.env import Env
 
 from waypost.kit.ids import new_id
 
 
-async def test_it_works(room: Room) -> None:
-    made = await room.make(event_types=["pixel.fired"])
-    answer = await room.ask("POST", f"/{made['id']}/test")
+async def test_it_works(env: Env) -> None:
+    made = await env.make(event_types=["pixel.fired"])
+    answer = await env.ask("POST", f"/{made['id']}/test")
     assert answer.status_code == 202
-    assert [answer.json()["data"]] == await room.deliveries(made)
+    assert [answer.json()["data"]] == await env.deliveries(made)
     assert (answer.json()["data"]["event"], answer.json()["data"]["status"]) == ("webhook.test", "pending")
-    [claimed] = await room.claim()
+    [claimed] = await env.claim()
     assert (str(claimed.webhook_id), claimed.event) == (made["id"], "webhook.test")
     assert json.loads(claimed.body) == {
         "id": answer.json()["data"]["id"],
@@ -24,22 +24,22 @@ async def test_it_works(room: Room) -> None:
     }
 
 
-async def test_each_is_another_delivery(room: Room) -> None:
-    made = await room.make()
+async def test_each_is_another_delivery(env: Env) -> None:
+    made = await env.make()
     for _ in range(2):
-        await room.ask("POST", f"/{made['id']}/test")
-    assert len(await room.deliveries(made)) == 2
+        await env.ask("POST", f"/{made['id']}/test")
+    assert len(await env.deliveries(made)) == 2
 
 
-async def test_no_other_subscription_hears_of_it(room: Room) -> None:
-    made, other = await room.make(), await room.make()
-    await room.ask("POST", f"/{made['id']}/test")
-    assert await room.deliveries(other) == []
+async def test_no_other_subscription_hears_of_it(env: Env) -> None:
+    made, other = await env.make(), await env.make()
+    await env.ask("POST", f"/{made['id']}/test")
+    assert await env.deliveries(other) == []
 
 
-async def test_not_another_accounts(room: Room) -> None:
-    made = await room.make()
-    answers = [await room.ask("POST", f"/{id_}/test", room.bob) for id_ in (made["id"], new_id(), "1")]
+async def test_not_another_accounts(env: Env) -> None:
+    made = await env.make()
+    answers = [await env.ask("POST", f"/{id_}/test", env.bob) for id_ in (made["id"], new_id(), "1")]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
-    assert await room.deliveries(made) == []
+    assert await env.deliveries(made) == []

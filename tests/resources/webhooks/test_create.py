@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from people import new_key
-from resources.webhooks.room import HOST, NEW, PUBLIC, URL, Room, faults, open_room
+from resources.webhooks.env import HOST, NEW, PUBLIC, URL, Env, faults, open_env
 from servers import OPEN
 from sqlalchemy import insert, select, text
 from structlog.testing import capture_logs
@@ -27,18 +27,18 @@ from waypost.resources.webhooks.schemas import NewWebhook
 EVENTS = ["pixel.fired", "link.clicked", "link.created"]
 
 
-async def test_it_works(room: Room) -> None:
-    answer = await room.post({"url": URL, "event_types": EVENTS})
+async def test_it_works(env: Env) -> None:
+    answer = await env.post({"url": URL, "event_types": EVENTS})
     assert answer.status_code == 201
     made = answer.json()["data"]
     assert list(made) == ["id", "url", "event_types", "created_at", "updated_at", "secret"]
     assert (made["url"], made["event_types"]) == (URL, EVENTS)
     assert made["created_at"] == made["updated_at"] == "2030-01-01T12:00:00.000000Z"
-    assert (await room.get(f"/{made['id']}")).json()["data"] == {k: v for k, v in made.items() if k != "secret"}
+    assert (await env.get(f"/{made['id']}")).json()["data"] == {k: v for k, v in made.items() if k != "secret"}
 
 
-async def test_the_secret_is_32_bytes_of_chance(room: Room) -> None:
-    secrets = {(await room.make())["secret"] for _ in range(3)}
+async def test_the_secret_is_32_bytes_of_chance(env: Env) -> None:
+    secrets = {(await env.make())["secret"] for _ in range(3)}
     assert len(secrets) == 3
     for secret in secrets:
         found = re.fullmatch(r"whsec_([\w-]{43})", secret)
@@ -46,31 +46,31 @@ async def test_the_secret_is_32_bytes_of_chance(room: Room) -> None:
         assert len(base64.urlsafe_b64decode(found[1] + "=")) == 32
 
 
-async def test_the_secret_is_shown_once_and_sealed_in_the_database(room: Room) -> None:
+async def test_the_secret_is_shown_once_and_sealed_in_the_database(env: Env) -> None:
     with capture_logs() as told:
-        made = await room.make()
-        await room.happen()
+        made = await env.make()
+        await env.happen()
         answers = [
-            await room.get(),
-            await room.get(f"/{made['id']}"),
-            await room.get(f"/{made['id']}/deliveries"),
-            await room.ask("POST", f"/{made['id']}/test"),
+            await env.get(),
+            await env.get(f"/{made['id']}"),
+            await env.get(f"/{made['id']}/deliveries"),
+            await env.ask("POST", f"/{made['id']}/test"),
         ]
     assert not any("whsec_" in answer.text for answer in answers)
     assert "whsec_" not in repr(told)
-    async with room.db.read() as tx:
+    async with env.db.read() as tx:
         row = (await tx.execute(select(webhooks))).one()
         everything = (await tx.execute(text("SELECT * FROM webhooks"))).all()
         everything += (await tx.execute(text("SELECT * FROM webhook_deliveries"))).all()
     assert made["secret"].removeprefix("whsec_") not in repr(everything)
     assert made["secret"].encode() not in row.secret
-    assert room.deps.keys.open(webhooks.c.secret, row.id, row.secret) == made["secret"]
+    assert env.deps.keys.open(webhooks.c.secret, row.id, row.secret) == made["secret"]
 
 
-async def test_what_the_verb_returns_does_not_show_it_by_accident(room: Room) -> None:
-    account = await find_account(room.db, "alice@example.com")
-    caller = KeyHolder(account, (await list_keys(room.db, account.id))[0])
-    webhook, secret = await service.create(room.deps, caller, NewWebhook.model_validate(NEW), Problems())
+async def test_what_the_verb_returns_does_not_show_it_by_accident(env: Env) -> None:
+    account = await find_account(env.db, "alice@example.com")
+    caller = KeyHolder(account, (await list_keys(env.db, account.id))[0])
+    webhook, secret = await service.create(env.deps, caller, NewWebhook.model_validate(NEW), Problems())
     assert secret not in repr(webhook)
 
 
@@ -83,8 +83,8 @@ async def test_what_the_verb_returns_does_not_show_it_by_accident(room: Room) ->
         (f"https://{PUBLIC}/", f"https://{PUBLIC}/"),
     ],
 )
-async def test_urls_that_are_taken(room: Room, url: str, kept: str) -> None:
-    assert (await room.make(url=url))["url"] == kept
+async def test_urls_that_are_taken(env: Env, url: str, kept: str) -> None:
+    assert (await env.make(url=url))["url"] == kept
 
 
 @pytest.mark.parametrize(
@@ -110,54 +110,54 @@ async def test_urls_that_are_taken(room: Room, url: str, kept: str) -> None:
         ({"url": "https://10.0.0.1/", "event_types": []}, {"url", "event_types"}),
     ],
 )
-async def test_faults(room: Room, fields: dict[str, Any], named: set[str]) -> None:
-    assert faults(await room.post(fields)).keys() == named
-    assert (await room.get()).json()["data"] == []
+async def test_faults(env: Env, fields: dict[str, Any], named: set[str]) -> None:
+    assert faults(await env.post(fields)).keys() == named
+    assert (await env.get()).json()["data"] == []
 
 
-async def test_an_event_is_subscribed_to_once(room: Room) -> None:
-    made = await room.make(event_types=["link.clicked", "link.created", "link.clicked"])
+async def test_an_event_is_subscribed_to_once(env: Env) -> None:
+    made = await env.make(event_types=["link.clicked", "link.created", "link.clicked"])
     assert made["event_types"] == ["link.clicked", "link.created"]
-    assert (await room.get(f"/{made['id']}")).json()["data"]["event_types"] == ["link.clicked", "link.created"]
+    assert (await env.get(f"/{made['id']}")).json()["data"]["event_types"] == ["link.clicked", "link.created"]
 
 
-async def test_unknown_fields_are_ignored(room: Room) -> None:
-    chosen = await room.make(secret="whsec_mine", id=str(new_id()), colour="red")
+async def test_unknown_fields_are_ignored(env: Env) -> None:
+    chosen = await env.make(secret="whsec_mine", id=str(new_id()), colour="red")
     assert chosen["secret"] != "whsec_mine"
 
 
-async def test_a_form_is_taken(room: Room) -> None:
+async def test_a_form_is_taken(env: Env) -> None:
     parts = [("url", (None, URL)), ("event_types[]", (None, "link.created")), ("event_types[]", (None, "link.clicked"))]
-    answer = await room.ask("POST", "", files=parts)
+    answer = await env.ask("POST", "", files=parts)
     assert (answer.status_code, answer.json()["data"]["event_types"]) == (201, ["link.created", "link.clicked"])
 
 
-async def test_the_length_of_the_url(room: Room) -> None:
-    assert len((await room.make(url=f"{URL}/".ljust(2048, "a")))["url"]) == 2048
+async def test_the_length_of_the_url(env: Env) -> None:
+    assert len((await env.make(url=f"{URL}/".ljust(2048, "a")))["url"]) == 2048
     for too_long in (f"{URL}/".ljust(2049, "a"), f"{URL}/".ljust(2040, "ü")):  # the latter as it would be kept
-        assert faults(await room.post(NEW | {"url": too_long})) == {"url": ["This may have at most 2048 characters."]}
+        assert faults(await env.post(NEW | {"url": too_long})) == {"url": ["This may have at most 2048 characters."]}
 
 
 # ── where it leads ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1"], [PUBLIC, "192.168.0.1"], ["169.254.169.254"]])
-async def test_a_name_of_a_private_address(room: Room, addresses: list[str]) -> None:
-    room.names.has("inside.example.com", addresses)
-    answer = await room.post(NEW | {"url": "https://inside.example.com/"})
+async def test_a_name_of_a_private_address(env: Env, addresses: list[str]) -> None:
+    env.names.has("inside.example.com", addresses)
+    answer = await env.post(NEW | {"url": "https://inside.example.com/"})
     assert faults(answer) == {"url": [service.NOT_PUBLIC]}
 
 
-async def test_a_name_nobody_has(room: Room) -> None:
-    answer = await room.post(NEW | {"url": "https://nobody.example.com/"})
+async def test_a_name_nobody_has(env: Env) -> None:
+    answer = await env.post(NEW | {"url": "https://nobody.example.com/"})
     assert faults(answer) == {"url": [service.UNREACHABLE]}
 
 
-async def test_what_nobody_listens_at_is_taken(room: Room) -> None:
+async def test_what_nobody_listens_at_is_taken(env: Env) -> None:
     """Receivers are often built after they are subscribed; nothing is sent to find out."""
     with socket.create_server((OPEN, 0)) as silent:
         silent.setblocking(False)
-        await room.make(url=f"https://{OPEN}:{silent.getsockname()[1]}/")
+        await env.make(url=f"https://{OPEN}:{silent.getsockname()[1]}/")
         with pytest.raises(BlockingIOError):
             silent.accept()
 
@@ -179,43 +179,43 @@ class Crowd:
 
 async def test_an_account_looks_at_four_at_once(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(4)
-    async with open_room(db, tmp_path, Receivers(crowd)) as room:
-        answers = await asyncio.gather(*(room.post(NEW) for _ in range(12)))
+    async with open_env(db, tmp_path, Receivers(crowd)) as env:
+        answers = await asyncio.gather(*(env.post(NEW) for _ in range(12)))
     assert ({answer.status_code for answer in answers}, crowd.most) == ({422}, 4)
 
 
 async def test_accounts_do_not_wait_for_each_other(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(8)
-    async with open_room(db, tmp_path, Receivers(crowd)) as room:
-        await asyncio.gather(*(room.post(NEW, who) for who in (room.alice, room.bob) for _ in range(4)))
+    async with open_env(db, tmp_path, Receivers(crowd)) as env:
+        await asyncio.gather(*(env.post(NEW, who) for who in (env.alice, env.bob) for _ in range(4)))
     assert crowd.most == 8
 
 
 # ── how many ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def fill(room: Room, count: int) -> None:
-    values = {"account_id": room.alice.account_id, "url": URL, "event_types": ["link.created"]}
-    values |= {"created_at": room.clock(), "updated_at": room.clock()}
-    async with room.db.write() as tx:
+async def fill(env: Env, count: int) -> None:
+    values = {"account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
+    values |= {"created_at": env.clock(), "updated_at": env.clock()}
+    async with env.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
-            sealed = room.deps.keys.seal(webhooks.c.secret, id_, "whsec_x")
+            sealed = env.deps.keys.seal(webhooks.c.secret, id_, "whsec_x")
             await tx.execute(insert(webhooks).values(id=id_, secret=sealed, **values))
 
 
-async def test_an_account_may_have_20(room: Room) -> None:
-    await fill(room, service.MOST - 1)
-    last = await room.make()
-    assert faults(await room.post(NEW)) == {"url": [service.TOO_MANY]}
-    assert faults(await room.post(NEW | {"event_types": []})).keys() == {"url", "event_types"}
-    await room.make(room.bob)
-    await room.delete(last)
-    await room.make()
+async def test_an_account_may_have_20(env: Env) -> None:
+    await fill(env, service.MOST - 1)
+    last = await env.make()
+    assert faults(await env.post(NEW)) == {"url": [service.TOO_MANY]}
+    assert faults(await env.post(NEW | {"event_types": []})).keys() == {"url", "event_types"}
+    await env.make(env.bob)
+    await env.delete(last)
+    await env.make()
 
 
-async def test_no_more_than_20_however_many_are_made_at_once(room: Room) -> None:
-    await fill(room, service.MOST - 3)
-    people = [await new_key(room.db, room.alice.account_id) for _ in range(8)]
-    answers = await asyncio.gather(*(room.post(NEW, who) for who in people))
+async def test_no_more_than_20_however_many_are_made_at_once(env: Env) -> None:
+    await fill(env, service.MOST - 3)
+    people = [await new_key(env.db, env.alice.account_id) for _ in range(8)]
+    answers = await asyncio.gather(*(env.post(NEW, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [422] * 5
-    assert (await room.get()).json()["meta"]["total"] == service.MOST == 20
+    assert (await env.get()).json()["meta"]["total"] == service.MOST == 20

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 from people import BASE_URL
-from resources.webhooks.room import Room, faults
+from resources.webhooks.env import Env, faults
 
 from waypost.kit.ids import new_id
 
 
-async def test_it_works(room: Room) -> None:
-    made = await room.make()
-    await room.happen()
-    [delivery] = await room.deliveries(made)
+async def test_it_works(env: Env) -> None:
+    made = await env.make()
+    await env.happen()
+    [delivery] = await env.deliveries(made)
     assert delivery == {
         "id": delivery["id"],
         "event": "link.created",
@@ -29,32 +29,32 @@ async def test_it_works(room: Room) -> None:
     ]
 
 
-async def test_its_way(room: Room) -> None:
+async def test_its_way(env: Env) -> None:
     """Under way, failed once, delivered."""
-    made = await room.make()
-    await room.happen()
+    made = await env.make()
+    await env.happen()
 
     async def now() -> tuple[Any, ...]:
-        [delivery] = await room.deliveries(made)
+        [delivery] = await env.deliveries(made)
         return tuple(delivery[name] for name in ("status", "attempts", "next_attempt_at", "response_status", "error"))
 
-    claimed = await room.claim()
+    claimed = await env.claim()
     assert await now() == ("pending", 1, None, None, None)
-    room.clock.move(timedelta(seconds=1))
-    later = room.clock() + timedelta(seconds=10)
-    await room.settle(claimed, "pending", next_attempt_at=later, response_status=500, error="answered 500")
+    env.clock.move(timedelta(seconds=1))
+    later = env.clock() + timedelta(seconds=10)
+    await env.settle(claimed, "pending", next_attempt_at=later, response_status=500, error="answered 500")
     assert await now() == ("pending", 1, "2030-01-01T12:00:11.000000Z", 500, "answered 500")
-    room.clock.move(timedelta(seconds=10))
-    await room.settle(await room.claim(), "delivered", response_status=204)
+    env.clock.move(timedelta(seconds=10))
+    await env.settle(await env.claim(), "delivered", response_status=204)
     assert await now() == ("delivered", 2, None, 204, None)
 
 
-async def test_newest_first_in_pages(room: Room) -> None:
-    made = await room.make()
+async def test_newest_first_in_pages(env: Env) -> None:
+    made = await env.make()
     for _ in range(3):
-        await room.happen()
+        await env.happen()
     path = f"/{made['id']}/deliveries"
-    first, second = [(await room.get(f"{path}?per_page=2&page={page}")).json() for page in (1, 2)]
+    first, second = [(await env.get(f"{path}?per_page=2&page={page}")).json() for page in (1, 2)]
     ids = [each["id"] for each in first["data"] + second["data"]]
     assert (len(set(ids)), ids) == (3, sorted(ids, reverse=True))
     url = f"{BASE_URL}/api/v1/webhooks{path}"
@@ -62,13 +62,13 @@ async def test_newest_first_in_pages(room: Room) -> None:
     assert first["meta"] == places | {"path": url}
 
 
-async def test_the_filters(room: Room) -> None:
-    made = await room.make(event_types=["link.created", "link.clicked"])
-    await room.happen("link.clicked")
-    await room.settle(await room.claim(), "failed", error="timed out")
-    await room.happen("link.clicked")
-    await room.happen("link.created")
-    await room.ask("POST", f"/{made['id']}/test")
+async def test_the_filters(env: Env) -> None:
+    made = await env.make(event_types=["link.created", "link.clicked"])
+    await env.happen("link.clicked")
+    await env.settle(await env.claim(), "failed", error="timed out")
+    await env.happen("link.clicked")
+    await env.happen("link.created")
+    await env.ask("POST", f"/{made['id']}/test")
     for query, found in (
         ("", ["link.clicked", "link.clicked", "link.created", "webhook.test"]),
         ("?status=&event=", ["link.clicked", "link.clicked", "link.created", "webhook.test"]),
@@ -80,7 +80,7 @@ async def test_the_filters(room: Room) -> None:
         ("?event=link.clicked&status=failed", ["link.clicked"]),
         ("?event=link.created&status=failed", []),
     ):
-        assert sorted(each["event"] for each in await room.deliveries(made, query)) == found, query
+        assert sorted(each["event"] for each in await env.deliveries(made, query)) == found, query
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ async def test_the_filters(room: Room) -> None:
         ("page=0&per_page=x&status=PENDING&event=link", {"page", "per_page", "status", "event"}),
     ],
 )
-async def test_values_that_do_not_exist(room: Room, query: str, named: set[str]) -> None:
-    made = await room.make()
-    assert faults(await room.get(f"/{made['id']}/deliveries?{query}")).keys() == named
+async def test_values_that_do_not_exist(env: Env, query: str, named: set[str]) -> None:
+    made = await env.make()
+    assert faults(await env.get(f"/{made['id']}/deliveries?{query}")).keys() == named
 
 
-async def test_only_its_own(room: Room) -> None:
-    made, other = await room.make(), await room.make(event_types=["pixel.fired"])
-    bobs = await room.make(room.bob)
-    await room.happen()
-    assert len(await room.deliveries(made)) == 1
-    assert await room.deliveries(other) == []
-    assert (await room.get(f"/{bobs['id']}/deliveries", room.bob)).json()["data"] == []
+async def test_only_its_own(env: Env) -> None:
+    made, other = await env.make(), await env.make(event_types=["pixel.fired"])
+    bobs = await env.make(env.bob)
+    await env.happen()
+    assert len(await env.deliveries(made)) == 1
+    assert await env.deliveries(other) == []
+    assert (await env.get(f"/{bobs['id']}/deliveries", env.bob)).json()["data"] == []
 
 
-async def test_not_another_accounts(room: Room) -> None:
-    made = await room.make()
-    await room.happen()
-    answers = [await room.get(f"/{id_}/deliveries", room.bob) for id_ in (made["id"], new_id(), "1")]
+async def test_not_another_accounts(env: Env) -> None:
+    made = await env.make()
+    await env.happen()
+    answers = [await env.get(f"/{id_}/deliveries", env.bob) for id_ in (made["id"], new_id(), "1")]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1

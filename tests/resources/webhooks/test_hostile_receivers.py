@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hostile_urls import HOSTILE_URLS
 from people import Person, new_key
-from resources.webhooks.room import NEW, Room, faults
+from resources.webhooks.env import NEW, Env, faults
 from servers import canary
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -17,16 +17,16 @@ def spellings(port: int) -> list[str]:
     return [*told, *(url.replace("http", "https", 1) for url in told if "http" in url and "https" not in url)]
 
 
-async def keys(room: Room, requests: int) -> Sequence[Person]:
+async def keys(env: Env, requests: int) -> Sequence[Person]:
     """Enough of them that no budget is spent."""
-    return [await new_key(room.db, room.alice.account_id) for _ in range(requests // 50 + 1)]
+    return [await new_key(env.db, env.alice.account_id) for _ in range(requests // 50 + 1)]
 
 
-async def test_create(room: Room) -> None:
+async def test_create(env: Env) -> None:
     async with canary() as forbidden:
         urls = spellings(forbidden.port)
-        people = await keys(room, len(urls))
+        people = await keys(env, len(urls))
         for number, url in enumerate(urls):
-            assert faults(await room.post(NEW | {"url": url}, people[number // 50])).keys() == {"url"}, url
+            assert faults(await env.post(NEW | {"url": url}, people[number // 50])).keys() == {"url"}, url
         assert forbidden.connections == 0
-    assert (await room.get()).json()["meta"]["total"] == 0
+    assert (await env.get()).json()["meta"]["total"] == 0

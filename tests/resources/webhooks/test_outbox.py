@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from resources.links.room import open_room
+from resources.links.env import open_env
 from resources.webhooks.scripted import deliveries, delivery, subscribe, unsubscribe
 
 from waypost.database import Database
@@ -107,23 +107,23 @@ async def test_any_text_is_told_as_it_is(db: Database, text: str) -> None:
 
 
 async def test_a_link_is_told_as_it_is_read(db: Database, tmp_path: Path) -> None:
-    async with open_room(db, tmp_path) as room:
-        listening = await subscribe(db, account_id=room.alice.account_id)
-        await subscribe(db, account_id=room.bob.account_id)
-        link = await room.make(
+    async with open_env(db, tmp_path) as env:
+        listening = await subscribe(db, account_id=env.alice.account_id)
+        await subscribe(db, account_id=env.bob.account_id)
+        link = await env.make(
             title="Größe 😀",
             tags=["b", "a"],
             utm_params={"utm_term": "x", "utm_source": "y"},
             expires_at="2031-01-01T00:00:00Z",
         )
-        assert (await room.post({"slug": link["slug"]})).status_code == 422
+        assert (await env.post({"slug": link["slug"]})).status_code == 422
         row = await delivery(db)
-        told, read = json.loads(row.body), (await room.find(link)).json()["data"]
+        told, read = json.loads(row.body), (await env.find(link)).json()["data"]
         assert row.webhook_id == listening.id
         assert list(told) == ["id", "api_version", "event", "created_at", "data"]
         assert json.dumps(told["data"]) == json.dumps(read)  # keys in the same order, too
         assert told["created_at"] == "2030-01-01T12:00:00+00:00"
-        assert row.created_at == room.clock.at
+        assert row.created_at == env.clock.at
 
 
 async def test_a_subscription_that_is_deleted_meanwhile_is_told_nothing(db: Database) -> None:

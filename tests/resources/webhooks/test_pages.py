@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from architecture.code import ROOT
 from browsing import Browser, Place, open_place
-from house.code import ROOT
 from sqlalchemy import select, update
 
 from waypost.kit.ids import new_id

@@ -29,10 +29,10 @@ async def alice(db: Database) -> Subscription:
     return await subscribe(db, "alice.example")
 
 
-async def claim(db: Database, clock: FakeClock, *, room: int = 256, pace: Pace | None = None) -> list[Claimed]:
+async def claim(db: Database, clock: FakeClock, *, limit: int = 256, pace: Pace | None = None) -> list[Claimed]:
     async with db.write() as tx:
         await queue.lock(tx)
-        return await queue.claim(tx, clock=clock, lease=LEASE, room=room, pace=pace or Pace())
+        return await queue.claim(tx, clock=clock, lease=LEASE, limit=limit, pace=pace or Pace())
 
 
 async def settle(db: Database, *outcomes: Settled) -> None:
@@ -148,7 +148,7 @@ async def test_what_was_not_sent_was_no_attempt(db: Database, clock: FakeClock, 
 async def test_a_deleted_subscription(db: Database, clock: FakeClock, alice: Subscription) -> None:
     """R11: nothing of it begins any more, and what was under way does not come back."""
     await queue_up(db, alice, 3)
-    (under_way,) = await claim(db, clock, room=1)
+    (under_way,) = await claim(db, clock, limit=1)
     await unsubscribe(db, alice)
     assert not await is_due(db, clock)
     assert await claim(db, clock) == []
@@ -168,7 +168,7 @@ async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
     await queue_up(db, bob)
     async with db.write() as tx:
         await tx.execute(delete(webhooks).where(webhooks.c.id == alice.id))
-    assert [each.webhook_id for each in await claim(db, clock, room=2)] == [bob.id]
+    assert [each.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
     assert not await is_due(db, clock)
 
 
@@ -178,7 +178,7 @@ async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: 
         await queue.lock(tx)
         deleting = asyncio.create_task(unsubscribe(db, alice))
         await asyncio.wait([deleting], timeout=0.1)  # time enough to overtake, if it could
-        claimed = await queue.claim(tx, clock=clock, lease=LEASE, room=2, pace=Pace())
+        claimed = await queue.claim(tx, clock=clock, lease=LEASE, limit=2, pace=Pace())
     await deleting
     assert len(claimed) <= 2
     await settle(db, *(again(each, START) for each in claimed))
@@ -227,10 +227,10 @@ async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, cl
     several = [await subscribe(db, f"{number}.example") for number in range(5)]
     for each in several:
         await queue_up(db, each, 4)
-    first = await claim(db, clock, room=6)
+    first = await claim(db, clock, limit=6)
     counts = [sum(each.webhook_id == of.id for each in first) for of in several]
     assert sorted(counts) == [1, 1, 1, 1, 2]
-    second = await claim(db, clock, room=4)  # those with the fewest under way
+    second = await claim(db, clock, limit=4)  # those with the fewest under way
     assert several[counts.index(2)].id not in {each.webhook_id for each in second}
 
 
@@ -238,7 +238,7 @@ async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock
     clock.move(timedelta(seconds=3))
     (late,) = await queue_up(db, alice, at=START + timedelta(seconds=2))
     (early,) = await queue_up(db, alice, at=START + timedelta(seconds=1))
-    assert [(await claim(db, clock, room=1))[0].id for _ in range(2)] == [early, late]
+    assert [(await claim(db, clock, limit=1))[0].id for _ in range(2)] == [early, late]
 
 
 async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: FakeClock) -> None:
@@ -248,7 +248,7 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
     for each in several:
         await queue_up(db, each, 6)
     for _ in range(6):
-        claimed = await claim(db, clock, room=2, pace=pace)
+        claimed = await claim(db, clock, limit=2, pace=pace)
         for each in claimed:
             pace.begun(each.target)
             served.append(each.webhook_id)
@@ -259,7 +259,7 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
 async def test_two_claims_at_once_take_different_ones(db: Database, clock: FakeClock) -> None:
     for number in range(20):
         await queue_up(db, await subscribe(db, f"{number}.example"), 8)
-    claims = await asyncio.gather(*(claim(db, clock, room=5 * FIRST) for _ in range(4)))
+    claims = await asyncio.gather(*(claim(db, clock, limit=5 * FIRST) for _ in range(4)))
     ids = [each.id for some in claims for each in some]
     assert len(ids) == len(set(ids)) == 20 * FIRST  # and of no subscription more than its pace allows, in all
     assert all(each.attempt == 1 for some in claims for each in some)
@@ -274,7 +274,7 @@ async def test_claims_settlements_and_deletions_do_not_wait_for_each_other_in_a_
 
     async def work() -> None:
         for _ in range(10):
-            claimed = await claim(db, clock, room=30)
+            claimed = await claim(db, clock, limit=30)
             await settle(db, *(again(each, START) for each in reversed(claimed)))
             clock.move(timedelta(seconds=1))
 

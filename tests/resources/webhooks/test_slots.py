@@ -36,12 +36,12 @@ def started(
     *,
     due: int = MOST,
     in_flight: Mapping[Target, int] | None = None,
-    room: int = 256,
+    limit: int = 256,
 ) -> list[Target]:
     """In the order in which they start."""
     of = {uuid4(): target for target in targets for _ in range(due)}
     queues = [Queue(target, [str(id_) for id_, its in of.items() if its is target]) for target in targets]
-    return [of[id_] for id_ in share(queues, in_flight or {}, room, pace)]
+    return [of[id_] for id_ in share(queues, in_flight or {}, limit, pace)]
 
 
 def test_it_works(pace: Pace) -> None:
@@ -100,5 +100,5 @@ def test_who_hangs_leaves_half_of_a_host_to_the_others(pace: Pace, monkeypatch: 
 
 def test_no_more_than_there_is_room(pace: Pace) -> None:
     many = [target for number in range(10) for target in subscriptions(1, host=f"{number}.example")]
-    assert len(started(many, pace, room=7)) == 7
-    assert started(many, pace, room=0) == []
+    assert len(started(many, pace, limit=7)) == 7
+    assert started(many, pace, limit=0) == []

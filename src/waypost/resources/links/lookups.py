@@ -1,4 +1,4 @@
-"""What other rooms ask of links inside their own transactions: is it there, and what is it called."""
+"""What other resources ask of links inside their own transactions: is it there, and what is it called."""
 
 from collections.abc import Sequence
 from uuid import UUID

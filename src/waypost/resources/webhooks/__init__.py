@@ -1,6 +1,6 @@
 """Webhooks: who wants to hear of what, and the deliveries that tell them. The room's only auth.
 
-Rooms above record what happened in their own transactions; the worker's `Deliverer` sends it.
+ResourceDeps above record what happened in their own transactions; the worker's `Deliverer` sends it.
 """
 
 from waypost.resources.webhooks.delivery.attempt import Sender

@@ -1,4 +1,4 @@
-"""The dashboard's application: pages of the rooms, what they load, and errors as pages. It stands beside the API."""
+"""The dashboard's application: pages of the resources, what they load, and errors as HTML."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlsplit

@@ -1,4 +1,4 @@
-"""What a form sent, in the shape of an API body: so the rooms' own schemas read it, and faults come back by field.
+"""What a form sent, in the shape of an API body: so the resources' own schemas read it, and faults come back by field.
 
 Names nest as in multipart bodies of the API: `tags[]`, `utm_params[utm_source]`. A field left blank is null.
 """

@@ -33,9 +33,9 @@ _LEVEL = 4  # a tenth more than the best, in a third of the time
 
 
 class Views:
-    def __init__(self, rooms: Mapping[str, str], assets: Assets, *, base_url: str, clock: Clock) -> None:
-        """`rooms`: of each its name in templates (`links/list.html`), and its package, which has `templates`."""
-        loaders = {name: PackageLoader(package) for name, package in rooms.items()}
+    def __init__(self, resources: Mapping[str, str], assets: Assets, *, base_url: str, clock: Clock) -> None:
+        """`resources`: of each its name in templates (`links/list.html`), and its package, which has `templates`."""
+        loaders = {name: PackageLoader(package) for name, package in resources.items()}
         self._environment = Environment(
             loader=PrefixLoader({"frame": PackageLoader("waypost.web.dashboard"), **loaders}),
             autoescape=True,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from people import FakeClock
-from resources.clicks.visited import Room, open_room
+from resources.clicks.visited import Env, open_env
 from resources.pixels.events.sent import new_pixel
 from resources.webhooks.scripted import deliveries, delivery, subscribe
 from sqlalchemy import select, text
@@ -31,8 +31,8 @@ GOOGLEBOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot
 
 
 @pytest.fixture
-async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
-    async with open_room(db, tmp_path) as opened:
+async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
+    async with open_env(db, tmp_path) as opened:
         yield opened
 
 
@@ -62,15 +62,15 @@ async def drain(drainer: Drainer) -> None:
     await drainer.close()
 
 
-async def test_it_works(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
-    listening = await subscribe(db, account_id=room.alice.account_id)
-    link = await room.link()
+async def test_it_works(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+    listening = await subscribe(db, account_id=env.alice.account_id)
+    link = await env.link()
     spool.append(visit(link, referrer="https://grüße.example/ä".encode(), query=b"r=qr"))
     spool.close()
     await drain(drainer)
     row = await delivery(db)
     told = json.loads(row.body)
-    (shown,) = (await room.shown("/clicks"))["data"]
+    (shown,) = (await env.shown("/clicks"))["data"]
     assert (row.webhook_id, row.event, told["event"]) == (listening.id, "link.clicked", "link.clicked")
     assert list(told["data"]) == FIELDS
     assert told["data"] == {field: shown[field] for field in FIELDS}
@@ -91,9 +91,9 @@ async def queued(db: Database) -> dict[UUID, list[events.Event]]:
     return found
 
 
-async def test_of_each_pixel_that_fired(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
-    await subscribe(db, account_id=room.alice.account_id, events=["link.clicked", "pixel.fired"])
-    link, one, other = await room.link(), new_id(), new_id()
+async def test_of_each_pixel_that_fired(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=env.alice.account_id, events=["link.clicked", "pixel.fired"])
+    link, one, other = await env.link(), new_id(), new_id()
     spool.append(visit(link, pixels=fired(("f", one), ("g", other))) + visit(link))
     spool.close()
     await drain(drainer)
@@ -111,10 +111,10 @@ async def test_of_each_pixel_that_fired(db: Database, room: Room, spool: Spool, 
     assert await queued(db) == {}  # none of them has a token
 
 
-async def test_a_firing_is_told_once(db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path) -> None:
-    await subscribe(db, account_id=room.alice.account_id, events=["pixel.fired"])
-    pixel = await new_pixel(db, "facebook", account_id=room.alice.account_id)
-    line = visit(await room.link(), pixels=fired(("f", pixel), ("t", new_id())))
+async def test_a_firing_is_told_once(db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path) -> None:
+    await subscribe(db, account_id=env.alice.account_id, events=["pixel.fired"])
+    pixel = await new_pixel(db, "facebook", account_id=env.alice.account_id)
+    line = visit(await env.link(), pixels=fired(("f", pixel), ("t", new_id())))
     spool.append(line + line)
     spool.close()
     await drain(drainer)
@@ -126,10 +126,10 @@ async def test_a_firing_is_told_once(db: Database, room: Room, spool: Spool, dra
     assert [len(its) for its in (await queued(db)).values()] == [1]
 
 
-async def test_robots_and_prefetches_fire_nothing(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
-    await subscribe(db, account_id=room.alice.account_id, events=["pixel.fired"])
-    pixel = await new_pixel(db, "facebook", account_id=room.alice.account_id)
-    link, those = await room.link(), fired(("f", pixel))
+async def test_robots_and_prefetches_fire_nothing(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=env.alice.account_id, events=["pixel.fired"])
+    pixel = await new_pixel(db, "facebook", account_id=env.alice.account_id)
+    link, those = await env.link(), fired(("f", pixel))
     spool.append(visit(link, user_agent=GOOGLEBOT, pixels=those) + visit(link, purpose=b"prefetch", pixels=those))
     spool.close()
     await drain(drainer)
@@ -137,11 +137,11 @@ async def test_robots_and_prefetches_fire_nothing(db: Database, room: Room, spoo
 
 
 async def test_platforms_are_told_where_there_is_a_token(
-    db: Database, room: Room, spool: Spool, drainer: Drainer
+    db: Database, env: Env, spool: Spool, drainer: Drainer
 ) -> None:
     server_side = {letter: await new_pixel(db, name) for letter, name in (("f", "facebook"), ("p", "pinterest"))}
     without = {"t": await new_pixel(db, "tiktok", token=None), "g": await new_pixel(db, "google_ads", token="x")}
-    link = await room.link()
+    link = await env.link()
     lines = [
         visit(link, pixels=fired(*server_side.items(), *without.items()), referrer=b"https://a.example/b?c=d"),
         visit(link, pixels=fired(("f", server_side["f"]))),
@@ -160,29 +160,29 @@ async def test_platforms_are_told_where_there_is_a_token(
 
 @pytest.mark.parametrize(("privacy", "kept"), [("truncated", "192.0.2.0"), ("none", "")])
 async def test_platforms_get_no_more_of_an_address_than_is_kept(
-    db: Database, room: Room, spool: Spool, tmp_path: Path, privacy: str, kept: str
+    db: Database, env: Env, spool: Spool, tmp_path: Path, privacy: str, kept: str
 ) -> None:
     pixel = await new_pixel(db, "facebook")
-    spool.append(visit(await room.link(), pixels=fired(("f", pixel))))
+    spool.append(visit(await env.link(), pixels=fired(("f", pixel))))
     spool.close()
     await drain(new_drainer(db, tmp_path, privacy))
     assert [event.ip for event in (await queued(db))[pixel]] == [kept]
 
 
 async def test_a_batch_without_pixels_asks_about_none(
-    db: Database, room: Room, spool: Spool, drainer: Drainer, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, spool: Spool, drainer: Drainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(events, "wanted", lambda *given: asked.append(given))
-    spool.append(visit(await room.link()))
+    spool.append(visit(await env.link()))
     spool.close()
     await drain(drainer)
     assert asked == []
 
 
-async def test_of_people_only(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
-    await subscribe(db, account_id=room.alice.account_id)
-    link = await room.link()
+async def test_of_people_only(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=env.alice.account_id)
+    link = await env.link()
     spool.append(visit(link, user_agent=GOOGLEBOT) + visit(link, purpose=b"prefetch"))
     spool.append(visit(link, user_agent=b"facebookexternalhit/1.1") + visit(link))
     spool.close()
@@ -195,25 +195,25 @@ async def test_of_people_only(db: Database, room: Room, spool: Spool, drainer: D
 
 
 async def test_each_subscription_of_the_link_s_account_and_no_other(
-    db: Database, room: Room, spool: Spool, drainer: Drainer
+    db: Database, env: Env, spool: Spool, drainer: Drainer
 ) -> None:
-    both = [await subscribe(db, account_id=room.alice.account_id) for _ in range(2)]
-    await subscribe(db, account_id=room.alice.account_id, events=["link.created", "pixel.fired"])
-    bob = await subscribe(db, account_id=room.bob.account_id)
-    spool.append(visit(await room.link()) + visit(await room.link(room.bob)))
+    both = [await subscribe(db, account_id=env.alice.account_id) for _ in range(2)]
+    await subscribe(db, account_id=env.alice.account_id, events=["link.created", "pixel.fired"])
+    bob = await subscribe(db, account_id=env.bob.account_id)
+    spool.append(visit(await env.link()) + visit(await env.link(env.bob)))
     spool.close()
     await drain(drainer)
     rows = await deliveries(db)
     assert sorted(row.webhook_id for row in rows) == sorted([bob.id, *(each.id for each in both)])
     assert len({row.id for row in rows}) == 3
-    assert {row.account_id for row in rows if row.webhook_id == bob.id} == {room.bob.account_id}
+    assert {row.account_id for row in rows if row.webhook_id == bob.id} == {env.bob.account_id}
 
 
 async def test_what_is_drained_again_is_told_once(
-    db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path
+    db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path
 ) -> None:
-    await subscribe(db, account_id=room.alice.account_id)
-    link = await room.link()
+    await subscribe(db, account_id=env.alice.account_id)
+    link = await env.link()
     lines = visit(link) + visit(link)
     spool.append(lines + lines)
     spool.close()
@@ -225,9 +225,9 @@ async def test_what_is_drained_again_is_told_once(
     assert len(await deliveries(db)) == 3
 
 
-async def test_a_batch_that_fails_tells_nobody(db: Database, room: Room, spool: Spool, drainer: Drainer) -> None:
-    await subscribe(db, account_id=room.alice.account_id)
-    spool.append(visit(await room.link()))
+async def test_a_batch_that_fails_tells_nobody(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+    await subscribe(db, account_id=env.alice.account_id)
+    spool.append(visit(await env.link()))
     spool.close()
     async with db.write() as tx:
         await tx.execute(text("ALTER TABLE webhook_deliveries RENAME TO gone"))
@@ -242,12 +242,12 @@ async def test_a_batch_that_fails_tells_nobody(db: Database, room: Room, spool: 
 
 
 async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
-    db: Database, room: Room, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drain_of_clicks, "_FURTHER_ROWS", 4)
     for _ in range(2):
-        await subscribe(db, account_id=room.alice.account_id)
-    link = await room.link()
+        await subscribe(db, account_id=env.alice.account_id)
+    link = await env.link()
     spool.append(visit(link) + b"torn\n" + visit(link) + visit(link, user_agent=GOOGLEBOT))
     spool.close()
     another = Spool(tmp_path / "spool", limit=1 << 30)
@@ -259,4 +259,4 @@ async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
     await drainer.close()
     assert told == [4, 6, 10]  # a robot's visit counts among what a batch may make, too
     assert len({json.loads(row.body)["data"]["id"] for row in await deliveries(db)}) == 5
-    assert (await room.shown("/clicks"))["meta"]["total"] == 5
+    assert (await env.shown("/clicks"))["meta"]["total"] == 5

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 from people import START
-from resources.clicks.visited import Room, fill, new_click, open_room
+from resources.clicks.visited import Env, fill, new_click, open_env
 from sqlalchemy import delete, insert, select, update
 
 from waypost.auth import accounts
@@ -35,8 +35,8 @@ LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_link
 
 
 @pytest.fixture
-async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
-    async with open_room(db, tmp_path) as opened:
+async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
+    async with open_env(db, tmp_path) as opened:
         yield opened
 
 
@@ -68,8 +68,8 @@ class Ticks:
         return self.now
 
 
-async def keep(room: Room) -> None:
-    keeper = RunKeeper(room.db, clock=room.clock, monotonic=Ticks())
+async def keep(env: Env) -> None:
+    keeper = RunKeeper(env.db, clock=env.clock, monotonic=Ticks())
     while await keeper.step():
         pass
 
@@ -82,17 +82,17 @@ async def kept(db: Database) -> dict[tuple[UUID, str], Run]:
         return found
 
 
-async def lists(room: Room, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
+async def lists(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
     path = f"/links/{link.id}/stats" if link else "/stats"
-    told = (await room.shown(path, **query))["data"]
+    told = (await env.shown(path, **query))["data"]
     return {name: told[name] for name in LISTS if name in told}
 
 
-async def counted(room: Room, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
+async def counted(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
     """As `lists`, without leaders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaders, "BUSY", 10**9)
-        return await lists(room, link, **query)
+        return await lists(env, link, **query)
 
 
 async def come(db: Database, made: Sequence[Click]) -> None:
@@ -113,9 +113,9 @@ def some(link: links.Link, days_ago: int, count: int, **fields: Any) -> list[Cli
 ODD = ["", "a", "A", "é", "e\u0301", "ß", "😀", "\uffff", "z\\", "\"q'", "null", "1", "1.0", "[", "a\u00a0"]
 
 
-async def three_weeks(room: Room, chance: random.Random) -> list[links.Link]:
+async def three_weeks(env: Env, chance: random.Random) -> list[links.Link]:
     """Of a dozen links few get most clicks; and each day something gets more than usual."""
-    made, clicks = [await room.link() for _ in range(12)], []
+    made, clicks = [await env.link() for _ in range(12)], []
     for days_ago in range(21):
         hot = chance.randrange(12)
         for _ in range(chance.randrange(60)):
@@ -125,28 +125,28 @@ async def three_weeks(room: Room, chance: random.Random) -> list[links.Link]:
             click.referrer = ODD[hot if chance.random() < 0.2 else int(len(ODD) * chance.random() ** 2)]
             click.browser = chance.choice(["Firefox", "Chrome", "Safari"])
             clicks.append(click)
-    await fill(room.db, clicks)
+    await fill(env.db, clicks)
     return made
 
 
-async def keep_some(room: Room, link: links.Link, chance: random.Random) -> None:
+async def keep_some(env: Env, link: links.Link, chance: random.Random) -> None:
     """Of some days, whichever."""
-    async with room.db.write() as tx:
+    async with env.db.write() as tx:
         await leaders.forget(tx)
-        for subject in (Subject(room.alice.account_id, is_account=True), Subject(link.id)):
+        for subject in (Subject(env.alice.account_id, is_account=True), Subject(link.id)):
             of_days = await store.of_days(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
             found = await values.ranked(tx, subject, days, (), leaders.LEADERS)
-            row = {"subject_id": subject.id, "period": "some", "account_id": room.alice.account_id, "clicks": clicks}
+            row = {"subject_id": subject.id, "period": "some", "account_id": env.alice.account_id, "clicks": clicks}
             rest = {"first_day": days[0], "last_day": days[-1], "leaders": json.dumps(found), "attempt": new_id()}
             await tx.execute(insert(click_leaders).values(row | rest))
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_lists_are_those_of_a_count(room: Room, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+async def test_lists_are_those_of_a_count(env: Env, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
-    made = await three_weeks(room, chance)
+    made = await three_weeks(env, chance)
     told_by_leaders = 0
     from_run = leaders._from_run
 
@@ -162,154 +162,154 @@ async def test_lists_are_those_of_a_count(room: Room, monkeypatch: pytest.Monkey
             monkeypatch.setattr(leaders, name, count)
         monkeypatch.setattr(leaders, "LEADERS", leaders.TOP + chance.choice([0, 1, 4, 9]))
         monkeypatch.setattr(values, "_FEW", (0, 5, 1000)[number % 3])
-        await keep_some(room, made[0], chance)
+        await keep_some(env, made[0], chance)
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
         end = START + DAY - timedelta(minutes=chance.randrange(4 * 1440))
         asked = divided(start, end, "month", chance.choice(["UTC", "America/Los_Angeles"]))
-        subject = chance.choice((Subject(room.alice.account_id, is_account=True), Subject(made[0].id)))
+        subject = chance.choice((Subject(env.alice.account_id, is_account=True), Subject(made[0].id)))
         found = []
         for busy in (0, 10**9):  # the second counts
             monkeypatch.setattr(leaders, "BUSY", busy)
-            async with room.db.read() as tx:
+            async with env.db.read() as tx:
                 found.append((await service.read(tx, subject, asked, shared_domain="x", now=START + DAY)).values)
         assert found[0] == found[1]
     assert told_by_leaders >= 15
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-async def test_a_usual_period_is_told_by_leaders(room: Room, sums: list[int], zone: str) -> None:
-    made = [await room.link() for _ in range(12)]
+async def test_a_usual_period_is_told_by_leaders(env: Env, sums: list[int], zone: str) -> None:
+    made = [await env.link() for _ in range(12)]
     clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
-    await fill(room.db, clicks)
-    await keep(room)
+    await fill(env.db, clicks)
+    await keep(env)
     sums.clear()
-    told = await lists(room, timezone=zone)
+    told = await lists(env, timezone=zone)
     assert len(told["top_links"]) == 4
     assert sums == []
-    assert told == await counted(room, timezone=zone)
+    assert told == await counted(env, timezone=zone)
 
 
-async def test_who_comes_up_today_is_told(room: Room, sums: list[int]) -> None:
-    made = [await room.link() for _ in range(12)]
+async def test_who_comes_up_today_is_told(env: Env, sums: list[int]) -> None:
+    made = [await env.link() for _ in range(12)]
     before = [click for day in range(1, 30) for n, link in enumerate(made) for click in some(link, day, 12 - n)]
-    new = await room.link()
-    await fill(room.db, [*before, *some(new, 0, 300), *some(made[10], 0, 400, referrer="https://new.example/")])
-    await keep(room)
+    new = await env.link()
+    await fill(env.db, [*before, *some(new, 0, 300), *some(made[10], 0, 400, referrer="https://new.example/")])
+    await keep(env)
     sums.clear()
-    told = await lists(room)
+    told = await lists(env)
     assert [each["clicks"] for each in told["top_links"]] == [28 * 2 + 2 + 400, 29 * 12, 29 * 11, 300 + 0]
     assert [each["value"] for each in told["referrers"]] == ["", "https://new.example/"]
     assert sums == []
-    assert told == await counted(room)
+    assert told == await counted(env)
 
 
 async def test_what_is_taken_off_a_leader_lets_others_up(
-    room: Room, monkeypatch: pytest.MonkeyPatch, sums: list[int]
+    env: Env, monkeypatch: pytest.MonkeyPatch, sums: list[int]
 ) -> None:
     """The first of them had most of its clicks in the hours of a day that the period leaves out."""
     for name, count in (("BUSY", 40), ("TOP", 2), ("LEADERS", 3)):
         monkeypatch.setattr(leaders, name, count)
-    a, b, c, d = [await room.link() for _ in range(4)]
+    a, b, c, d = [await env.link() for _ in range(4)]
     left_out = [new_click(a, at(10, 2), visitor_id=number) for number in range(15)]
     run = [*some(a, 9, 5), *some(b, 9, 19), *some(c, 9, 9), *some(d, 9, 8)]
-    await fill(room.db, [*some(b, 20, 1), *left_out, *run, *some(d, 0, 3)])
-    await keep(room)
+    await fill(env.db, [*some(b, 20, 1), *left_out, *run, *some(d, 0, 3)])
+    await keep(env)
     sums.clear()
-    told = await lists(room, from_=timestamp(at(10, 6)))
+    told = await lists(env, from_=timestamp(at(10, 6)))
     assert [each["clicks"] for each in told["top_links"]] == [19, 11]
     assert sums == []
 
 
-async def test_where_too_many_come_up_all_is_counted(room: Room, sums: list[int]) -> None:
-    made = [await room.link() for _ in range(12)]
-    new = [await room.link() for _ in range(5)]
+async def test_where_too_many_come_up_all_is_counted(env: Env, sums: list[int]) -> None:
+    made = [await env.link() for _ in range(12)]
+    new = [await env.link() for _ in range(5)]
     before = [click for day in range(1, 30) for link in made for click in some(link, day, 2)]
-    await fill(room.db, [*before, *(click for link in new for click in some(link, 0, 60))])
-    await keep(room)
+    await fill(env.db, [*before, *(click for link in new for click in some(link, 0, 60))])
+    await keep(env)
     sums.clear()
-    told = await lists(room)
+    told = await lists(env)
     assert {each["clicks"] for each in told["top_links"]} == {60}
     assert len(sums) == 1
-    assert told == await counted(room)
+    assert told == await counted(env)
 
 
-async def test_few_clicks_are_counted(room: Room, sums: list[int]) -> None:
-    link = await room.link()
-    await fill(room.db, [click for day in range(10) for click in some(link, day, 5)])
-    await keep(room)
-    assert await kept(room.db) == {}
-    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 50}]
+async def test_few_clicks_are_counted(env: Env, sums: list[int]) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(10) for click in some(link, day, 5)])
+    await keep(env)
+    assert await kept(env.db) == {}
+    assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 50}]
     assert len(sums) == 1
 
 
-async def test_clicks_that_come_late_are_told_at_once(room: Room, sums: list[int]) -> None:
-    link, other = await room.link(), await room.link()
-    await fill(room.db, [click for day in range(1, 29) for click in some(link, day, 5)])
-    await keep(room)
-    before = await kept(room.db)
-    await come(room.db, some(other, 3, 70))
+async def test_clicks_that_come_late_are_told_at_once(env: Env, sums: list[int]) -> None:
+    link, other = await env.link(), await env.link()
+    await fill(env.db, [click for day in range(1, 29) for click in some(link, day, 5)])
+    await keep(env)
+    before = await kept(env.db)
+    await come(env.db, some(other, 3, 70))
     sums.clear()
-    assert [each["clicks"] for each in (await lists(room))["top_links"]] == [140, 70]
+    assert [each["clicks"] for each in (await lists(env))["top_links"]] == [140, 70]
     assert len(sums) == 1  # until the next look
-    await keep(room)
-    assert (await kept(room.db)).keys() == before.keys() | {(room.alice.account_id, "7d")}
+    await keep(env)
+    assert (await kept(env.db)).keys() == before.keys() | {(env.alice.account_id, "7d")}
     sums.clear()
-    assert [each["clicks"] for each in (await lists(room))["top_links"]] == [140, 70]
+    assert [each["clicks"] for each in (await lists(env))["top_links"]] == [140, 70]
     assert sums == []
 
 
-async def test_days_go_by(room: Room) -> None:
-    link = await room.link()
-    await fill(room.db, [click for day in range(90) for click in some(link, day, 5)])
-    await keep(room)
-    before = await kept(room.db)
-    room.clock.move(DAY)
-    assert (await lists(room))["top_links"][0]["clicks"] == 29 * 5
-    await keep(room)
-    after = await kept(room.db)
-    its = room.alice.account_id, "30d"
+async def test_days_go_by(env: Env) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(90) for click in some(link, day, 5)])
+    await keep(env)
+    before = await kept(env.db)
+    env.clock.move(DAY)
+    assert (await lists(env))["top_links"][0]["clicks"] == 29 * 5
+    await keep(env)
+    after = await kept(env.db)
+    its = env.alice.account_id, "30d"
     assert (before[its].last, after[its].last) == (TODAY - 1, TODAY)
-    room.clock.move(60 * DAY)
-    await keep(room)
-    assert {period for _, period in await kept(room.db)} == {"90d", "12m"}
+    env.clock.move(60 * DAY)
+    await keep(env)
+    assert {period for _, period in await kept(env.db)} == {"90d", "12m"}
 
 
-async def test_nothing_is_made_anew_without_need(room: Room, sums: list[int]) -> None:
-    link = await room.link()
-    await fill(room.db, [click for day in range(30) for click in some(link, day, 5)])
-    await keep(room)
+async def test_nothing_is_made_anew_without_need(env: Env, sums: list[int]) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
+    await keep(env)
     assert len(sums) == 2  # of the account and of the link
-    await keep(room)
+    await keep(env)
     assert len(sums) == 2
 
 
-async def test_a_step_adds_up_one_run(room: Room) -> None:
+async def test_a_step_adds_up_one_run(env: Env) -> None:
     """So a worker that shall stop has little to wait for."""
-    link = await room.link()
-    await fill(room.db, [click for day in range(60) for click in some(link, day, 5)])
-    keeper, held = RunKeeper(room.db, clock=room.clock, monotonic=Ticks()), []
+    link = await env.link()
+    await fill(env.db, [click for day in range(60) for click in some(link, day, 5)])
+    keeper, held = RunKeeper(env.db, clock=env.clock, monotonic=Ticks()), []
     while await keeper.step():
-        held.append(len(await kept(room.db)))
+        held.append(len(await kept(env.db)))
     assert held == [0, 1, 2, 3, 4, 4]  # Alice is looked at, her runs and her link's, Bob is looked at
 
 
-async def test_a_run_of_few_of_the_clicks_is_not_used(room: Room, sums: list[int]) -> None:
-    link = await room.link()
-    await fill(room.db, [click for day in range(60) for click in some(link, day, 20 if day < 6 else 30)])
-    await keep(room)
-    async with room.db.write() as tx:
+async def test_a_run_of_few_of_the_clicks_is_not_used(env: Env, sums: list[int]) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(60) for click in some(link, day, 20 if day < 6 else 30)])
+    await keep(env)
+    async with env.db.write() as tx:
         await tx.execute(delete(click_leaders).where(click_leaders.c.period != "7d"))
     sums.clear()
-    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 6 * 20 + 24 * 30}]
+    assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 6 * 20 + 24 * 30}]
     assert len(sums) == 1
     week = {"from_": timestamp(at(5, 0)), "to": timestamp(START)}
-    assert (await lists(room, **week))["countries"] == [{"value": "DE", "clicks": 120}]
+    assert (await lists(env, **week))["countries"] == [{"value": "DE", "clicks": 120}]
     assert len(sums) == 1
 
 
-async def test_a_look_each_hour(room: Room) -> None:
+async def test_a_look_each_hour(env: Env) -> None:
     ticks = Ticks()
-    keeper = RunKeeper(room.db, clock=room.clock, monotonic=ticks)
+    keeper = RunKeeper(env.db, clock=env.clock, monotonic=ticks)
     assert [await keeper.step() for _ in range(4)] == [True, True, False, False]  # Alice, Bob
     ticks.now = 3599.0
     assert not await keeper.step()
@@ -317,44 +317,44 @@ async def test_a_look_each_hour(room: Room) -> None:
     assert await keeper.step()
 
 
-async def test_a_rebuild_makes_them_forgotten(room: Room) -> None:
+async def test_a_rebuild_makes_them_forgotten(env: Env) -> None:
     """It corrects values where the sum of their clicks was right."""
-    link, other = await room.link(), await room.link()
+    link, other = await env.link(), await env.link()
     made = [*(click for day in range(1, 30) for click in some(link, day, 5)), *some(other, 2, 1)]
-    await fill(room.db, made)
+    await fill(env.db, made)
     its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
-    async with room.db.write() as tx:
+    async with env.db.write() as tx:
         await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
-    await keep(room)
-    assert (await lists(room))["countries"][1]["value"] == "XX"
-    await rebuild(room.db)
-    assert await kept(room.db) == {}
-    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 146}]
-    await keep(room)
-    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 146}]
+    await keep(env)
+    assert (await lists(env))["countries"][1]["value"] == "XX"
+    await rebuild(env.db)
+    assert await kept(env.db) == {}
+    assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 146}]
+    await keep(env)
+    assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 146}]
 
 
 @pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize("another_begins", [False, True])
 async def test_what_is_corrected_meanwhile_is_not_kept(
-    room: Room, monkeypatch: pytest.MonkeyPatch, is_there: bool, another_begins: bool
+    env: Env, monkeypatch: pytest.MonkeyPatch, is_there: bool, another_begins: bool
 ) -> None:
     """`is_there`: leaders of the day before are. `another_begins`: a worker elsewhere, behind the correction."""
-    link = await room.link()
-    await fill(room.db, [click for day in range(30) for click in some(link, day, 5)])
+    link = await env.link()
+    await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
     ranked = values.ranked
     if is_there:
-        await keep(room)
-        room.clock.move(DAY)
+        await keep(env)
+        env.clock.move(DAY)
 
     async def overtaken(*given: Any) -> Any:
         found = await ranked(*given)
-        async with room.db.write() as tx:
-            await leaders.forget(tx, room.alice.account_id)
+        async with env.db.write() as tx:
+            await leaders.forget(tx, env.alice.account_id)
         if another_begins:
             monkeypatch.setattr(values, "ranked", ended)
             with pytest.raises(ZeroDivisionError):
-                await keep(room)
+                await keep(env)
             monkeypatch.setattr(values, "ranked", overtaken)
         return found
 
@@ -362,22 +362,22 @@ async def test_what_is_corrected_meanwhile_is_not_kept(
         raise ZeroDivisionError
 
     monkeypatch.setattr(values, "ranked", overtaken)
-    await keep(room)
-    assert {run.clicks for run in (await kept(room.db)).values()} <= {0}
+    await keep(env)
+    assert {run.clicks for run in (await kept(env.db)).values()} <= {0}
     monkeypatch.setattr(values, "ranked", ranked)
-    assert (await lists(room))["top_links"][0]["clicks"] >= 29 * 5
-    await keep(room)
-    assert min(run.clicks for run in (await kept(room.db)).values()) >= 28 * 5
+    assert (await lists(env))["top_links"][0]["clicks"] >= 29 * 5
+    await keep(env)
+    assert min(run.clicks for run in (await kept(env.db)).values()) >= 28 * 5
 
 
-async def test_a_correction_under_way_is_waited_for(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     """On PostgreSQL, what it takes away does not yet hold the row that would be made meanwhile."""
-    link = await room.link()
+    link = await env.link()
     made = [click for day in range(1, 30) for click in some(link, day, 5)]
-    await fill(room.db, made)
-    await rebuild(room.db)
+    await fill(env.db, made)
+    await rebuild(env.db)
     its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
-    async with room.db.write() as tx:
+    async with env.db.write() as tx:
         await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
     has_forgotten, forget = asyncio.Event(), leaders.forget
     keeping: list[asyncio.Task[None]] = []
@@ -385,57 +385,57 @@ async def test_a_correction_under_way_is_waited_for(room: Room, monkeypatch: pyt
     async def slow(tx: Any, account_id: UUID | None = None) -> None:
         await forget(tx, account_id)
         if not keeping:
-            keeping.append(asyncio.create_task(keep(room)))
+            keeping.append(asyncio.create_task(keep(env)))
             await asyncio.wait(keeping, timeout=0.5)  # it waits for this very transaction
             has_forgotten.set()
 
     monkeypatch.setattr(leaders, "forget", slow)
-    await rebuild(room.db)
+    await rebuild(env.db)
     await asyncio.gather(*keeping)
     assert has_forgotten.is_set()
-    assert (await lists(room))["countries"] == [{"value": "DE", "clicks": 145}]
+    assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 145}]
 
 
 async def test_an_edge_of_very_many_values_is_counted(
-    room: Room, monkeypatch: pytest.MonkeyPatch, sums: list[int]
+    env: Env, monkeypatch: pytest.MonkeyPatch, sums: list[int]
 ) -> None:
     """Whoever visits chooses what he says to come from."""
     monkeypatch.setattr(leaders, "_AT_EDGES", 20)
-    link = await room.link()
+    link = await env.link()
     before = [click for day in range(2, 30) for click in some(link, day, 5)]
-    await fill(room.db, before + [new_click(link, at(1, 5), referrer=f"https://{n}.example/") for n in range(20)])
-    await keep(room)
+    await fill(env.db, before + [new_click(link, at(1, 5), referrer=f"https://{n}.example/") for n in range(20)])
+    await keep(env)
     sums.clear()
-    told = await lists(room, from_=timestamp(at(30)), to=timestamp(at(1, 8)))
+    told = await lists(env, from_=timestamp(at(30)), to=timestamp(at(1, 8)))
     assert told["referrers"][0] == {"value": "", "clicks": 140}
     assert len(sums) == 1
 
 
-async def test_a_closed_account_is_passed_over(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    link = await room.link()
-    await fill(room.db, [click for day in range(1, 30) for click in some(link, day, 5)])
-    keeper = RunKeeper(room.db, clock=room.clock, monotonic=Ticks())
+async def test_a_closed_account_is_passed_over(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = await env.link()
+    await fill(env.db, [click for day in range(1, 30) for click in some(link, day, 5)])
+    keeper = RunKeeper(env.db, clock=env.clock, monotonic=Ticks())
     assert await keeper.step()
-    async with room.db.write() as tx:
+    async with env.db.write() as tx:
         await tx.execute(delete(links.links))
-        await tx.execute(delete(accounts).where(accounts.c.id == room.alice.account_id))
+        await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
     while await keeper.step():
         pass
-    assert await kept(room.db) == {}
+    assert await kept(env.db) == {}
 
 
-async def test_what_is_gone_is_not_kept(room: Room) -> None:
-    link, other = await room.link(), await room.link()
-    await fill(room.db, [click for day in range(1, 30) for each in (link, other) for click in some(each, day, 5)])
-    await keep(room)
-    assert {subject for subject, _ in await kept(room.db)} == {room.alice.account_id, link.id, other.id}
-    async with room.db.write() as tx:
+async def test_what_is_gone_is_not_kept(env: Env) -> None:
+    link, other = await env.link(), await env.link()
+    await fill(env.db, [click for day in range(1, 30) for each in (link, other) for click in some(each, day, 5)])
+    await keep(env)
+    assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id, other.id}
+    async with env.db.write() as tx:
         await link_store.bury(tx, other, START)
-    await keep(room)
-    assert {subject for subject, _ in await kept(room.db)} == {room.alice.account_id, link.id}
-    async with room.db.write() as tx:
+    await keep(env)
+    assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id}
+    async with env.db.write() as tx:
         await tx.execute(delete(links.links))
-        await tx.execute(delete(accounts).where(accounts.c.id == room.alice.account_id))
+        await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
         assert (await tx.execute(select(click_leaders))).all() == []
 
 

@@ -14,7 +14,7 @@ from domains import domain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from people import START
-from resources.clicks.visited import SHARED, Room, fill, moment, new_click, open_room, some_clicks, spread
+from resources.clicks.visited import SHARED, Env, fill, moment, new_click, open_env, some_clicks, spread
 from sqlalchemy import delete, insert
 
 from waypost.database import Database
@@ -40,14 +40,14 @@ CHANGES = [
 
 
 @pytest.fixture
-async def room(db: Database, tmp_path: Path) -> AsyncIterator[Room]:
-    async with open_room(db, tmp_path) as opened:
+async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
+    async with open_env(db, tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def link(room: Room) -> links.Link:
-    return await room.link()
+async def link(env: Env) -> links.Link:
+    return await env.link()
 
 
 def people(made: Sequence[Click], start: datetime, end: datetime) -> list[Click]:
@@ -92,15 +92,15 @@ def check(told: dict[str, Any], made: Sequence[Click], start: datetime, end: dat
         assert told[shown] == values(came, name), name
 
 
-async def test_it_works(room: Room, link: links.Link) -> None:
+async def test_it_works(env: Env, link: links.Link) -> None:
     made = [
         new_click(link, START - 25 * HOUR, visitor_id=1, referrer="https://a.example/"),
         new_click(link, START - 2 * HOUR, visitor_id=2, is_scan=True, country="FR"),
         new_click(link, START - HOUR, visitor_id=2, country="FR"),
         new_click(link, START - HOUR, visitor_id=3, kind="crawler", bot="Googlebot"),
     ]
-    await fill(room.db, made)
-    told = await room.stats(link)
+    await fill(env.db, made)
+    told = await env.stats(link)
     series = told.pop("series")
     assert told == {
         "link_id": str(link.id),
@@ -129,15 +129,15 @@ async def test_it_works(room: Room, link: links.Link) -> None:
     ]
 
 
-async def test_of_an_account(room: Room, link: links.Link) -> None:
-    own = await domain(room.db, room.alice.account_id, "x.example")
-    other, gone = await room.link(domain_id=own, slug="b"), await room.link()
-    foreign = await room.link(room.bob)
+async def test_of_an_account(env: Env, link: links.Link) -> None:
+    own = await domain(env.db, env.alice.account_id, "x.example")
+    other, gone = await env.link(domain_id=own, slug="b"), await env.link()
+    foreign = await env.link(env.bob)
     made = [new_click(one, visitor_id=1) for one in (link, other, other, gone, gone, gone)]
-    await fill(room.db, [*made, new_click(foreign)])
-    async with room.db.write() as tx:
+    await fill(env.db, [*made, new_click(foreign)])
+    async with env.db.write() as tx:
         await store.bury(tx, gone, START)
-    told = (await room.shown("/stats"))["data"]
+    told = (await env.shown("/stats"))["data"]
     assert (told["clicks"], told["visitors"], "link_id" in told) == (6, 1, False)
     assert list(told)[-1] == "top_links"
     assert told["top_links"] == [
@@ -148,25 +148,25 @@ async def test_of_an_account(room: Room, link: links.Link) -> None:
 
 
 @pytest.mark.parametrize(("zone", "change"), CHANGES)
-async def test_as_counted_from_the_clicks(room: Room, zone: str, change: str) -> None:
+async def test_as_counted_from_the_clicks(env: Env, zone: str, change: str) -> None:
     """Whatever the zone, the interval and the period's edges; of the link and, with another link, of the account."""
     chance = random.Random(f"{zone} {change}")
     middle = parse_timestamp(f"{change}Z")
-    link, other = await room.link(), await room.link()
+    link, other = await env.link(), await env.link()
     around = [
         *spread(middle - 4 * HOUR, middle + 4 * HOUR, 120, chance),
         *spread(middle - 3 * DAY, middle + 40 * DAY, 180, chance),
     ]
     made, others = some_clicks(link, around, chance), some_clicks(other, around[::3], chance)
-    await fill(room.db, made + others)
+    await fill(env.db, made + others)
     exact = [middle - DAY, middle - 90 * timedelta(minutes=1), middle, middle + 3 * HOUR, middle + 36 * DAY]
     for _ in range(14):
         ragged = spread(middle - 2 * DAY, middle + 2 * DAY, 2, chance)
         start, end = sorted(chance.sample([*exact, *ragged, *around[:3]], 2))
         interval = chance.choice(["hour", "hour", "day", "week", "month"])
         query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}
-        check(await room.stats(link, **query), made, start, end)
-        told = (await room.shown("/stats", **query))["data"]
+        check(await env.stats(link, **query), made, start, end)
+        told = (await env.shown("/stats", **query))["data"]
         check(told, made + others, start, end)
         tops = Counter(str(UUID(bytes=click.link_id)) for click in people(made + others, start, end))
         assert {top["link_id"]: top["clicks"] for top in told["top_links"]} == tops
@@ -187,81 +187,81 @@ WITHIN = st.integers(-30 * 3600, 30 * 3600).map(lambda seconds: timedelta(second
     interval=st.sampled_from(["hour", "day", "week", "month"]),
 )
 async def test_of_any_visits_and_any_period(
-    room: Room,
+    env: Env,
     visits: list[tuple[timedelta, int, Any]],
     edges: list[timedelta],
     around: tuple[str, str],
     interval: str,
 ) -> None:
     zone, middle = around[0], parse_timestamp(f"{around[1]}Z")
-    link = await room.link()
+    link = await env.link()
     made = [new_click(link, middle + at, kind=kind) for at, _, kind in visits]
     for click, (_, visitor, _) in zip(made, visits, strict=True):
         click.visitor_id = click.day * 10 + visitor
-    await fill(room.db, made, ["link_id"])
+    await fill(env.db, made, ["link_id"])
     start, end = (middle + edge for edge in edges)
     query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}
-    check(await room.stats(link, **query), made, start, end)
+    check(await env.stats(link, **query), made, start, end)
 
 
 @pytest.mark.parametrize(("zone", "change"), CHANGES[:4])
-async def test_series_begin_at_local_midnights(room: Room, link: links.Link, zone: str, change: str) -> None:
+async def test_series_begin_at_local_midnights(env: Env, link: links.Link, zone: str, change: str) -> None:
     end = parse_timestamp(f"{change}Z") + 3 * DAY
-    told = await room.stats(link, to=timestamp(end), timezone=zone)
+    told = await env.stats(link, to=timestamp(end), timezone=zone)
     local = [parse_timestamp(entry["at"]).astimezone(ZoneInfo(zone)) for entry in told["series"]]
     assert len(local) == 30
     assert {(at.hour, at.minute) for at in local} == {(0, 0)}
     assert told["from"] == told["series"][0]["at"]
 
 
-async def test_all_time_is_the_counter(room: Room, link: links.Link) -> None:
+async def test_all_time_is_the_counter(env: Env, link: links.Link) -> None:
     """Also of clicks that a clock ahead of ours wrote, and of those from before the link as our clock has it."""
     chance = random.Random(5)
     moments = [START + timedelta(seconds=2), START + 13 * HOUR, *spread(START - 900 * DAY, START, 100, chance)]
-    await fill(room.db, some_clicks(link, moments, chance))
+    await fill(env.db, some_clicks(link, moments, chance))
     for interval in ("day", "week", "month"):
-        told = await room.stats(link, from_="1970-01-01", interval=interval, timezone="Europe/Berlin")
-        async with room.db.read() as tx:
-            counter = (await links.require(tx, room.alice.account_id, link.id)).clicks
+        told = await env.stats(link, from_="1970-01-01", interval=interval, timezone="Europe/Berlin")
+        async with env.db.read() as tx:
+            counter = (await links.require(tx, env.alice.account_id, link.id)).clicks
         assert told["clicks"] == sum(entry["clicks"] for entry in told["series"]) == counter > 50
 
 
 @pytest.mark.parametrize("ahead", [5 * DAY, 40 * 365 * DAY], ids=str)
-async def test_however_far_a_clock_was_ahead(room: Room, link: links.Link, ahead: timedelta) -> None:
+async def test_however_far_a_clock_was_ahead(env: Env, link: links.Link, ahead: timedelta) -> None:
     """It is counted up to now, but not up to a moment that is over."""
     made = [new_click(link, START + ahead), new_click(link, START - HOUR), new_click(link, START - 90 * DAY)]
-    await fill(room.db, made)
+    await fill(env.db, made)
     for query, count in (({}, 3), ({"to": timestamp(START + HOUR)}, 3), ({"to": timestamp(START - HOUR / 2)}, 2)):
-        told = await room.stats(link, from_="1970-01-01", interval="month", **query)
+        told = await env.stats(link, from_="1970-01-01", interval="month", **query)
         assert told["clicks"] == sum(entry["clicks"] for entry in told["series"]) == count
         assert told["countries"] == [{"value": "DE", "clicks": count}]
-    async with room.db.read() as tx:
-        assert (await links.require(tx, room.alice.account_id, link.id)).clicks == 3
-    assert (await room.stats(link))["last_clicked_at"] == timestamp(START + ahead)
+    async with env.db.read() as tx:
+        assert (await links.require(tx, env.alice.account_id, link.id)).clicks == 3
+    assert (await env.stats(link))["last_clicked_at"] == timestamp(START + ahead)
 
 
-async def test_the_largest_fifty(room: Room, link: links.Link) -> None:
+async def test_the_largest_fifty(env: Env, link: links.Link) -> None:
     made = [new_click(link, country=f"{chr(65 + i % 26)}{chr(65 + i // 26)}", visitor_id=i) for i in range(60)]
     made += [new_click(link, START - HOUR, country=country) for country in ("ZZ", "aa")]
-    await fill(room.db, made)
-    told = await room.stats(link, from_=timestamp(START - HOUR))
+    await fill(env.db, made)
+    told = await env.stats(link, from_=timestamp(START - HOUR))
     assert told["countries"] == values(made, "country")
     assert len(told["countries"]) == 50
 
 
-async def test_when_clicks_are_gone_figures_stay(room: Room, link: links.Link) -> None:
+async def test_when_clicks_are_gone_figures_stay(env: Env, link: links.Link) -> None:
     """A period that begins within a quarter of an hour, of which no click is left, is told as if it began with it."""
     chance = random.Random(6)
     start = START - 10 * DAY
     made = some_clicks(link, [start, *spread(start, START, 200, chance)], chance)
-    await fill(room.db, made)
+    await fill(env.db, made)
     wide, narrow = timestamp(start), timestamp(start + timedelta(minutes=3))
-    before = await room.stats(link, from_=wide, interval="hour")
-    async with room.db.write() as tx:
+    before = await env.stats(link, from_=wide, interval="hour")
+    async with env.db.write() as tx:
         await tx.execute(delete(clicks))
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": new_click(link).day})
     for begin in (wide, narrow):
-        told = await room.stats(link, from_=begin, interval="hour")
+        told = await env.stats(link, from_=begin, interval="hour")
         assert {**told, "from": wide} | {name: before[name] for name in ("countries", "referrers", "devices")} == {
             **before,
             "browsers": told["browsers"],
@@ -270,28 +270,28 @@ async def test_when_clicks_are_gone_figures_stay(room: Room, link: links.Link) -
         assert told["countries"] == values(people(made, start - 12 * HOUR, START + DAY), "country")
 
 
-async def test_nobody_came(room: Room, link: links.Link) -> None:
-    told = await room.stats(link, from_="2029-01-01", to="2029-01-03", interval="month")
+async def test_nobody_came(env: Env, link: links.Link) -> None:
+    told = await env.stats(link, from_="2029-01-01", to="2029-01-03", interval="month")
     assert told["series"] == [{"at": "2029-01-01T00:00:00.000000Z", "clicks": 0, "visitors": 0, "scans": 0}]
     assert (told["clicks"], told["first_clicked_at"], told["countries"]) == (0, None, [])
-    assert (await room.shown("/stats"))["data"]["top_links"] == []
+    assert (await env.shown("/stats"))["data"]["top_links"] == []
 
 
-async def test_a_missing_link(room: Room, link: links.Link) -> None:
-    gone = await room.link()
-    async with room.db.write() as tx:
+async def test_a_missing_link(env: Env, link: links.Link) -> None:
+    gone = await env.link()
+    async with env.db.write() as tx:
         await store.bury(tx, gone, START)
     answers = [
-        await room.get(f"/links/{link.id}/stats", room.bob),
-        *[await room.get(f"/links/{id_}/stats") for id_ in (gone.id, uuid4(), "1")],
+        await env.get(f"/links/{link.id}/stats", env.bob),
+        *[await env.get(f"/links/{id_}/stats") for id_ in (gone.id, uuid4(), "1")],
     ]
     assert {answer.status_code for answer in answers} == {404}
 
 
-async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) -> None:
+async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> None:
     wrong = {"from": "x", "to": "9999-01-01", "interval": "year", "timezone": "Mars/Phobos", "page": "1"}
     for path in ("/stats", f"/links/{link.id}/stats"):
-        answer = await room.get(path, **wrong)
+        answer = await env.get(path, **wrong)
         assert answer.status_code == 422
         errors = answer.json()["error"]["errors"]
         assert set(errors) == set(wrong)
@@ -311,6 +311,6 @@ async def test_everything_wrong_is_told_at_once(room: Room, link: links.Link) ->
         ("interval=day&interval=week", "interval"),
     ],
 )
-async def test_wrong_ones(room: Room, query: str, name: str) -> None:
-    answer = await room.get(f"/stats?{query}")
+async def test_wrong_ones(env: Env, query: str, name: str) -> None:
+    answer = await env.get(f"/stats?{query}")
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name])

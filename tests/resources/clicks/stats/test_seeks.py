@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from people import START
-from resources.clicks.visited import Room, fill, open_room, some_clicks, spread
+from resources.clicks.visited import Env, fill, open_env, some_clicks, spread
 from sqlalchemy import event, text
 
 from waypost.database import Database
@@ -31,44 +31,44 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-async def room(tmp_path: Path, sqlite_template: Path) -> AsyncIterator[Room]:
+async def env(tmp_path: Path, sqlite_template: Path) -> AsyncIterator[Env]:
     path = tmp_path / "waypost.db"
     path.write_bytes(sqlite_template.read_bytes())
     db = Database(f"sqlite:///{path}")
-    async with open_room(db, tmp_path) as opened:
+    async with open_env(db, tmp_path) as opened:
         yield opened
     await db.close()
 
 
 @pytest.mark.parametrize(("what", "query"), QUERIES, ids=str)
-async def test_it_works(room: Room, what: str, query: dict[str, Any]) -> None:
+async def test_it_works(env: Env, what: str, query: dict[str, Any]) -> None:
     chance = random.Random(1)
-    link = await room.link()
-    await fill(room.db, some_clicks(link, spread(START - timedelta(days=9), START, 100, chance), chance))
+    link = await env.link()
+    await fill(env.db, some_clicks(link, spread(START - timedelta(days=9), START, 100, chance), chance))
     for path in (f"/{what}", f"/links/{link.id}/{what}"):
-        plans = await plans_of(room, path, query)
+        plans = await plans_of(env, path, query)
         assert sum("SEARCH" in plan for plan in plans) >= 3
         assert [plan for plan in plans if WALKS.search(plan)] == []
 
 
-async def test_a_walk_would_be_seen(room: Room) -> None:
-    async with room.db.read() as tx:
+async def test_a_walk_would_be_seen(env: Env) -> None:
+    async with env.db.read() as tx:
         (plan,) = await tx.execute(text("EXPLAIN QUERY PLAN SELECT min(day), max(day) FROM click_totals"))
     assert WALKS.search(plan.detail)
 
 
-async def plans_of(room: Room, path: str, query: dict[str, Any]) -> list[str]:
+async def plans_of(env: Env, path: str, query: dict[str, Any]) -> list[str]:
     asked: list[tuple[str, Any]] = []
 
     def note(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:
         asked.append((statement, parameters))
 
-    engine = room.db._reader.sync_engine
+    engine = env.db._reader.sync_engine
     event.listen(engine, "before_cursor_execute", note)
-    await room.shown(path, **query)
+    await env.shown(path, **query)
     event.remove(engine, "before_cursor_execute", note)
     found = []
-    async with room.db.read() as tx:
+    async with env.db.read() as tx:
         for statement, parameters in asked:
             if statement.startswith(("SELECT", "WITH", "\nSELECT")):
                 plan = await tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)

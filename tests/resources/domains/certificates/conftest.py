@@ -109,9 +109,9 @@ async def want(db: Database, clock: Clock, *hostnames: str) -> None:
             await store.wanted(tx, each, clock.now)
 
 
-async def claim(db: Database, clock: Clock, room: int = 4) -> list[queue.Claimed]:
+async def claim(db: Database, clock: Clock, limit: int = 4) -> list[queue.Claimed]:
     async with db.write() as tx:
-        chosen = await queue.choose(tx, clock.now, room)
+        chosen = await queue.choose(tx, clock.now, limit)
         return await queue.claim(tx, chosen, now=clock.now, lease=LEASE)
 
 

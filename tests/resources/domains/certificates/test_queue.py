@@ -54,11 +54,11 @@ async def test_turns(db: Database, live, clock: Clock) -> None:
     await want(db, clock, "one.example")
     async with db.write() as tx:
         await store.own(tx, ["app.test", "go.test"], clock.now)
-    turns = [each.hostname for _ in range(10) for each in await claim(db, clock, room=1)]
+    turns = [each.hostname for _ in range(10) for each in await claim(db, clock, limit=1)]
     assert turns == ["app.test", "go.test", "soon.example", "m0.example", "renewal.example", "one.example", two[0]]
-    assert await claim(db, clock, room=9) == []  # of the one account, two are under way
+    assert await claim(db, clock, limit=9) == []  # of the one account, two are under way
     clock.passes(minutes=5)
-    assert len(await claim(db, clock, room=99)) == 7
+    assert len(await claim(db, clock, limit=99)) == 7
 
 
 async def test_an_account_s_orders(db: Database, live, clock: Clock) -> None:
@@ -69,7 +69,7 @@ async def test_an_account_s_orders(db: Database, live, clock: Clock) -> None:
 
     async def orders() -> int:
         placed = 0
-        while claimed := await claim(db, clock, room=4):
+        while claimed := await claim(db, clock, limit=4):
             for each in claimed:
                 assert await order(db, clock, each)
                 async with db.write() as tx:

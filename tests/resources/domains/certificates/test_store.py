@@ -205,7 +205,7 @@ async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monk
     names = [f"{n}.example" for n in range(5)]
     await live(*names)
     await want(db, clock, *names)
-    for each in await claim(db, clock, room=5):
+    for each in await claim(db, clock, limit=5):
         await settle(db, obtained(each, alices, clock), clock)
     contexts = Contexts(RING, "")
     await Following(db, contexts).look()

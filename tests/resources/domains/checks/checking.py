@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from resources.domains.room import TARGET, Room
+from resources.domains.env import TARGET, Env
 from servers import ALLOW, NameServer, name_server
 from sqlalchemy import select
 
@@ -20,7 +20,7 @@ A_DAY = timedelta(days=1)
 
 @dataclass
 class Checking:
-    room: Room
+    env: Env
     names: NameServer
     checker: Checker
     expiry: Expiry
@@ -31,7 +31,7 @@ class Checking:
         self.changes.append((hostname, is_live))
 
     async def ask(self, domain: dict[str, Any]) -> None:
-        answer = await self.room.ask("POST", f"/{domain['id']}/verify")
+        answer = await self.env.ask("POST", f"/{domain['id']}/verify")
         assert (answer.status_code, answer.json()["data"]["status"]) == (202, "verifying")
 
     async def run(self) -> bool:
@@ -45,31 +45,31 @@ class Checking:
     async def verify(self, domain: dict[str, Any]) -> Any:
         await self.ask(domain)
         await self.run()
-        return await self.room.row(domain)
+        return await self.env.row(domain)
 
     async def live(self, hostname: str = "go.brand.test") -> dict[str, Any]:
         """A domain that has been proven by CNAME."""
-        domain = await self.room.make(hostname)
+        domain = await self.env.make(hostname)
         self.names.has(hostname, [TARGET], kind="CNAME")
         assert (await self.verify(domain)).is_live
         return domain
 
     async def a_day_later(self, domain: dict[str, Any]) -> Any:
-        self.room.clock.move(A_DAY)
+        self.env.clock.move(A_DAY)
         assert await self.run()
-        return await self.room.row(domain)
+        return await self.env.row(domain)
 
     async def mails(self) -> list[Any]:
-        async with self.room.deps.db.read() as tx:
+        async with self.env.deps.db.read() as tx:
             return [row.payload for row in await tx.execute(select(jobs).where(jobs.c.name == "mail.send"))]
 
 
 @contextlib.asynccontextmanager
-async def open_checking(room: Room) -> AsyncIterator[Checking]:
+async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
         handshakes = Handshakes(allow=ALLOW, dns_servers=[names.address])
-        checker = Checker(room.deps, Records([names.address]), handshakes)
+        checker = Checker(env.deps, Records([names.address]), handshakes)
         times = iter(range(0, 1_000_000, 60))
-        checking = Checking(room, names, checker, Expiry(room.deps, monotonic=lambda: next(times)))
+        checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)))
         yield checking
         await checker.close()

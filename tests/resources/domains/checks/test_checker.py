@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from resources.domains.checks.checking import A_DAY, Checking
-from resources.domains.room import NAME, TARGET
+from resources.domains.env import NAME, TARGET
 from sqlalchemy import update
 
 from waypost.outbound import Records
@@ -25,11 +25,11 @@ TXT = f"_waypost.{NAME}"
 
 
 async def test_it_works(checking: Checking) -> None:
-    room = checking.room
-    domain = await room.make()
+    env = checking.env
+    domain = await env.make()
     assert not await checking.run()  # nobody has asked
     checking.names.has(TXT, [f'"{domain["dns_records"][0]["value"]}"'], kind="TXT")
-    found, now = await checking.verify(domain), room.clock()
+    found, now = await checking.verify(domain), env.clock()
     assert (found.status, found.is_live, found.failures, found.error) == ("verified", True, 0, None)
     assert (found.verified_at, found.last_checked_at, found.unverified_since, found.leased_until) == (
         now,
@@ -38,19 +38,19 @@ async def test_it_works(checking: Checking) -> None:
         None,
     )
     assert found.check_at == now + SOON
-    assert room.told == [of_host(NAME)]
-    assert await Hosts(room.deps.db).find(NAME.encode()) is not None
+    assert env.told == [of_host(NAME)]
+    assert await Hosts(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
-    assert (await checking.a_day_later(domain)).verified_at == room.clock()
-    assert room.told == [of_host(NAME)]  # nothing new
+    assert (await checking.a_day_later(domain)).verified_at == env.clock()
+    assert env.told == [of_host(NAME)]  # nothing new
     assert await checking.mails() == []
 
 
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
-    feed, deps = ChangeFeed(tmp_path / "changes"), checking.room.deps
+    feed, deps = ChangeFeed(tmp_path / "changes"), checking.env.deps
     table = HostTable(Hosts(deps.db), feed, capacity=1000)
     checking.checker._deps = replace(deps, host_changed=partial(links.host_changed, feed.publish, deps.clock))
-    domain = await checking.room.make()
+    domain = await checking.env.make()
     assert await table.load(NAME.encode()) is MISSING
     checking.names.has(NAME, [TARGET], kind="CNAME")
     await checking.verify(domain)
@@ -66,33 +66,33 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
 
 
 async def test_a_claim_that_fails(checking: Checking) -> None:
-    domain = await checking.room.make()
+    domain = await checking.env.make()
     found = await checking.verify(domain)
     assert (found.status, found.is_live, found.check_at, found.leased_until) == ("failed", False, None, None)
     assert found.error.startswith(f"No proof was found that {NAME} is yours. TXT {TXT}: there is no such name.")
     assert found.unverified_since == found.created_at
-    assert (checking.room.told, await checking.mails()) == ([], [])
+    assert (checking.env.told, await checking.mails()) == ([], [])
     checking.names.has(NAME, [TARGET], kind="CNAME")
     found = await checking.verify(domain)
     assert (found.status, found.error, found.failures) == ("verified", None, 0)
 
 
 async def test_three_strikes(checking: Checking) -> None:
-    room, domain = checking.room, await checking.live()
-    await room.links.make(slug="spring", hostname=NAME)
-    room.told.clear()
+    env, domain = checking.env, await checking.live()
+    await env.links.make(slug="spring", hostname=NAME)
+    env.told.clear()
     checking.names.forgets(NAME)
     for strikes in (1, 2):
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, strikes, "none")
         assert found.error.startswith("No proof was found")
-        assert timedelta(hours=23) < found.check_at - room.clock() <= A_DAY
-    assert (room.told, await checking.mails()) == ([], [])
+        assert timedelta(hours=23) < found.check_at - env.clock() <= A_DAY
+    assert (env.told, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
-    assert found.unverified_since == room.clock()
-    assert room.told == [of_host(NAME)]
-    assert await Hosts(room.deps.db).find(NAME.encode()) is None
+    assert found.unverified_since == env.clock()
+    assert env.told == [of_host(NAME)]
+    assert await Hosts(env.deps.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
@@ -100,7 +100,7 @@ async def test_three_strikes(checking: Checking) -> None:
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_live
-    assert room.told == [of_host(NAME)] * 2
+    assert env.told == [of_host(NAME)] * 2
 
 
 async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:
@@ -115,7 +115,7 @@ async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> No
         assert len(await checking.mails()) == mails
         checking.names.has(NAME, [TARGET], kind="CNAME")
         assert (await checking.verify(domain)).is_live
-        checking.room.clock.move(A_DAY / 2)
+        checking.env.clock.move(A_DAY / 2)
     assert "evil.test" not in str(await checking.mails())
 
 
@@ -136,8 +136,8 @@ async def test_no_answer_is_no_strike(checking: Checking) -> None:
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_live, found.failures) == ("verified", True, 0)
         assert "could not be checked right now" in found.error
-        assert found.check_at == checking.room.clock() + AGAIN
-    other = await checking.room.make("other.brand.test")
+        assert found.check_at == checking.env.clock() + AGAIN
+    other = await checking.env.make("other.brand.test")
     checking.names.fails("other.brand.test")
     found = await checking.verify(other)
     assert (found.status, found.check_at) == ("failed", None)
@@ -156,98 +156,98 @@ async def test_a_crash_is_no_strike(checking: Checking, monkeypatch: pytest.Monk
 
 
 async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> None:
-    room = checking.room
-    domain = await room.make()
+    env = checking.env
+    domain = await env.make()
     checking.names.has(NAME, [TARGET], kind="CNAME")
     await checking.ask(domain)
-    async with room.deps.db.write() as tx:
-        [lost] = await queue.claim(tx, clock=room.clock, room=16)
+    async with env.deps.db.write() as tx:
+        [lost] = await queue.claim(tx, clock=env.clock, limit=16)
     assert not await checking.run()
-    room.clock.move(queue.LEASE)
-    async with room.deps.db.write() as tx:
-        [again] = await queue.claim(tx, clock=room.clock, room=16)
+    env.clock.move(queue.LEASE)
+    async with env.deps.db.write() as tx:
+        [again] = await queue.claim(tx, clock=env.clock, limit=16)
     assert not await checking.checker._settle(lost, Proof("unproven", "too late"))
-    assert (await room.row(domain)).status == "verifying"
+    assert (await env.row(domain)).status == "verifying"
     await checking.checker._run(again)
-    assert (await room.row(domain)).is_live
+    assert (await env.row(domain)).is_live
 
 
 async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> None:
-    room, domain = checking.room, await checking.live()
+    env, domain = checking.env, await checking.live()
     await checking.ask(domain)
-    async with room.deps.db.write() as tx:
-        [claimed] = await queue.claim(tx, clock=room.clock, room=16)
-    await room.delete(domain)
-    told = list(room.told)
+    async with env.deps.db.write() as tx:
+        [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
+    await env.delete(domain)
+    told = list(env.told)
     await checking.checker._run(claimed)
-    assert (await room.row(domain), room.told) == (None, told)
+    assert (await env.row(domain), env.told) == (None, told)
 
 
 async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
     """Perhaps the record was set in between: it is looked up again."""
-    room, domain = checking.room, await checking.live()
+    env, domain = checking.env, await checking.live()
     checking.names.forgets(NAME)
-    room.clock.move(A_DAY)
-    async with room.deps.db.write() as tx:
-        [claimed] = await queue.claim(tx, clock=room.clock, room=16)
-    room.clock.move(timedelta(seconds=1))
+    env.clock.move(A_DAY)
+    async with env.deps.db.write() as tx:
+        [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
+    env.clock.move(timedelta(seconds=1))
     await checking.ask(domain)
     await checking.checker._run(claimed)
-    found = await room.row(domain)
+    found = await env.row(domain)
     assert (found.status, found.failures, found.leased_until) == ("verifying", 0, None)
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert await checking.run()
-    assert (await room.row(domain)).status == "verified"
+    assert (await env.row(domain)).status == "verified"
 
 
 async def test_one_account_keeps_nobody_waiting(checking: Checking) -> None:
     """Dead names by the dozen, and one more of another account that is asked for after them all."""
-    room, names = checking.room, checking.names
-    dead = [await room.make(f"dead{n}.brand.test") for n in range(10)]
+    env, names = checking.env, checking.names
+    dead = [await env.make(f"dead{n}.brand.test") for n in range(10)]
     for domain in dead:
         await checking.ask(domain)
         names.silent_about.update({domain["hostname"], f"_waypost.{domain['hostname']}"})
     assert await checking.checker.step()
     assert not await checking.checker.step()
     assert len(checking.checker._under_way) == queue.PER_ACCOUNT
-    room.clock.move(timedelta(seconds=1))
-    bobs = await room.make("bob.test", room.bob)
+    env.clock.move(timedelta(seconds=1))
+    bobs = await env.make("bob.test", env.bob)
     names.has("bob.test", [TARGET], kind="CNAME")
-    assert (await room.ask("POST", f"/{bobs['id']}/verify", room.bob)).status_code == 202
+    assert (await env.ask("POST", f"/{bobs['id']}/verify", env.bob)).status_code == 202
     assert await checking.checker.step()
-    while not (await room.row(bobs)).is_live:
+    while not (await env.row(bobs)).is_live:
         await asyncio.sleep(0)
     for task in checking.checker._under_way:
         task.cancel()
 
 
 async def test_those_asked_for_go_first(checking: Checking) -> None:
-    room = checking.room
-    daily, asked = await checking.live("daily.test"), await room.make("asked.test")
-    room.clock.move(A_DAY * 2)
+    env = checking.env
+    daily, asked = await checking.live("daily.test"), await env.make("asked.test")
+    env.clock.move(A_DAY * 2)
     await checking.ask(asked)
-    async with room.deps.db.write() as tx:
-        [first] = await queue.claim(tx, clock=room.clock, room=1)
-        [second] = await queue.claim(tx, clock=room.clock, room=16)
+    async with env.deps.db.write() as tx:
+        [first] = await queue.claim(tx, clock=env.clock, limit=1)
+        [second] = await queue.claim(tx, clock=env.clock, limit=16)
     assert (first.hostname, second.hostname) == ("asked.test", "daily.test")
     assert second.id == UUID(daily["id"])
 
 
 async def test_expiry(checking: Checking) -> None:
-    room = checking.room
-    first, second, live = await room.make("first.test"), await room.make("second.test"), await checking.live()
-    room.clock.move(timedelta(days=7, seconds=-1))
+    env = checking.env
+    first, second, live = await env.make("first.test"), await env.make("second.test"), await checking.live()
+    env.clock.move(timedelta(days=7, seconds=-1))
     assert not await checking.expiry.step()
-    third = await room.make("third.test")
-    room.clock.move(timedelta(seconds=1))
-    async with room.deps.db.write() as tx:  # somebody is checking it
+    third = await env.make("third.test")
+    env.clock.move(timedelta(seconds=1))
+    async with env.deps.db.write() as tx:  # somebody is checking it
         await tx.execute(
-            update(domains).where(domains.c.hostname == "second.test").values(leased_until=room.clock() + A_DAY)
+            update(domains).where(domains.c.hostname == "second.test").values(leased_until=env.clock() + A_DAY)
         )
     assert await checking.expiry.step()
     assert not await checking.expiry.step()
-    assert await room.row(first) is None
-    assert all([await room.row(domain) for domain in (second, live, third)])
-    room.clock.move(A_DAY)
+    assert await env.row(first) is None
+    assert all([await env.row(domain) for domain in (second, live, third)])
+    env.clock.move(A_DAY)
     assert await checking.expiry.step()
-    assert await room.row(second) is None
+    assert await env.row(second) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trustme
 from resources.domains.checks.checking import Checking
-from resources.domains.room import NAME, TARGET
+from resources.domains.env import NAME, TARGET
 from servers import ALLOW, OPEN, Receiver, page
 
 from waypost.outbound import Handshake, Handshakes, Records
@@ -30,9 +30,9 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
     async with Receiver(page("secret"), tls=tls) as receiver:
         dns_servers = [checking.names.address]
         handshakes = Handshakes(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
-        checking.checker = Checker(checking.room.deps, Records(dns_servers), handshakes)
+        checking.checker = Checker(checking.env.deps, Records(dns_servers), handshakes)
         domain = await checking.live()
-        found = await checking.room.row(domain)
+        found = await checking.env.row(domain)
         assert receiver.heads == []
     assert (found.tls_status, found.tls_expires_at, found.tls_error) == ("active", END, None)
     found = await checking.a_day_later(domain)
@@ -42,7 +42,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
     handshakes = Handshakes(dns_servers=servers)
-    checking.checker = Checker(checking.room.deps, Records(servers), handshakes, live_changed=checking.note)
+    checking.checker = Checker(checking.env.deps, Records(servers), handshakes, live_changed=checking.note)
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)
@@ -69,14 +69,14 @@ class Slow:
 async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
     """However fast names are proven, and whatever is asked for meanwhile."""
     checking.checker._handshakes = slow = Slow()
-    made = [await checking.room.make(f"n{number}.brand.test") for number in range(5)]
+    made = [await checking.env.make(f"n{number}.brand.test") for number in range(5)]
     for domain in made:
         checking.names.has(domain["hostname"], [TARGET], kind="CNAME")
         await checking.ask(domain)
     while slow.under_way < PER_ACCOUNT:
         await checking.checker.step()
         await asyncio.sleep(0)
-    shown = {domain["hostname"]: await checking.room.row(domain) for domain in made}
+    shown = {domain["hostname"]: await checking.env.row(domain) for domain in made}
     live = [domain for domain in made if shown[domain["hostname"]].is_live]
     assert len(live) == PER_ACCOUNT  # at once, although they are still looked at
     for domain in live:
@@ -86,7 +86,7 @@ async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
     await checking.checker.close()
     await checking.run()
     assert slow.most == PER_ACCOUNT
-    rows = [await checking.room.row(domain) for domain in made]
+    rows = [await checking.env.row(domain) for domain in made]
     assert [(row.status, row.leased_until) for row in rows] == [("verified", None)] * 5
 
 

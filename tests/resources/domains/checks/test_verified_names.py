@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from people import Person
 from resources.domains.checks.checking import Checking
-from resources.domains.room import NAME, TARGET
+from resources.domains.env import NAME, TARGET
 from resources.domains.test_ask import Caddy
 
 from waypost.redirect import ChangeFeed
@@ -20,9 +20,9 @@ TXT = f"_waypost.{NAME}"
 
 async def verified(checking: Checking, domain: dict[str, Any], who: Person) -> dict[str, Any]:
     """As its owner sees it after a check."""
-    assert (await checking.room.ask("POST", f"/{domain['id']}/verify", who)).status_code == 202
+    assert (await checking.env.ask("POST", f"/{domain['id']}/verify", who)).status_code == 202
     await checking.run()
-    return (await checking.room.find(domain, who)).json()["data"]
+    return (await checking.env.find(domain, who)).json()["data"]
 
 
 def kinds(domain: dict[str, Any]) -> list[str]:
@@ -30,11 +30,11 @@ def kinds(domain: dict[str, Any]) -> list[str]:
 
 
 async def test_a_record_left_in_place_proves_nothing_to_another_account(checking: Checking) -> None:
-    room = checking.room
-    await room.delete(await checking.live())
-    claim = await room.make(NAME, room.bob)
+    env = checking.env
+    await env.delete(await checking.live())
+    claim = await env.make(NAME, env.bob)
     assert kinds(claim) == ["TXT"]
-    failed = await verified(checking, claim, room.bob)
+    failed = await verified(checking, claim, env.bob)
     token = claim["dns_records"][0]["value"]
     assert (failed["status"], failed["dns_records"]) == ("failed", claim["dns_records"])
     assert failed["error"] == words.LOOKED.format(
@@ -45,72 +45,72 @@ async def test_a_record_left_in_place_proves_nothing_to_another_account(checking
         advice=words.SET_TXT.format(txt_name=TXT, token=token),
     )
     checking.names.has(TXT, [f'"{token}"'], kind="TXT")
-    assert (await verified(checking, claim, room.bob))["status"] == "verified"
+    assert (await verified(checking, claim, env.bob))["status"] == "verified"
 
 
 async def test_the_same_account_may_use_the_record_again(checking: Checking) -> None:
-    await checking.room.delete(await checking.live())
+    await checking.env.delete(await checking.live())
     again = await checking.live()
     assert kinds(again) == ["TXT", "CNAME"]
 
 
 async def test_a_former_owner_is_another_account_too(checking: Checking) -> None:
-    room = checking.room
-    await room.delete(await checking.live())
-    bobs = await room.make(NAME, room.bob)
+    env = checking.env
+    await env.delete(await checking.live())
+    bobs = await env.make(NAME, env.bob)
     checking.names.has(TXT, [f'"{bobs["dns_records"][0]["value"]}"'], kind="TXT")
-    assert (await verified(checking, bobs, room.bob))["status"] == "verified"
-    await room.delete(bobs, room.bob)
-    again = await room.make()
+    assert (await verified(checking, bobs, env.bob))["status"] == "verified"
+    await env.delete(bobs, env.bob)
+    again = await env.make()
     assert kinds(again) == ["TXT"]
-    assert (await verified(checking, again, room.alice))["status"] == "failed"
+    assert (await verified(checking, again, env.alice))["status"] == "failed"
 
 
 async def test_a_name_that_was_released_is_remembered(checking: Checking) -> None:
-    room = checking.room
+    env = checking.env
     await checking.live()
-    await service.release(room.deps, NAME, is_forced=True)
-    assert kinds(await room.make(NAME, room.bob)) == ["TXT"]
+    await service.release(env.deps, NAME, is_forced=True)
+    assert kinds(await env.make(NAME, env.bob)) == ["TXT"]
 
 
 async def test_a_claim_that_was_never_proven_leaves_nothing(checking: Checking) -> None:
-    room = checking.room
-    assert (await verified(checking, await room.make(NAME, room.bob), room.bob))["status"] == "failed"
-    room.clock.move(KEPT + timedelta(minutes=1))
+    env = checking.env
+    assert (await verified(checking, await env.make(NAME, env.bob), env.bob))["status"] == "failed"
+    env.clock.move(KEPT + timedelta(minutes=1))
     assert await checking.expiry.step()
     assert kinds(await checking.live()) == ["TXT", "CNAME"]
 
 
 async def test_another_name_is_not_concerned(checking: Checking) -> None:
-    room = checking.room
-    await room.delete(await checking.live())
-    assert kinds(await room.make(f"www.{NAME}", room.bob)) == ["TXT", "CNAME"]
+    env = checking.env
+    await env.delete(await checking.live())
+    assert kinds(await env.make(f"www.{NAME}", env.bob)) == ["TXT", "CNAME"]
 
 
 async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
     """No pages, no certificate: neither those of the former owner, nor those of who has not proven the name."""
-    room, feed = checking.room, ChangeFeed(tmp_path / "changes")
-    caddy = Caddy(Hosts(room.deps.db), feed)
+    env, feed = checking.env, ChangeFeed(tmp_path / "changes")
+    caddy = Caddy(Hosts(env.deps.db), feed)
     pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
 
     async def is_served() -> bool:
-        feed.publish(room.told)
-        room.told.clear()
-        found = await Hosts(room.deps.db).find(NAME.encode())
+        feed.publish(env.told)
+        env.told.clear()
+        found = await Hosts(env.deps.db).find(NAME.encode())
         assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
         return found is not None
 
     first = await checking.live()
-    await room.patch(first, pages)
+    await env.patch(first, pages)
     assert await is_served()
-    await room.delete(first)
+    await env.delete(first)
     assert not await is_served()
-    claim = await room.make(NAME, room.bob)
-    await room.patch(claim, pages, room.bob)
-    await verified(checking, claim, room.bob)
+    claim = await env.make(NAME, env.bob)
+    await env.patch(claim, pages, env.bob)
+    await verified(checking, claim, env.bob)
     assert not await is_served()
     checking.names.has(TXT, [f'"{claim["dns_records"][0]["value"]}"'], kind="TXT")
-    assert (await verified(checking, claim, room.bob))["tls"]["status"] == "none"
+    assert (await verified(checking, claim, env.bob))["tls"]["status"] == "none"
     assert await is_served()
     checking.names.forgets(TXT)
     for _ in range(3):
@@ -123,7 +123,7 @@ async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_pa
 @pytest.mark.parametrize("needs_txt", [False, True])
 async def test_the_mail_names_what_was_looked_for(checking: Checking, needs_txt: bool) -> None:
     domain = await checking.live()
-    await checking.room.set(domain, needs_txt=needs_txt)
+    await checking.env.set(domain, needs_txt=needs_txt)
     checking.names.forgets(NAME)
     for _ in range(3):
         await checking.a_day_later(domain)

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from resources.pixels.events.platforms import Platforms
-from resources.pixels.events.sent import Room, open_room
+from resources.pixels.events.sent import Env, open_env
 
 from waypost.database import Database
 
@@ -14,6 +14,6 @@ def platforms() -> Iterator[Platforms]:
 
 
 @pytest.fixture
-async def room(db: Database, platforms: Platforms) -> AsyncIterator[Room]:
-    async with open_room(db, platforms) as opened:
+async def env(db: Database, platforms: Platforms) -> AsyncIterator[Env]:
+    async with open_env(db, platforms) as opened:
         yield opened

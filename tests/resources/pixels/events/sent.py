@@ -58,7 +58,7 @@ def new_event(**fields: Any) -> events.Event:
 
 
 @dataclass
-class Room:
+class Env:
     db: Database
     clock: FakeClock
     new_sender: Callable[[], events.EventSender]
@@ -115,7 +115,7 @@ class Room:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Room]:
+async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Env]:
     """Its pollers look whenever they are asked to."""
     clock, poster, ticks = FakeClock(), Poster(Outbound(allow=ALLOW)), count(0, 100)
     sender = events.Sender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
@@ -125,6 +125,6 @@ async def open_room(db: Database, platforms: Platforms, urls: Mapping[str, str] 
         return events.EventSender(db, sender, clock=clock, monotonic=lambda: next(ticks))
 
     try:
-        yield Room(db, clock, new_sender, new_sender(), leftovers)
+        yield Env(db, clock, new_sender, new_sender(), leftovers)
     finally:
         await poster.close()

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from people import START
 from resources.pixels.events.platforms import HANGS, Platforms
-from resources.pixels.events.sent import Room, new_event, new_pixel
+from resources.pixels.events.sent import Env, new_event, new_pixel
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
@@ -18,196 +18,194 @@ def told(platforms: Platforms, platform: str = "") -> list[list[str]]:
     return [[event["event_id"] for event in got.events] for got in platforms.received(platform)]
 
 
-async def hang(room: Room, platforms: Platforms, platform: str, requests: int = 1) -> None:
+async def hang(env: Env, platforms: Platforms, platform: str, requests: int = 1) -> None:
     """Until so many are under way."""
     while len(platforms.received(platform)) < requests:
-        await room.sender.step()
+        await env.sender.step()
 
 
-async def test_a_busy_pixel_s_events_go_in_lots(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_a_busy_pixel_s_events_go_in_lots(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
-    room.pass_by(seconds=4)
-    given = [*await room.queue(pixel), *await room.queue(pixel), *await room.queue(pixel)]
-    room.clock.move(-queue.GATHERING)
-    await room.run()
+    env.pass_by(seconds=4)
+    given = [*await env.queue(pixel), *await env.queue(pixel), *await env.queue(pixel)]
+    env.clock.move(-queue.GATHERING)
+    await env.run()
     assert platforms.received() == []
-    room.clock.move(queue.GATHERING)
-    await room.run()
+    env.clock.move(queue.GATHERING)
+    await env.run()
     assert told(platforms) == [[each.id for each in given]]
 
 
-async def test_recorded_twice_it_is_sent_once(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_recorded_twice_it_is_sent_once(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     one = events.Addressed(new_id(), pixel, "facebook", new_event(user_agent='"\\\0{}'))
     for _ in range(2):
         async with db.write() as tx:
             await events.record_all(tx, [one, one], now=START - queue.GATHERING)
-    await room.run()
+    await env.run()
     assert told(platforms) == [[one.event.id]]
     assert platforms.received()[0].events[0]["user_data"]["client_user_agent"] == '"\\\0{}'
 
 
 async def test_one_that_hangs_delays_nobody_else_s(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
     slow = await new_pixel(db, "facebook")
-    await room.queue(slow)
-    await hang(room, platforms, "facebook")
+    await env.queue(slow)
+    await hang(env, platforms, "facebook")
     others = [await new_pixel(db, platform) for platform in ("facebook", "tiktok") for _ in range(10)]
     for pixel in others:
-        await room.queue(pixel)
-    while sum([(await room.results(pixel)).sent for pixel in others]) < len(others):
-        await room.sender.step()
-    assert len(await room.waiting()) == 1
+        await env.queue(pixel)
+    while sum([(await env.results(pixel)).sent for pixel in others]) < len(others):
+        await env.sender.step()
+    assert len(await env.waiting()) == 1
     monkeypatch.setattr(sending, "DEADLINE", -1.0)
-    await room.sender.close()
+    await env.sender.close()
 
 
 async def test_one_that_hangs_is_tried_again(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attempt, "DEADLINE", 0.5)
     platforms.will("facebook", HANGS)
     pixel = await new_pixel(db, "facebook")
-    await room.queue(pixel)
-    await room.run()
-    assert (await room.results(pixel)).reason == "facebook: timed out"
-    room.pass_by(seconds=2)
-    await room.run()
-    assert ((await room.results(pixel)).sent, await room.nothing_is_left()) == (1, True)
+    await env.queue(pixel)
+    await env.run()
+    assert (await env.results(pixel)).reason == "facebook: timed out"
+    env.pass_by(seconds=2)
+    await env.run()
+    assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (1, True)
 
 
 async def test_an_account_has_one_request_under_way(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
     account = new_id()
     first, second = [await new_pixel(db, name, account_id=account) for name in ("facebook", "tiktok")]
-    await room.queue(first)
-    room.pass_by(seconds=1)
-    await room.queue(second)
+    await env.queue(first)
+    env.pass_by(seconds=1)
+    await env.queue(second)
     stranger = await new_pixel(db, "tiktok")
-    room.pass_by(seconds=1)
-    await room.queue(stranger)
-    while not (await room.results(stranger)).sent:
-        await room.sender.step()
-    assert (await room.results(second)).sent == 0
+    env.pass_by(seconds=1)
+    await env.queue(stranger)
+    while not (await env.results(stranger)).sent:
+        await env.sender.step()
+    assert (await env.results(second)).sent == 0
     monkeypatch.setattr(sending, "DEADLINE", -1.0)
-    await room.sender.close()
+    await env.sender.close()
 
 
-async def test_what_a_killed_process_had_under_way_is_sent_again(
-    db: Database, room: Room, platforms: Platforms
-) -> None:
+async def test_what_a_killed_process_had_under_way_is_sent_again(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
-    given = await room.queue(pixel, new_event(), new_event())
-    await room.sender.step()  # sends, and is not there any more to note it
+    given = await env.queue(pixel, new_event(), new_event())
+    await env.sender.step()  # sends, and is not there any more to note it
     await asyncio.to_thread(platforms.wait_for, "facebook", 1)
-    other = room.new_sender()
+    other = env.new_sender()
     assert not await other.step()
-    room.clock.move(sending.LEASE)
+    env.clock.move(sending.LEASE)
     while await other.step():
         pass
     assert told(platforms) == [[each.id for each in given]] * 2
-    assert ((await room.results(pixel)).sent, await room.nothing_is_left()) == (2, True)
-    await room.sender.close()  # it comes too late to count them again
-    assert (await room.results(pixel)).sent == 2
+    assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
+    await env.sender.close()  # it comes too late to count them again
+    assert (await env.results(pixel)).sent == 2
 
 
-async def test_at_the_end_what_is_under_way_is_settled(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_at_the_end_what_is_under_way_is_settled(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
-    await room.queue(pixel)
-    await room.sender.step()
-    await room.sender.close()
-    assert (len(platforms.received()), (await room.results(pixel)).sent) == (1, 1)
-    assert await room.nothing_is_left()
+    await env.queue(pixel)
+    await env.sender.step()
+    await env.sender.close()
+    assert (len(platforms.received()), (await env.results(pixel)).sent) == (1, 1)
+    assert await env.nothing_is_left()
 
 
-async def test_retry_after_holds_the_pixel_and_no_other(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_retry_after_holds_the_pixel_and_no_other(db: Database, env: Env, platforms: Platforms) -> None:
     platforms.will("tiktok", (429, {"Retry-After": "60"}, {}))
     account = new_id()
     held, other = [await new_pixel(db, "tiktok", account_id=account) for _ in range(2)]
-    (first,) = await room.queue(held)
-    await room.run()
-    room.pass_by(seconds=59)
-    (later,), (of_other,) = await room.queue(held), await room.queue(other)
-    await room.run()
+    (first,) = await env.queue(held)
+    await env.run()
+    env.pass_by(seconds=59)
+    (later,), (of_other,) = await env.queue(held), await env.queue(other)
+    await env.run()
     assert told(platforms) == [[first.id], [of_other.id]]
-    room.pass_by(seconds=1)
-    await room.run()
+    env.pass_by(seconds=1)
+    await env.run()
     assert told(platforms)[2:] == [[first.id], [later.id]]  # the lot is as it was
-    assert await room.nothing_is_left()
+    assert await env.nothing_is_left()
 
 
-async def test_an_older_event_that_comes_later_is_not_lost(db: Database, room: Room, platforms: Platforms) -> None:
+async def test_an_older_event_that_comes_later_is_not_lost(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
-    (first,) = await room.queue(pixel)
-    await room.sender.step()
+    (first,) = await env.queue(pixel)
+    await env.sender.step()
     await asyncio.to_thread(platforms.wait_for, "facebook", 1)
     late = events.Addressed(UUID(int=1), pixel, "facebook", new_event())
     async with db.write() as tx:
-        await events.record_all(tx, [late], now=room.clock() - queue.GATHERING)
-    await room.run()
+        await events.record_all(tx, [late], now=env.clock() - queue.GATHERING)
+    await env.run()
     assert told(platforms) == [[first.id], [late.event.id]]
-    assert ((await room.results(pixel)).sent, await room.nothing_is_left()) == (2, True)
+    assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
 
 
 async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
-    db: Database, room: Room, platforms: Platforms
+    db: Database, env: Env, platforms: Platforms
 ) -> None:
     platforms.will("facebook", *[500] * 15)
     pixel = await new_pixel(db, "facebook")
-    (first,) = await room.queue(pixel)
-    await room.run()
-    (second,) = await room.queue(pixel)
+    (first,) = await env.queue(pixel)
+    await env.run()
+    (second,) = await env.queue(pixel)
     for _ in range(20):
-        room.pass_by(hours=1)
-        await room.run()
+        env.pass_by(hours=1)
+        await env.run()
     assert told(platforms) == [[first.id]] * 8 + [[second.id]] * 8
-    found = await room.results(pixel)
-    assert (found.dropped, found.sent, await room.nothing_is_left()) == (1, 1, True)
+    found = await env.results(pixel)
+    assert (found.dropped, found.sent, await env.nothing_is_left()) == (1, 1, True)
 
 
 async def test_no_more_wait_than_are_kept(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leftovers, "WAITING_AT_MOST", 3)
     full, other = await new_pixel(db, "facebook"), await new_pixel(db, "facebook")
-    given = await room.queue(full, *(new_event() for _ in range(2_010)))
-    await room.queue(other, *(new_event() for _ in range(3)))
-    await room.sweep()
-    found = await room.results(full)
+    given = await env.queue(full, *(new_event() for _ in range(2_010)))
+    await env.queue(other, *(new_event() for _ in range(3)))
+    await env.sweep()
+    found = await env.results(full)
     assert (found.dropped, found.reason) == (2_007, "more events waited than are kept")
-    assert await room.results(other) == events.Results()
-    await room.run()
+    assert await env.results(other) == events.Results()
+    await env.run()
     assert [each.id for each in given[:3]] in told(platforms)
-    assert await room.nothing_is_left()
+    assert await env.nothing_is_left()
 
 
 async def test_a_deletion_under_way_leaves_nothing(
-    db: Database, room: Room, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
+    db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
     pixel = await new_pixel(db, "facebook")
-    await room.queue(pixel)
-    await hang(room, platforms, "facebook")
-    await room.delete(pixel)
-    await room.sweep()
-    assert await room.nothing_is_left()
+    await env.queue(pixel)
+    await hang(env, platforms, "facebook")
+    await env.delete(pixel)
+    await env.sweep()
+    assert await env.nothing_is_left()
     monkeypatch.setattr(sending, "DEADLINE", -1.0)
-    await room.sender.close()
-    assert await room.nothing_is_left()
+    await env.sender.close()
+    assert await env.nothing_is_left()
 
 
-async def test_when_nothing_waits_nothing_is_written(db: Database, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_nothing_waits_nothing_is_written(db: Database, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unexpected(*_: object, **__: object) -> None:
         raise AssertionError
 
     pixel = await new_pixel(db, "facebook")
     monkeypatch.setattr(queue, "lock", unexpected)
-    assert not await room.sender.step()
-    assert not await room.leftovers.step()
-    await room.queue(pixel)
-    room.clock.move(-queue.GATHERING)
-    assert not await room.sender.step()
+    assert not await env.sender.step()
+    assert not await env.leftovers.step()
+    await env.queue(pixel)
+    env.clock.move(-queue.GATHERING)
+    assert not await env.sender.step()

@@ -42,7 +42,7 @@ class Claimed:
     """For whom the order counts; None where it does not."""
 
 
-async def choose(tx: Tx, now: datetime, room: int) -> Mapping[UUID, UUID | None]:
+async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None]:
     """Rows to claim, each with the account that its order counts for. Only reads, so that no writer waits for it.
 
     One by one along the index of what is due: with very many names due, that is cheaper than to sort them all.
@@ -50,7 +50,7 @@ async def choose(tx: Tx, now: datetime, room: int) -> Mapping[UUID, UUID | None]
     busy = Counter(await tx.scalars(_under_way(now)))
     chosen: dict[UUID, UUID | None] = {}
     for rank in _ranks(now):
-        while len(chosen) < room:
+        while len(chosen) < limit:
             full = [account_id for account_id, attempts in busy.items() if attempts >= AT_ONCE]
             may_have = or_(_C.is_own, and_(_D.id.is_not(None), _D.account_id.not_in(full)))
             found = _due(now).where(rank, may_have, _C.id.not_in(chosen)).limit(1)

@@ -56,11 +56,11 @@ class Checker:
 
     async def step(self) -> bool:
         """Begins what is due and has room; False when there was nothing. Raises Unavailable."""
-        room = self._at_once - len(self._under_way)
-        if room <= 0 or not await self._has_work():
+        free = self._at_once - len(self._under_way)
+        if free <= 0 or not await self._has_work():
             return False
         async with self._deps.db.write() as tx:
-            claimed = await queue.claim(tx, clock=self._deps.clock, room=room)
+            claimed = await queue.claim(tx, clock=self._deps.clock, limit=free)
         for each in claimed:
             task = asyncio.create_task(self._run(each))
             self._under_way.add(task)

@@ -43,10 +43,10 @@ async def has_work(tx: Tx, now: datetime) -> bool:
     return is_any and bool(await _chosen(tx, now, 1))
 
 
-async def claim(tx: Tx, *, clock: Clock, room: int) -> list[Claimed]:
+async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[Claimed]:
     await take(tx, _LOCK)  # or two processes could fill the same account's share
     now = clock()
-    ids = await _chosen(tx, now, room)
+    ids = await _chosen(tx, now, limit)
     free = select(_D.id).where(_D.id.in_(ids), _is_waiting(now)).with_for_update(skip_locked=True)
     ids = (await tx.execute(free)).scalars().all()
     leased = update(domains).where(_D.id.in_(ids)).values(leased_until=now + LEASE)
@@ -96,7 +96,7 @@ def _expired(since: datetime, now: datetime) -> Select[Any]:
     return _DOMAIN.where(due).order_by(_D.unverified_since).limit(1)
 
 
-async def _chosen(tx: Tx, now: datetime, room: int) -> Sequence[UUID]:
+async def _chosen(tx: Tx, now: datetime, limit: int) -> Sequence[UUID]:
     # counted here: to group them, SQLite would walk through all domains, in the order of accounts
     busy = Counter(await tx.scalars(select(_D.account_id).where(_D.leased_until > now)))
     chosen: list[UUID] = []
@@ -104,10 +104,10 @@ async def _chosen(tx: Tx, now: datetime, room: int) -> Sequence[UUID]:
         full = [account for account, count in busy.items() if count >= PER_ACCOUNT]
         waiting = select(_D.id, _D.account_id).where(_is_waiting(now), of_kind, _D.account_id.not_in(full))
         for row in await tx.execute(waiting.order_by(_D.check_at, _D.id).limit(_CANDIDATES)):
-            if len(chosen) < room and busy[row.account_id] < PER_ACCOUNT:
+            if len(chosen) < limit and busy[row.account_id] < PER_ACCOUNT:
                 busy[row.account_id] += 1
                 chosen.append(row.id)
-        if len(chosen) == room:
+        if len(chosen) == limit:
             break
     return chosen
 

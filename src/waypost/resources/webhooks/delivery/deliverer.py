@@ -77,7 +77,7 @@ class Deliverer:
             return await queue.is_due(tx, self._clock(), self._pace)
 
     async def _settle_and_begin(self) -> None:
-        room = self._at_once - len(self._under_way)
+        free = self._at_once - len(self._under_way)
         outcomes, self._outcomes = self._outcomes, []
         self._news.clear()
         try:
@@ -85,7 +85,7 @@ class Deliverer:
                 await queue.lock(tx)
                 if outcomes:
                     await queue.settle(tx, outcomes)
-                claimed = await queue.claim(tx, clock=self._clock, lease=self._lease, room=room, pace=self._pace)
+                claimed = await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, pace=self._pace)
         except BaseException:
             self._outcomes = outcomes + self._outcomes
             raise

@@ -139,14 +139,14 @@ async def lock(tx: Tx) -> None:
     await take(tx, _LOCK)
 
 
-async def claim(tx: Tx, *, clock: Clock, lease: timedelta, room: int, pace: Pace) -> list[Claimed]:
-    """Leases up to `room` deliveries that are due, as many of each receiver as `pace` and `slots` allow.
+async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[Claimed]:
+    """Leases up to `limit` deliveries that are due, as many of each receiver as `pace` and `slots` allow.
 
     Deliveries of which the last attempt was never settled become `failed`. The caller holds `lock`.
     """
     now = clock()
-    queues = await _queues(tx, now, min(room, MOST))
-    ids = share(queues, await _in_flight(tx, now), room, pace)
+    queues = await _queues(tx, now, min(limit, MOST))
+    ids = share(queues, await _in_flight(tx, now), limit, pace)
     if not ids:
         return []
     await tx.execute(_given_up(ids))

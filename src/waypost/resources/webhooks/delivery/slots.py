@@ -31,13 +31,13 @@ class Queue:
     """Ids, of which only those that are claimed are worth parsing."""
 
 
-def share(queues: Iterable[Queue], in_flight: Mapping[Target, int], room: int, pace: Pace) -> list[UUID]:
-    """Ids of at most `room` deliveries: first those of receivers that work."""
+def share(queues: Iterable[Queue], in_flight: Mapping[Target, int], limit: int, pace: Pace) -> list[UUID]:
+    """Ids of at most `limit` deliveries: first those of receivers that work."""
     proved, unproved, slots = list[Queue](), list[Queue](), _Slots(in_flight, pace)
     for queue in queues:
         (proved if pace.is_proved(queue.target.webhook_id) else unproved).append(queue)
     turns = (turn for some in (proved, unproved) for turn in _turns(some, in_flight, pace))
-    return list(islice((UUID(id_) for target, id_ in turns if slots.take(target)), room))
+    return list(islice((UUID(id_) for target, id_ in turns if slots.take(target)), limit))
 
 
 class _Slots:

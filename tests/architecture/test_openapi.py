@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from house.facts import (
+from architecture.facts import (
     CLICK,
     CODES,
     DELIVERY,
@@ -39,9 +39,9 @@ from house.facts import (
     WEBHOOK_URL,
     Endpoint,
 )
-from house.json_schema import faults, resolved
-from house.running import BASE_URL, RECEIVER, RunningApp
-from house.running import PIXEL as NEW_PIXEL
+from architecture.json_schema import faults, resolved
+from architecture.running import BASE_URL, RECEIVER, RunningApp
+from architecture.running import PIXEL as NEW_PIXEL
 from PIL import Image
 from resources.clicks.visited import fill, new_click, new_link
 
@@ -80,7 +80,7 @@ VALID = {
 class Document:
     """The document as it is served, and requests whose answers are held to it."""
 
-    house: RunningApp
+    running: RunningApp
     content: dict[str, Any]
 
     def operation(self, endpoint: Endpoint) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Document:
         return set(self.operation(endpoint)["responses"])
 
     async def ask(self, key: str | None, endpoint: Endpoint, *ids: str, **rest: Any) -> httpx.Response:
-        answer = await self.house.ask(key, endpoint, *ids, **rest)
+        answer = await self.running.ask(key, endpoint, *ids, **rest)
         told = self.operation(endpoint)["responses"]
         response = told.get(str(answer.status_code), told["default"])
         assert [name for name in response.get("headers", ()) if name not in answer.headers] == []
@@ -112,20 +112,20 @@ def served() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def document(house: RunningApp, served: dict[str, Any]) -> Document:
+async def document(running: RunningApp, served: dict[str, Any]) -> Document:
     if not served:
-        served |= (await house.client.get("/api/openapi.json")).json()
-    return Document(house, served)
+        served |= (await running.client.get("/api/openapi.json")).json()
+    return Document(running, served)
 
 
 @pytest.fixture
-async def key(house: RunningApp) -> str:
-    return await house.key(await house.account(), SCOPES)
+async def key(running: RunningApp) -> str:
+    return await running.key(await running.account(), SCOPES)
 
 
 async def test_it_works(document: Document, key: str) -> None:
     """A link's whole life, with every answer as the document tells it."""
-    bare = {"destination_url": document.house.website.url}
+    bare = {"destination_url": document.running.website.url}
     for sent in (bare, bare | FULL):
         assert list(faults(document.content, document.body(CREATE), sent)) == []
         made = (await document.ask(key, CREATE, json=sent)).json()["data"]
@@ -141,16 +141,16 @@ async def test_it_works(document: Document, key: str) -> None:
 
 async def test_the_account_and_its_keys(document: Document, key: str) -> None:
     for plan in ("lifetime", "trial", "subscription"):
-        other = await document.house.key(await document.house.account(plan), SCOPES)
+        other = await document.running.key(await document.running.account(plan), SCOPES)
         assert (await document.ask(other, ME)).status_code == 200
     assert len((await document.ask(key, TOKENS)).json()["data"]) == 1
 
 
 async def test_clicks_and_figures(document: Document, key: str) -> None:
-    link = await document.house.link(key)
+    link = await document.running.link(key)
     account = UUID((await document.ask(key, ME)).json()["data"]["id"])
     made = [new_click(new_link(account, id=UUID(link["id"])), datetime.now(UTC), kind=kind) for kind in KINDS]
-    await fill(document.house.db, made)
+    await fill(document.running.db, made)
     for endpoint in (CLICKS, CLICKS_OF_LINK):
         listed = (await document.ask(key, endpoint, link["id"], params={"kind": "all"})).json()
         assert len(listed["data"]) == len(KINDS)
@@ -190,7 +190,7 @@ def test_a_pixel_s_secrets_are_never_shown(document: Document) -> None:
 
 
 async def test_a_code_and_its_pictures(document: Document, key: str) -> None:
-    link = await document.house.link(key)
+    link = await document.running.link(key)
     shown = (await document.ask(key, QR, link["id"])).json()["data"]
     assert list(shown) == list(QRCODE) == list(document.content["components"]["schemas"]["QrCode"]["properties"])
     fields = {name: plain(field) for name, field in document.body(SET_LOOK)["properties"].items()}
@@ -207,7 +207,7 @@ async def test_a_code_and_its_pictures(document: Document, key: str) -> None:
     operation = document.operation(SIGNED)
     assert operation["security"] == []
     for url in (shown["image_url"], shown["svg_url"]):
-        picture = await document.house.client.get(url)
+        picture = await document.running.client.get(url)
         assert picture.headers["content-type"] in operation["responses"]["200"]["content"]
     told = {(each["name"], each["in"]) for each in operation["parameters"]}
     assert told == {("id", "path"), ("format", "path"), ("v", "query"), ("signature", "query")}
@@ -274,7 +274,7 @@ def test_what_a_domain_s_states_are(document: Document) -> None:
 
 
 async def test_every_parameter_of_the_log_is_read(document: Document, key: str) -> None:
-    webhook, _ = await document.house.webhook(key)
+    webhook, _ = await document.running.webhook(key)
     parameters = document.operation(DELIVERIES)["parameters"]
     told = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
     assert list(told) == ["page", "per_page", "status", "event"]
@@ -285,9 +285,9 @@ async def test_every_parameter_of_the_log_is_read(document: Document, key: str) 
 
 
 async def test_every_refusal(document: Document, key: str) -> None:
-    house = document.house
-    unpaid = await house.key(await house.account("past_due"), SCOPES)
-    weak = await house.key(await house.account(), ())
+    running = document.running
+    unpaid = await running.key(await running.account("past_due"), SCOPES)
+    weak = await running.key(await running.account(), ())
     told = [
         await document.ask(None, BROWSE),
         await document.ask(unpaid, CREATE, json={}),
@@ -406,14 +406,14 @@ async def test_every_parameter_of_the_list_is_read(document: Document, key: str)
 
 async def test_an_empty_parameter_is_an_absent_one(document: Document, key: str) -> None:
     """On every list, and with two of a name."""
-    house = document.house
-    link, (webhook, _) = await house.link(key), await house.webhook(key)
+    running = document.running
+    link, (webhook, _) = await running.link(key), await running.webhook(key)
     asked = 0
     for endpoint in ENDPOINTS:
         told = [each["name"] for each in document.operation(endpoint).get("parameters", ()) if each["in"] == "query"]
         if told:
             id_ = webhook["id"] if "webhooks" in endpoint.path else link["id"]
-            reader = await house.key(await house.account(), SCOPES) if "{id}" not in endpoint.path else key
+            reader = await running.key(await running.account(), SCOPES) if "{id}" not in endpoint.path else key
             plain_answer = await document.ask(reader, endpoint, id_)
             empty = await document.ask(reader, endpoint, id_, params=[(name, "") for name in (*told, *told)])
             assert (plain_answer.status_code, empty.status_code) == (200, 200), endpoint
@@ -430,10 +430,10 @@ def _without_now(answer: dict[str, Any]) -> dict[str, Any]:
 
 async def test_the_control_characters_that_are_declared_are_those_refused(document: Document) -> None:
     """In every text of every body: where the schema takes a character, so does the endpoint."""
-    house = document.house
-    account = await house.account()
-    owner = await house.key(account, SCOPES)
-    link, pixel, domain = await house.link(owner), await house.pixel(owner), await house.domain(owner)
+    running = document.running
+    account = await running.account()
+    owner = await running.key(account, SCOPES)
+    link, pixel, domain = await running.link(owner), await running.pixel(owner), await running.domain(owner)
     for endpoint, id_ in (
         (CREATE, ""),
         (CHANGE, link["id"]),
@@ -444,7 +444,7 @@ async def test_the_control_characters_that_are_declared_are_those_refused(docume
         (CHANGE_DOMAIN, domain["id"]),
         (SET_LOOK, link["id"]),
     ):
-        key = await house.key(account, SCOPES)  # with a budget of its own
+        key = await running.key(account, SCOPES)  # with a budget of its own
         schema = document.body(endpoint)
         for code in (*range(0x20), 0x7F):
             sent = {
@@ -484,7 +484,7 @@ def test_the_longest_that_is_taken(document: Document) -> None:
 
 
 async def test_what_may_not_be_null(document: Document, key: str) -> None:
-    link = await document.house.link(key)
+    link = await document.running.link(key)
     for name, field in document.body(CHANGE)["properties"].items():
         sent = {name: None} | ({"destination_url": link["destination_url"]} if name == "utm_params" else {})
         answer = await document.ask(key, CHANGE, link["id"], json=sent)
@@ -495,7 +495,7 @@ async def test_every_field_of_the_form_is_taken(document: Document, key: str) ->
     image = BytesIO()
     Image.new("RGB", (1, 1)).save(image, "PNG")
     values = {
-        "destination_url": document.house.website.url,
+        "destination_url": document.running.website.url,
         "slug": "form",
         "title": "A title",
         "og_title": "Shown",

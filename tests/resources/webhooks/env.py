@@ -29,7 +29,7 @@ LEASE = timedelta(seconds=30)
 
 
 @dataclass
-class Room:
+class Env:
     client: httpx.AsyncClient
     deps: Deps
     clock: FakeClock
@@ -79,7 +79,7 @@ class Room:
 
     async def claim(self) -> list[Claimed]:
         async with self.db.write() as tx:
-            return await queue.claim(tx, clock=self.clock, lease=LEASE, room=100, pace=self.pace)
+            return await queue.claim(tx, clock=self.clock, lease=LEASE, limit=100, pace=self.pace)
 
     async def settle(self, claimed: Sequence[Claimed], status: Any, **rest: Any) -> None:
         async with self.db.write() as tx:
@@ -99,7 +99,7 @@ def path_of(webhook: dict[str, Any], delivery: dict[str, Any] | UUID) -> str:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, directory: Path, receivers: Receivers | None = None) -> AsyncIterator[Room]:
+async def open_env(db: Database, directory: Path, receivers: Receivers | None = None) -> AsyncIterator[Env]:
     clock = FakeClock()
     async with name_server() as names:
         names.has(HOST, [PUBLIC])
@@ -107,4 +107,4 @@ async def open_room(db: Database, directory: Path, receivers: Receivers | None =
         deps = Deps(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, lambda guard: api.routes(deps, guard), clock=clock) as client:
-            yield Room(client, deps, clock, names, alice, bob)
+            yield Env(client, deps, clock, names, alice, bob)

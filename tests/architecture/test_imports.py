@@ -1,7 +1,7 @@
 """The import graph: what ARCHITECTURE.md draws is what import-linter holds, and the code keeps to it.
 
 ARCHITECTURE.md draws each layers contract as a fenced block, one floor a line, the top floor first, siblings parted
-by `|`. The block's info string is the second word of the contract's name: `floors`, `rooms`.
+by `|`. The block's info string is the second word of the contract's name: `floors`, `resources`.
 """
 
 import re
@@ -11,23 +11,23 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from house.code import PACKAGE, ROOT
+from architecture.code import PACKAGE, ROOT
 
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 LAYERS = {contract["name"].split()[1].rstrip(":"): contract for contract in CONTRACTS if contract["type"] == "layers"}
 
-Floors = list[frozenset[str]]
+Layers = list[frozenset[str]]
 
 
-def drawn(name: str) -> Floors:
+def drawn(name: str) -> Layers:
     block = re.search(rf"^```{name}\n(.*?)^```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL | re.MULTILINE)
     assert block, f"ARCHITECTURE.md has no block ```{name}"
     return [frozenset(part.strip() for part in line.split("|")) for line in block[1].splitlines()]
 
 
-def held(name: str) -> Floors:
-    floors = [re.split(r"[|:]", floor) for floor in LAYERS[name]["layers"]]
-    return [frozenset(part.strip().strip("()").rpartition(".")[2] for part in floor) for floor in floors]
+def held(name: str) -> Layers:
+    layers = [re.split(r"[|:]", layer) for layer in LAYERS[name]["layers"]]
+    return [frozenset(part.strip().strip("()").rpartition(".")[2] for part in layer) for layer in layers]
 
 
 def modules(package: Path) -> set[str]:
@@ -41,11 +41,11 @@ def test_it_works() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", ["floors", "rooms"])
+@pytest.mark.parametrize("name", ["layers", "resources"])
 def test_what_is_drawn_is_held(name: str) -> None:
     assert drawn(name) == held(name)
 
 
-@pytest.mark.parametrize(("name", "package"), [("floors", PACKAGE), ("rooms", PACKAGE / "resources")])
+@pytest.mark.parametrize(("name", "package"), [("layers", PACKAGE), ("resources", PACKAGE / "resources")])
 def test_nothing_stands_outside(name: str, package: Path) -> None:
     assert modules(package) == frozenset().union(*held(name))

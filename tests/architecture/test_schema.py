@@ -1,4 +1,4 @@
-"""The migrations lead to exactly the tables that the rooms' models describe, on both databases."""
+"""The migrations lead to exactly the tables that the resources' models describe, on both databases."""
 
 import importlib
 import re
@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from house.code import MIGRATIONS, module_name, sources
+from architecture.code import MIGRATIONS, module_name, sources
 from sqlalchemy import Connection, inspect
 
 from waypost.database import Database, metadata

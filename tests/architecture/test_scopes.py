@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from house.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
-from house.running import PIXEL, RECEIVER, RunningApp
+from architecture.facts import CODES, ENDPOINTS, PREFIX, SCOPES, Endpoint
+from architecture.running import PIXEL, RECEIVER, RunningApp
 
 from waypost.auth import SCOPES as SCOPES_OF_THE_APPLICATION
 
@@ -15,37 +15,37 @@ WITH_ID = [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint.path]
 
 
 @pytest.fixture
-def house(shared_house: RunningApp) -> RunningApp:
-    return shared_house
+def running(shared_app: RunningApp) -> RunningApp:
+    return shared_app
 
 
 def named(value: Any) -> str:
     return f"{value.method} {value.path}" if isinstance(value, Endpoint) else "+".join(value) or "none"
 
 
-def body(house: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
+def body(running: RunningApp, endpoint: Endpoint) -> dict[str, Any]:
     """What makes the endpoint succeed."""
     if (endpoint.method, endpoint.path) == ("POST", "/v1/links"):
-        return {"json": {"destination_url": house.website.url}}
+        return {"json": {"destination_url": running.website.url}}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/webhooks"):
         return {"json": {"url": RECEIVER, "event_types": ["link.created"]}}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/pixels"):
         return {"json": PIXEL}
     if (endpoint.method, endpoint.path) == ("POST", "/v1/domains"):
-        return {"json": {"hostname": house.hostname()}}
+        return {"json": {"hostname": running.hostname()}}
     return {"json": {}} if endpoint.method in {"POST", "PATCH"} else {}
 
 
-async def owned(house: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
+async def owned(running: RunningApp, key: str, endpoint: Endpoint) -> tuple[str, str]:
     """What the endpoint is to find: a link, a pixel, a domain, or a webhook and a delivery of it."""
     if endpoint.path.startswith("/v1/pixels"):
-        return (await house.pixel(key))["id"], ""
+        return (await running.pixel(key))["id"], ""
     if endpoint.path.startswith("/v1/domains"):
-        return (await house.domain(key))["id"], ""
+        return (await running.domain(key))["id"], ""
     if endpoint.path.startswith("/v1/webhooks"):
-        webhook, delivery = await house.webhook(key)
+        webhook, delivery = await running.webhook(key)
         return webhook["id"], delivery["id"]
-    return (await house.link(key))["id"], ""
+    return (await running.link(key))["id"], ""
 
 
 def is_allowed(endpoint: Endpoint, scopes: Sequence[str]) -> bool:
@@ -58,13 +58,13 @@ def test_it_works() -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-async def test_keys_with_all_sets_of_scopes(house: RunningApp, endpoint: Endpoint) -> None:
-    account = await house.account()
-    owner = await house.key(account, SCOPES)
+async def test_keys_with_all_sets_of_scopes(running: RunningApp, endpoint: Endpoint) -> None:
+    account = await running.account()
+    owner = await running.key(account, SCOPES)
     for scopes in SCOPE_SETS:
-        key = await house.key(account, scopes)
-        own = await owned(house, owner, endpoint)
-        answer = await house.ask(key, endpoint, *own, **body(house, endpoint))
+        key = await running.key(account, scopes)
+        own = await owned(running, owner, endpoint)
+        answer = await running.ask(key, endpoint, *own, **body(running, endpoint))
         assert answer.status_code == (endpoint.success if is_allowed(endpoint, scopes) else 403), named(scopes)
         if answer.status_code == 403:
             error = answer.json()["error"]
@@ -73,39 +73,39 @@ async def test_keys_with_all_sets_of_scopes(house: RunningApp, endpoint: Endpoin
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", WITH_ID, ids=named)
-async def test_foreign_ids_with_all_sets_of_scopes(house: RunningApp, endpoint: Endpoint) -> None:
+async def test_foreign_ids_with_all_sets_of_scopes(running: RunningApp, endpoint: Endpoint) -> None:
     for scopes in SCOPE_SETS:
-        await refuse_foreign_ids(house, endpoint, scopes)
+        await refuse_foreign_ids(running, endpoint, scopes)
 
 
-async def refuse_foreign_ids(house: RunningApp, endpoint: Endpoint, scopes: Sequence[str]) -> None:
-    key = await house.key(await house.account(), scopes)
-    others = await house.key(await house.account(), SCOPES)
-    foreign, delivery = await owned(house, others, endpoint)
+async def refuse_foreign_ids(running: RunningApp, endpoint: Endpoint, scopes: Sequence[str]) -> None:
+    key = await running.key(await running.account(), scopes)
+    others = await running.key(await running.account(), SCOPES)
+    foreign, delivery = await owned(running, others, endpoint)
     path = f"{PREFIX}{endpoint.path.partition('{')[0]}{foreign}"
-    before = await house.client.get(path, headers={"Authorization": f"Bearer {others}"})
+    before = await running.client.get(path, headers={"Authorization": f"Bearer {others}"})
     expected = 404 if is_allowed(endpoint, scopes) else 403
     answers = [
-        await house.ask(key, endpoint, each, delivery, **body(house, endpoint))
+        await running.ask(key, endpoint, each, delivery, **body(running, endpoint))
         for each in (foreign, str(uuid4()), "spring", "1", foreign.replace("-", ""))
     ]
     assert {answer.status_code for answer in answers} == {expected}, named(scopes)
     assert len({answer.content for answer in answers}) == 1, "another account's looks unlike a missing one"
-    after = await house.client.get(path, headers={"Authorization": f"Bearer {others}"})
+    after = await running.client.get(path, headers={"Authorization": f"Bearer {others}"})
     assert (before.status_code, before.content) == (200, after.content), "and it is untouched"
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-async def test_the_order_of_checks(house: RunningApp, endpoint: Endpoint) -> None:
+async def test_the_order_of_checks(running: RunningApp, endpoint: Endpoint) -> None:
     """The key before the plan, the plan before the scope, the scope before the id and the body."""
-    unpaid = await house.account("past_due")
-    broken = {"content": b"{"} if body(house, endpoint) else {}
+    unpaid = await running.account("past_due")
+    broken = {"content": b"{"} if body(running, endpoint) else {}
     for key, status in (
         (None, 401),
         ("wp_live_nonsense", 401),
-        (await house.key(unpaid, ()), 402),
-        (await house.key(unpaid, SCOPES), 402),
+        (await running.key(unpaid, ()), 402),
+        (await running.key(unpaid, SCOPES), 402),
     ):
-        answer = await house.ask(key, endpoint, "1", **broken)
+        answer = await running.ask(key, endpoint, "1", **broken)
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, CODES[status])

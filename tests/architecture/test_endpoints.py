@@ -1,12 +1,12 @@
 """The endpoints of the application are those of the specification's table, no fewer and no more."""
 
 import pytest
-from house.facts import ENDPOINTS, NO_SUCH_VERB, PREFIX, SIGNED, Endpoint
-from house.running import RunningApp, routes_of
+from architecture.facts import ENDPOINTS, NO_SUCH_VERB, PREFIX, SIGNED, Endpoint
+from architecture.running import RunningApp, routes_of
 
 
-async def test_it_works(house: RunningApp) -> None:
-    in_api = {(method, path.removeprefix(PREFIX)) for method, path in routes_of(house.app) if path.startswith(PREFIX)}
+async def test_it_works(running: RunningApp) -> None:
+    in_api = {(method, path.removeprefix(PREFIX)) for method, path in routes_of(running.app) if path.startswith(PREFIX)}
     built = {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS, SIGNED, SIGNED._replace(method="HEAD"))}
     assert {route for route in in_api if route[1].startswith("/v1/")} == built
 
@@ -16,13 +16,13 @@ def test_none_is_told_twice() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), NO_SUCH_VERB)
-async def test_verbs_that_shall_never_be(house: RunningApp, method: str, path: str) -> None:
-    answer = await house.ask(None, Endpoint(method, path, None, 0), "01a1fbb2-2855-72ee-8e77-c161c4205e89")
+async def test_verbs_that_shall_never_be(running: RunningApp, method: str, path: str) -> None:
+    answer = await running.ask(None, Endpoint(method, path, None, 0), "01a1fbb2-2855-72ee-8e77-c161c4205e89")
     is_known = any(endpoint.path == path for endpoint in ENDPOINTS)
     assert answer.status_code == (405 if is_known else 404)
 
 
-async def test_the_openapi_document_tells_of_each(house: RunningApp) -> None:
-    paths = (await house.client.get("/api/openapi.json")).json()["paths"]
+async def test_the_openapi_document_tells_of_each(running: RunningApp) -> None:
+    paths = (await running.client.get("/api/openapi.json")).json()["paths"]
     told = {(method.upper(), path.removeprefix(PREFIX)) for path, verbs in paths.items() for method in verbs}
     assert told == {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS, SIGNED)}

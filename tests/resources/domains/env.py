@@ -1,4 +1,4 @@
-"""The domains API with the links room beside it, for two people who want the same names."""
+"""The domains API with links beside it, for two people who want the same names."""
 
 import contextlib
 import json
@@ -11,9 +11,9 @@ from uuid import UUID
 
 import httpx
 from people import BASE_URL, FakeClock, Person, new_client
-from resources.links.room import SHARED
-from resources.links.room import Room as LinksRoom
-from resources.links.room import open_room as open_links_room
+from resources.links.env import SHARED
+from resources.links.env import Env as LinksRoom
+from resources.links.env import open_env as open_links_env
 from sqlalchemy import select, update
 
 from waypost.database import Database
@@ -25,7 +25,7 @@ TARGET = "cname.test"
 
 
 @dataclass
-class Room:
+class Env:
     client: httpx.AsyncClient
     deps: Deps
     links: LinksRoom
@@ -82,8 +82,8 @@ class Room:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
-    async with open_links_room(db, directory) as beside:
+async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
+    async with open_links_env(db, directory) as beside:
         deps = Deps(
             db=db,
             host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
@@ -97,4 +97,4 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
         )
         routes = partial(api.routes, deps)
         async with new_client(db, directory, routes, clock=beside.clock) as client:
-            yield Room(client, deps, beside)
+            yield Env(client, deps, beside)

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
-from house.running import BASE_URL, RunningApp
+from architecture.running import BASE_URL, RunningApp
 from journeys.service import Website
 
 from waypost.settings import Settings
@@ -23,17 +23,17 @@ def website() -> Iterator[Website]:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, sqlite_template: Path, website: Website) -> AsyncIterator[RunningApp]:
+async def running(tmp_path: Path, sqlite_template: Path, website: Website) -> AsyncIterator[RunningApp]:
     async with _opened(tmp_path, sqlite_template, website) as opened:
         yield opened
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_house(
+async def shared_app(
     tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path, website: Website
 ) -> AsyncIterator[RunningApp]:
-    """For tests that run in its loop and have accounts of their own: to compose a house takes a third of a second."""
-    async with _opened(tmp_path_factory.mktemp("house"), sqlite_template, website) as opened:
+    """For tests that run in its loop and have accounts of their own: to compose an app takes a third of a second."""
+    async with _opened(tmp_path_factory.mktemp("running"), sqlite_template, website) as opened:
         yield opened
 
 

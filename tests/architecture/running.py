@@ -8,9 +8,9 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from architecture.facts import PREFIX, Endpoint
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
-from house.facts import PREFIX, Endpoint
 from journeys.service import Website
 
 from waypost.auth import PlanChoice, create_account, keys, store

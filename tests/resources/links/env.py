@@ -64,7 +64,7 @@ class Website:
 
 
 @dataclass
-class Room:
+class Env:
     client: httpx.AsyncClient
     deps: Deps
     clock: FakeClock
@@ -139,7 +139,7 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
 
 
 @contextlib.asynccontextmanager
-async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
+async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     clock, told = FakeClock(), []
     async with Website().open() as site:
         blocklist = directory / "blocklist"
@@ -167,5 +167,5 @@ async def open_room(db: Database, directory: Path) -> AsyncIterator[Room]:
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, routes, clock=clock) as client:
-            yield Room(client, deps, clock, site, alice, bob, told)
+            yield Env(client, deps, clock, site, alice, bob, told)
         deps.images.close()

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from house.facts import ENDPOINTS, LINK, LINK_STATUSES, PAGE, PAGE_LINKS, PAGE_META, SCOPES, UNTITLED
-from house.running import BASE_URL, RunningApp
+from architecture.facts import ENDPOINTS, LINK, LINK_STATUSES, PAGE, PAGE_LINKS, PAGE_META, SCOPES, UNTITLED
+from architecture.running import BASE_URL, RunningApp
 
 BROWSE, FIND, CHANGE = ENDPOINTS[2], ENDPOINTS[4], ENDPOINTS[5]
 FULL = {
@@ -45,40 +45,40 @@ def assert_link(shown: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-async def key(house: RunningApp) -> str:
-    return await house.key(await house.account(), SCOPES)
+async def key(running: RunningApp) -> str:
+    return await running.key(await running.account(), SCOPES)
 
 
-async def test_it_works(house: RunningApp, key: str) -> None:
-    link = await house.link(key)
+async def test_it_works(running: RunningApp, key: str) -> None:
+    link = await running.link(key)
     assert_link(link)
     assert link["short_url"] == f"{link['hostname']}/{link['slug']}"
     assert f"http://{link['hostname']}" == BASE_URL
 
 
 @pytest.mark.parametrize("fields", [{}, FULL], ids=["bare", "full"])
-async def test_it_looks_the_same_wherever_it_is_shown(house: RunningApp, key: str, fields: dict[str, Any]) -> None:
-    made = await house.link(key, **fields)
-    found = (await house.ask(key, FIND, made["id"])).json()
-    listed = (await house.ask(key, BROWSE)).json()
-    changed = (await house.ask(key, CHANGE, made["id"], json={})).json()
+async def test_it_looks_the_same_wherever_it_is_shown(running: RunningApp, key: str, fields: dict[str, Any]) -> None:
+    made = await running.link(key, **fields)
+    found = (await running.ask(key, FIND, made["id"])).json()
+    listed = (await running.ask(key, BROWSE)).json()
+    changed = (await running.ask(key, CHANGE, made["id"], json={})).json()
     for shown in (made, found["data"], listed["data"][0], changed["data"]):
         assert_link(shown)
         assert shown == made
     assert [list(found), list(changed)] == [["data"], ["data"]]
 
 
-async def test_every_field_that_was_sent_is_told(house: RunningApp, key: str) -> None:
-    link = await house.link(key, **FULL)
+async def test_every_field_that_was_sent_is_told(running: RunningApp, key: str) -> None:
+    link = await running.link(key, **FULL)
     assert {name: link[name] for name in FULL} == FULL | {"expires_at": "2999-12-31T22:59:59.000000Z"}
-    assert link["destination_url"] == f"{house.website.url}/?utm_source=mail"
+    assert link["destination_url"] == f"{running.website.url}/?utm_source=mail"
 
 
-async def test_what_a_page_is(house: RunningApp, key: str) -> None:
-    page = (await house.ask(key, BROWSE)).json()
+async def test_what_a_page_is(running: RunningApp, key: str) -> None:
+    page = (await running.ask(key, BROWSE)).json()
     assert (tuple(page), tuple(page["links"]), tuple(page["meta"])) == (PAGE, PAGE_LINKS, PAGE_META)
 
 
-async def test_a_page_that_cannot_be_read_leaves_it_untitled(house: RunningApp, key: str) -> None:
-    house.website.html = b""
-    assert (await house.link(key))["title"] == UNTITLED
+async def test_a_page_that_cannot_be_read_leaves_it_untitled(running: RunningApp, key: str) -> None:
+    running.website.html = b""
+    assert (await running.link(key))["title"] == UNTITLED

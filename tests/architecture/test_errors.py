@@ -4,8 +4,18 @@ import json
 from typing import Any
 
 import pytest
-from house.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, MESSAGES, OTHER, REQUESTS_PER_MINUTE, SCOPES, Endpoint
-from house.running import RunningApp
+from architecture.facts import (
+    BARE,
+    CODES,
+    ENDPOINTS,
+    KIT_ERRORS,
+    MESSAGES,
+    OTHER,
+    REQUESTS_PER_MINUTE,
+    SCOPES,
+    Endpoint,
+)
+from architecture.running import RunningApp
 
 from waypost.kit import errors
 from waypost.web import envelope
@@ -23,8 +33,8 @@ def code_of(status: int) -> str:
     return CODES.get(status, OTHER)
 
 
-async def test_it_works(house: RunningApp) -> None:
-    answer = await house.ask(None, ME)
+async def test_it_works(running: RunningApp) -> None:
+    answer = await running.ask(None, ME)
     assert answer.json() == {"error": {"code": "unauthenticated", "message": errors.Unauthenticated().message}}
     assert answer.headers["content-type"] == "application/json"
 
@@ -52,55 +62,55 @@ def test_the_bare_answer_to(name: str, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", CODES)
-async def test_the_application_can_answer(house: RunningApp, status: int) -> None:
-    answer = await PROVOKED[status](house)
+async def test_the_application_can_answer(running: RunningApp, status: int) -> None:
+    answer = await PROVOKED[status](running)
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (status, CODES[status])
     assert error["message"] == MESSAGES.get(status, error["message"])
     assert ("errors" in error) == (status == 422)
 
 
-async def paid(house: RunningApp) -> str:
-    return await house.key(await house.account(), SCOPES)
+async def paid(running: RunningApp) -> str:
+    return await running.key(await running.account(), SCOPES)
 
 
-async def unauthenticated(house: RunningApp) -> Any:
-    return await house.ask(None, ME)
+async def unauthenticated(running: RunningApp) -> Any:
+    return await running.ask(None, ME)
 
 
-async def payment_required(house: RunningApp) -> Any:
-    return await house.ask(await house.key(await house.account("none"), SCOPES), ME)
+async def payment_required(running: RunningApp) -> Any:
+    return await running.ask(await running.key(await running.account("none"), SCOPES), ME)
 
 
-async def forbidden(house: RunningApp) -> Any:
-    return await house.ask(await house.key(await house.account(), ()), Endpoint("GET", "/v1/links", None, 0))
+async def forbidden(running: RunningApp) -> Any:
+    return await running.ask(await running.key(await running.account(), ()), Endpoint("GET", "/v1/links", None, 0))
 
 
-async def not_found(house: RunningApp) -> Any:
-    return await house.ask(await paid(house), Endpoint("GET", "/v1/nothing", None, 0))
+async def not_found(running: RunningApp) -> Any:
+    return await running.ask(await paid(running), Endpoint("GET", "/v1/nothing", None, 0))
 
 
-async def method_not_allowed(house: RunningApp) -> Any:
-    return await house.ask(await paid(house), ME._replace(method="PUT"))
+async def method_not_allowed(running: RunningApp) -> Any:
+    return await running.ask(await paid(running), ME._replace(method="PUT"))
 
 
-async def validation_error(house: RunningApp) -> Any:
-    return await house.ask(await paid(house), Endpoint("POST", "/v1/links", None, 0), json={})
+async def validation_error(running: RunningApp) -> Any:
+    return await running.ask(await paid(running), Endpoint("POST", "/v1/links", None, 0), json={})
 
 
-async def rate_limited(house: RunningApp) -> Any:
-    key = await paid(house)
+async def rate_limited(running: RunningApp) -> Any:
+    key = await paid(running)
     for _ in range(REQUESTS_PER_MINUTE):
-        await house.ask(key, ME)
-    return await house.ask(key, ME)
+        await running.ask(key, ME)
+    return await running.ask(key, ME)
 
 
-async def server_error(house: RunningApp) -> Any:
+async def server_error(running: RunningApp) -> Any:
     async def broken() -> None:
         raise ZeroDivisionError
 
-    house.app.add_api_route("/api/v1/broken", broken)
-    return await house.ask(None, Endpoint("GET", "/v1/broken", None, 0))
+    running.app.add_api_route("/api/v1/broken", broken)
+    return await running.ask(None, Endpoint("GET", "/v1/broken", None, 0))
 
 
 PROVOKED = {

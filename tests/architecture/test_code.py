@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from house.code import PACKAGE, classes, functions, sources
+from architecture.code import PACKAGE, classes, functions, sources
 
 FILE_LINES = 300
 FUNCTION_LINES = 40

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from architecture.code import ROOT, texts
+from architecture.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, OTHER, SIGNED
 from cyclopts import App
-from house.code import ROOT, texts
-from house.facts import BARE, CODES, ENDPOINTS, KIT_ERRORS, OTHER, SIGNED
 
 from waypost.cli import app
 from waypost.settings import PREFIX, Settings
