@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from waypost.kit.errors import Invalid, TooLarge
-from waypost.web import Upload, read_fields
+from waypost.kit.fields import Upload
+from waypost.web import read_fields
 from waypost.web.body import JSON_LIMIT, MULTIPART_LIMIT
 
 JSON = "application/json"

@@ -14,6 +14,7 @@ from typing import Any
 
 from waypost.commands.running import DONE, say
 from waypost.kit.errors import SettingsError, WaypostError
+from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
 from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
@@ -21,7 +22,6 @@ from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import coloured, plain
 from waypost.resources.qrcodes.look import Look
 from waypost.resources.qrcodes.schemas import LookFields
-from waypost.web.parsing import parse
 
 _DRAWERS = {".png": png, ".svg": svg}
 _EVERYWHERE = {"level", "margin"}

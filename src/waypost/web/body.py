@@ -11,11 +11,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from waypost.kit.errors import TooLarge
-from waypost.web.fields import Body, LongText, Text, Timestamp, Upload, Uuid
 from waypost.web.multipart import malformed, read_multipart
-from waypost.web.parsing import parse
-
-__all__ = ["Body", "LongText", "Text", "Timestamp", "Upload", "Uuid", "parse", "read_fields"]
 
 JSON_LIMIT = 1 << 20
 MULTIPART_LIMIT = 3 << 20

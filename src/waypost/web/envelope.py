@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.auth import Taken
 from waypost.kit import errors
-from waypost.web.parsing import message as plain_message
+from waypost.kit.fields import problem_message
 from waypost.web.responses import Json
 
 CODES = {
@@ -172,7 +172,7 @@ async def _undeclared(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for these alone
     problems = errors.Problems()
     for detail in error.errors():
-        problems.add(".".join(str(part) for part in detail["loc"][1:]) or "body", plain_message(detail))
+        problems.add(".".join(str(part) for part in detail["loc"][1:]) or "body", problem_message(detail))
     return answer(errors.Invalid(problems.errors))
 
 

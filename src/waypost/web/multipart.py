@@ -7,7 +7,7 @@ from typing import Any
 from python_multipart.multipart import parse_options_header
 
 from waypost.kit.errors import Invalid
-from waypost.web.fields import Upload
+from waypost.kit.fields import Upload
 
 Value = str | Upload | None
 

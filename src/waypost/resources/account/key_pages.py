@@ -22,14 +22,14 @@ from waypost.auth import (
 )
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
+from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.resources.account.auth_pages import faulty
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import proof, require_recent
-from waypost.web import Body, Text, Timestamp, page_request, parse, path_id
+from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 from waypost.web.dashboard.session_auth import NotSignedIn
 from waypost.web.dashboard.views import HEADERS
-from waypost.web.fields import few
 
 _ALL = "/integrations/api"
 _ONE = "/integrations/api/{id}/revoke"
@@ -53,7 +53,7 @@ _REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'un
 
 class _NewKey(Body):
     name: Text = ""
-    scopes: Annotated[list[Text] | None, few(len(SCOPES))] = None
+    scopes: Annotated[list[Text] | None, max_entries(len(SCOPES))] = None
     expires_at: Timestamp | None = None
 
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from waypost.kit.fields import ONE_LINE
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
 from waypost.resources.clicks.parameters import ALL, DEVICES, MAX_TEXT, UNKNOWN
-from waypost.web.fields import ONE_LINE
 from waypost.web.openapi import PAGING, Page, endpoint, parameter
 
 

@@ -11,11 +11,11 @@ from starlette.requests import Request
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
+from waypost.kit.fields import text_problem
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
 from waypost.resources.clicks.pages import Filters, Value
 from waypost.web import read_query
-from waypost.web.fields import text_problem
 
 ALL: Final = "all"
 DEVICES = ("desktop", "mobile", "tablet", "other")

@@ -6,11 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
+from waypost.kit.fields import parse
 from waypost.resources.domains import openapi, service
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
-from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, parse, path_id, read_fields
+from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, path_id, read_fields
 
 _ONE = "/{id}"
 

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
+from waypost.kit.fields import parse
 from waypost.resources.domains import service
 from waypost.resources.domains.checks.outcome import STRIKES
 from waypost.resources.domains.claims import KEPT
@@ -15,7 +16,7 @@ from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
 from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
-from waypost.web import page_request, parse, path_id
+from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/domains"

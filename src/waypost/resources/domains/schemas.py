@@ -3,12 +3,12 @@
 from typing import Annotated, Any
 
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import Body, Text, max_characters
 from waypost.resources.domains.model import Domain
-from waypost.web.fields import Body, Text, at_most
 
 MAX_URL = 2048
 
-Address = Annotated[Text, at_most(MAX_URL)]
+Address = Annotated[Text, max_characters(MAX_URL)]
 
 
 class NewDomain(Body):

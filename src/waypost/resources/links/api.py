@@ -7,13 +7,14 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.fields import parse
 from waypost.resources.links import openapi, service
 from waypost.resources.links.asked import read_wanted
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
 from waypost.web.api import PREFIX
-from waypost.web.body import parse, read_fields
+from waypost.web.body import read_fields
 from waypost.web.guard import Guard, path_id
 from waypost.web.pagination import paginated, read_page
 from waypost.web.responses import Json, data, no_content

@@ -5,12 +5,12 @@ from typing import get_args
 from starlette.requests import Request
 
 from waypost.kit.errors import Problems
+from waypost.kit.fields import text_problem
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.lists import Wanted
 from waypost.resources.links.rules import Status
 from waypost.resources.links.schemas import canonical_name
 from waypost.web import read_query
-from waypost.web.fields import text_problem
 
 FILTERS = ("search", "tag", "hostname", "status")
 MAX_SEARCH = 255

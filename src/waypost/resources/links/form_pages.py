@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, Unavailable
+from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, parse_id
 from waypost.outbound import Preview
 from waypost.resources.links import forms, media, service
@@ -17,7 +18,7 @@ from waypost.resources.links.choices import choices
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink
-from waypost.web import parse, path_id
+from waypost.web import path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _FORM = "links/form.html"

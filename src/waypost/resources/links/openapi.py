@@ -6,10 +6,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import rules
 from waypost.resources.links.asked import MAX_SEARCH
 from waypost.resources.links.schemas import LinkChange, NewLink, UtmKey
-from waypost.web.fields import ONE_LINE
 from waypost.web.openapi import PAGING, One, Page, endpoint, parameter
 from waypost.web.openapi_bodies import request_body
 

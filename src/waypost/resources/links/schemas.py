@@ -11,12 +11,12 @@ from uuid import UUID
 from pydantic import AfterValidator, InstanceOf
 
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import NOT_BLANK, Body, LongText, Text, Timestamp, Upload, max_characters, max_entries
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS
 from waypost.resources.domains import names
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link
-from waypost.web.fields import NOT_BLANK, Body, LongText, Text, Timestamp, Upload, at_most, few
 
 UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 
@@ -43,11 +43,11 @@ def canonical_name(text: str) -> str:
         return text.lower()
 
 
-Line = Annotated[Text, at_most(255)]
-Address = Annotated[Text, at_most(rules.MAX_URL)]
+Line = Annotated[Text, max_characters(255)]
+Address = Annotated[Text, max_characters(rules.MAX_URL)]
 Shown = AfterValidator(_unless_blank)
-Tags = Annotated[list[Annotated[Line, NOT_BLANK]], few(100), AfterValidator(_distinct)]
-UtmParams = Annotated[dict[UtmKey, Line | None], few(20), AfterValidator(_given)]
+Tags = Annotated[list[Annotated[Line, NOT_BLANK]], max_entries(100), AfterValidator(_distinct)]
+UtmParams = Annotated[dict[UtmKey, Line | None], max_entries(20), AfterValidator(_given)]
 
 
 Hostname = Annotated[Text, AfterValidator(canonical_name)]
@@ -59,13 +59,13 @@ class LinkFields(Body):
     title: Annotated[Line, Shown] | None = None
     hostname: Hostname | None = None
     og_title: Annotated[Line, Shown] | None = None
-    og_description: Annotated[LongText, at_most(5000), Shown] | None = None
+    og_description: Annotated[LongText, max_characters(5000), Shown] | None = None
     og_image: Address | None = None
     og_image_file: InstanceOf[Upload] | None = None
     utm_params: UtmParams | None = None
     tags: Tags | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[Any], few(rules.MAX_PIXELS)] | None = None  # each is looked at in `checks`
+    pixel_ids: Annotated[list[Any], max_entries(rules.MAX_PIXELS)] | None = None  # each is looked at in `checks`
 
     @property
     def utm(self) -> dict[str, str]:

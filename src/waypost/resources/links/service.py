@@ -12,6 +12,7 @@ from uuid import UUID
 from waypost.auth import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.kit.fields import parse
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import Url
@@ -25,7 +26,6 @@ from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order, SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, shown
-from waypost.web.body import parse
 
 
 async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None) -> Link:

@@ -6,10 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
+from waypost.kit.fields import parse
 from waypost.resources.pixels import openapi, service
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, shown, shown_results
-from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, parse, path_id, read_fields
+from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, path_id, read_fields
 
 _ONE = "/{id}"
 

@@ -11,12 +11,13 @@ from starlette.routing import Route
 
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.fields import parse
 from waypost.resources.pixels import service
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import HINTS, is_usual
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web import page_request, parse, path_id
+from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/pixels"

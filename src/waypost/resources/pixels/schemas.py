@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import NOT_BLANK, Body, Text, max_characters
 from waypost.resources.pixels.events.results import Results
 from waypost.resources.pixels.model import Pixel, Platform
-from waypost.web.fields import NOT_BLANK, Body, Text, at_most
 
 MAX_TEXT = 255
 MAX_TOKEN = 1_000
@@ -29,9 +29,9 @@ def _sendable(text: str) -> str | None:
     return text
 
 
-Line = Annotated[Text, at_most(MAX_TEXT), NOT_BLANK]
+Line = Annotated[Text, max_characters(MAX_TEXT), NOT_BLANK]
 PixelId = Annotated[Line, AfterValidator(_printable)]
-Token = Annotated[Text, at_most(MAX_TOKEN), AfterValidator(_sendable)]
+Token = Annotated[Text, max_characters(MAX_TOKEN), AfterValidator(_sendable)]
 
 
 class PixelFields(Body):

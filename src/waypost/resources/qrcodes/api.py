@@ -6,11 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
+from waypost.kit.fields import parse
 from waypost.resources.qrcodes import image, openapi, rules, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import LookFields, of_form, shown
-from waypost.web import PREFIX, Guard, data, parse, path_id, read_fields
+from waypost.web import PREFIX, Guard, data, path_id, read_fields
 
 _OF_LINK = "/links/{id}/qrcode"
 _IMAGE = "/qrcodes/{id}/image/{format}"

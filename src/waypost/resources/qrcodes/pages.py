@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.fields import parse
 from waypost.resources.qrcodes import image, rules, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.look import Look
@@ -16,7 +17,7 @@ from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.pictures import Picture
 from waypost.resources.qrcodes.schemas import LookFields, of_form
 from waypost.resources.qrcodes.urls import spelled
-from waypost.web import parse, path_id
+from waypost.web import path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ONE = "/links/{id}/qrcode"

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import Body, Text
 from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.look import Level, Look, Style
 from waypost.resources.qrcodes.model import QrCode
-from waypost.web.fields import Body, Text
 
 Colour = Annotated[Text, AfterValidator(rules.colour)]
 

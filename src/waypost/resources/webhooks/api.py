@@ -8,6 +8,7 @@ from fastapi import Path as PathParameter
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.fields import parse
 from waypost.resources.webhooks import openapi, service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, EventType, Status
@@ -21,7 +22,6 @@ from waypost.web import (
     no_content,
     page_request,
     paginated,
-    parse,
     path_id,
     read_fields,
     read_page,

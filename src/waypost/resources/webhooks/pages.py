@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired
+from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
@@ -21,7 +22,7 @@ from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.resources.webhooks.store import Wanted
-from waypost.web import page_request, parse, path_id, read_query
+from waypost.web import page_request, path_id, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/webhooks"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import Body, Text, max_entries
 from waypost.resources.webhooks.model import Delivery, EventType, Webhook
-from waypost.web.fields import Body, Text, few
 
 MAX_URL = 2048
 TOO_LONG = f"This may have at most {MAX_URL} characters."
@@ -27,7 +27,7 @@ def _some(types: list[EventType]) -> list[EventType]:
 
 class NewWebhook(Body):
     url: Annotated[Text, AfterValidator(_not_too_long)] | None = None
-    event_types: Annotated[list[EventType], few(100), AfterValidator(_some)] | None = None
+    event_types: Annotated[list[EventType], max_entries(100), AfterValidator(_some)] | None = None
 
 
 def shown(webhook: Webhook) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from pydantic import Field, InstanceOf
 
-from waypost.web import Body, LongText, Text, Timestamp, Upload, Uuid, parse
+from waypost.kit.fields import Body, LongText, Text, Timestamp, Upload, Uuid, parse
 
 NO_UNICODE = (
     "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."

@@ -1,0 +1,177 @@
+"""Types for the fields of a request body, and `parse`, which validates a body field by field.
+
+Nothing is converted: 5 is not a string. Text holds no control characters.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails
+
+from waypost.kit.clock import parse_timestamp
+from waypost.kit.errors import Problems
+from waypost.kit.ids import parse_id
+
+M = TypeVar("M", bound=BaseModel)
+
+ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
+"""Matches text without control characters. ECMA-262 for the OpenAPI document; Python, Go and Rust agree on it."""
+LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+"""The same, but with line breaks and tabs."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROLS_IN_LINES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_NO_UNICODE = (
+    "This is not valid Unicode: it holds an unpaired surrogate, half of a character. Send both halves or neither."
+)
+
+
+class Body(BaseModel):
+    """A request body. Its fields have defaults, so that `parse` can leave out those that failed.
+
+    `model_fields_set` holds the names that were sent.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    filename: str
+    content_type: str
+    content: bytes
+
+
+def text_problem(text: str) -> str | None:
+    """The reason to refuse text of one line. It is never stored, and PostgreSQL would not even compare a NUL."""
+    if _SURROGATES.search(text):
+        return _NO_UNICODE
+    return "This may not hold control characters." if _CONTROLS.search(text) else None
+
+
+def _one_line(text: str) -> str:
+    if problem := text_problem(text):
+        raise ValueError(problem)
+    return text
+
+
+def _lines(text: str) -> str:
+    if _SURROGATES.search(text):
+        raise ValueError(_NO_UNICODE)
+    if _CONTROLS_IN_LINES.search(text):
+        raise ValueError("This may not hold control characters other than line breaks and tabs.")
+    return text
+
+
+def max_characters(count: int) -> AfterValidator:
+    def checked(text: str) -> str:
+        if len(text) > count:
+            raise ValueError(f"This may have at most {count} characters.")
+        return text
+
+    return AfterValidator(checked)
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("This may not be blank.")
+    return text
+
+
+NOT_BLANK = AfterValidator(_not_blank)
+
+
+def max_entries(count: int) -> BeforeValidator:
+    """For an object or a list: one that is too long is refused before its entries are validated."""
+
+    def checked(value: Any) -> Any:
+        if isinstance(value, dict | list) and len(value) > count:
+            raise ValueError(f"This may have at most {count} entries.")
+        return value
+
+    return BeforeValidator(checked)
+
+
+def _timestamp(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    try:
+        return parse_timestamp(value if isinstance(value, str) else "")
+    except ValueError:
+        raise ValueError("This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.") from None
+
+
+def _uuid(value: Any) -> UUID:
+    parsed = parse_id(value) if isinstance(value, str) else None
+    if parsed is None:
+        raise ValueError("This must be a UUID.")
+    return parsed
+
+
+Text = Annotated[str, AfterValidator(_one_line), WithJsonSchema({"type": "string", "pattern": ONE_LINE})]
+LongText = Annotated[str, AfterValidator(_lines), WithJsonSchema({"type": "string", "pattern": LINES})]
+"""Text that may have several lines."""
+Timestamp = Annotated[datetime, BeforeValidator(_timestamp)]
+Uuid = Annotated[UUID, BeforeValidator(_uuid)]
+
+_MAX_MESSAGES = 100
+"""For one field: thousands of wrong entries are neither all reported, nor do they hide problems of other fields."""
+
+_MESSAGES = {
+    "string_type": "This must be a string.",
+    "int_type": "This must be an integer.",
+    "int_parsing": "This must be an integer.",
+    "bool_type": "This must be true or false.",
+    "list_type": "This must be a list.",
+    "dict_type": "This must be an object.",
+    "model_type": "This must be an object.",
+    # files are the only class whose instances a body can hold
+    "is_instance_of": "This must be a file: send it as a multipart/form-data part with a filename.",
+    "missing": "This is required.",
+    "string_too_long": "This may have at most {max_length} characters.",
+    "string_too_short": "This must have at least {min_length} characters.",
+    "string_unicode": "This must be valid Unicode text.",
+    "too_long": "This may have at most {max_length} entries.",
+    "too_short": "This must have at least {min_length} entries.",
+    "literal_error": "This must be one of: {expected}.",
+    "greater_than_equal": "This must be at least {ge}.",
+    "less_than_equal": "This may be at most {le}.",
+}
+
+
+def parse(model: type[M], fields: Mapping[str, Any]) -> tuple[M, Problems]:
+    """Return the model of all valid fields, and the problems of the others. The model's fields need defaults."""
+    try:
+        return model.model_validate(fields), Problems()
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+    failed = {detail["loc"][0] for detail in details}
+    kept = {name: value for name, value in fields.items() if name not in failed}
+    return model.model_validate(kept), _problems(details)
+
+
+def _problems(details: list[ErrorDetails]) -> Problems:
+    problems, seen = Problems(), Counter[int | str]()
+    for detail in details:
+        seen[detail["loc"][0]] += 1
+        if seen[detail["loc"][0]] <= _MAX_MESSAGES:
+            problems.add(".".join(str(part) for part in detail["loc"] if part != "[key]"), problem_message(detail))
+    return problems
+
+
+def problem_message(detail: ErrorDetails) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "value_error":  # raised by a validator above or of the model itself
+        return str(context["error"])
+    if kind == "literal_error":
+        context = {"expected": context["expected"].replace("'", "").replace(" or ", ", ")}
+    if kind in {"too_long", "too_short"} and context["field_type"] == "Value":  # text that was checked before
+        kind = f"string_{kind}"
+    return _MESSAGES.get(kind, "This is not valid.").format(**context)
