@@ -157,7 +157,7 @@ def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock
         db=db,
         host_changed=partial(links.host_changed, feed.publish, clock),
         host_pages_changed=partial(links.host_pages_changed, feed.publish, clock),
-        links_freed=partial(links.free_links, clock=clock),
+        links_freed=partial(links.detach_domain, clock=clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         cname_target=settings.cname_host,
         base_url=settings.base_url,

@@ -88,7 +88,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             db=db,
             host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
             host_pages_changed=partial(links.host_pages_changed, beside.told.extend, beside.clock),
-            links_freed=partial(links.free_links, clock=beside.clock),
+            links_freed=partial(links.detach_domain, clock=beside.clock),
             own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
             cname_target=TARGET,
             base_url=BASE_URL,

@@ -25,7 +25,7 @@ from waypost.resources.clicks.subject import Subject
 from waypost.resources.domains import store as domain_store
 from waypost.resources.domains.schemas import shown as shown_domain
 from waypost.resources.links.model import ALIVE, COLUMNS, Link, links
-from waypost.resources.links.schemas import shown as shown_link
+from waypost.resources.links.schemas import to_json as link_to_json
 from waypost.resources.pixels import store as pixel_store
 from waypost.resources.pixels.schemas import shown as shown_pixel
 from waypost.resources.webhooks import store as webhook_store
@@ -148,7 +148,7 @@ async def _links(deps: Deps, session: Session) -> AsyncIterator[str]:
         async with signing.db.read_long() as tx:
             found = [Link(*row) for row in await tx.execute(page)]
         now, base_url = signing.clock(), signing.base_url
-        yield _lines(shown_link(each, shared_domain=deps.shared_domain, base_url=base_url, now=now) for each in found)
+        yield _lines(link_to_json(each, shared_domain=deps.shared_domain, base_url=base_url, now=now) for each in found)
         if len(found) < _AT_ONCE:
             break
         last = found[-1]

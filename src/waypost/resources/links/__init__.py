@@ -3,10 +3,10 @@
 Refuses destinations it cannot reach or that warn of themselves, and slugs that anybody else ever had.
 """
 
-from waypost.resources.links.counters import accounts_of, add_clicks, all_clicks, busy
+from waypost.resources.links.counters import add_clicks, count_clicks, find_accounts, find_busy
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.domain_detach import free_links
-from waypost.resources.links.lookups import names, require
+from waypost.resources.links.domain_detach import detach_domain
+from waypost.resources.links.lookups import find_names, require
 from waypost.resources.links.model import HOSTNAME, Link, links
 from waypost.resources.links.route_invalidation import host_changed, host_pages_changed, pixel_changed
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
@@ -18,19 +18,19 @@ __all__ = [
     "Link",
     "PostgresRoutes",
     "SqliteRoutes",
-    "accounts_of",
     "add_clicks",
-    "all_clicks",
-    "busy",
     "change",
+    "count_clicks",
     "create",
     "delete",
+    "detach_domain",
     "find",
-    "free_links",
+    "find_accounts",
+    "find_busy",
+    "find_names",
     "host_changed",
     "host_pages_changed",
     "links",
-    "names",
     "pixel_changed",
     "require",
 ]

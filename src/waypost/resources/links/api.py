@@ -12,7 +12,7 @@ from waypost.resources.links import openapi, service
 from waypost.resources.links.asked import read_wanted
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink, shown
+from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 from waypost.web.api import PREFIX
 from waypost.web.body import read_fields
 from waypost.web.guard import Guard, path_id
@@ -31,7 +31,7 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     sent = Annotated[dict[str, Any], Depends(read_fields)]
 
     def show(link: Link) -> dict[str, Any]:
-        return shown(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
+        return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
 
     @router.get("", **openapi.BROWSE)
     async def browse(caller: reader, request: Request) -> Response:

@@ -12,7 +12,7 @@ _ADDED = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excl
 _AT_ONCE = 500  # parameters of one statement
 
 
-async def accounts_of(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
+async def find_accounts(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
     """The account of each link there is or ever was."""
     ids = list(link_ids)
     found: dict[UUID, UUID] = {}
@@ -23,13 +23,13 @@ async def accounts_of(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, UUID]:
     return found
 
 
-async def all_clicks(tx: Tx, account_id: UUID) -> int:
+async def count_clicks(tx: Tx, account_id: UUID) -> int:
     """Of its links, deleted ones too."""
     counted = select(func.sum(link_clicks.c.clicks)).where(link_clicks.c.account_id == account_id)
     return int(await tx.scalar(counted) or 0)
 
 
-async def busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
+async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
     """Those that are there and have more clicks than that."""
     c = link_clicks.c
     found = select(links.c.id).join(link_clicks, c.link_id == links.c.id).where(c.account_id == account_id)

@@ -17,7 +17,7 @@ JOB = "links.free"
 _AT_ONCE = 2_000
 
 
-async def free_links(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock) -> None:
+async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock) -> None:
     """In the transaction that deletes the domain."""
     await jobs.enqueue(tx, JOB, {"domain_id": str(domain_id)}, now=clock(), account_id=account_id)
 

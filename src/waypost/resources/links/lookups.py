@@ -19,7 +19,7 @@ async def require(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
     return link
 
 
-async def names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:
+async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict[UUID, tuple[str, str]]:
     """(short URL, title) of each that is there; deleted links are missing. For a page's worth of ids."""
     hostname = func.coalesce(HOSTNAME, shared_domain)
     found = await tx.execute(

@@ -91,7 +91,7 @@ class LinkChange(LinkFields):
         return field in self.model_fields_set
 
 
-def shown(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> dict[str, Any]:
+def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> dict[str, Any]:
     """The link object, its keys in the specification's order."""
     hostname = link.hostname or shared_domain
     return {

@@ -25,7 +25,7 @@ from waypost.resources.links.lists import Wanted
 from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
 from waypost.resources.links.rules import Order, SlugState
-from waypost.resources.links.schemas import LinkChange, NewLink, shown
+from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 
 
 async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None) -> Link:
@@ -111,7 +111,7 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = _there(await store.find_for_change(tx, caller.account.id, link_id))
         now = deps.clock()
-        await store.bury(tx, link, now)
+        await store.mark_deleted(tx, link, now)
         await store.announce(tx, [link.slug], now)
     deps.routes_changed([link.slug])
     await media.discard(deps.media, link.og_image_media)
@@ -161,7 +161,7 @@ async def _made(deps: Deps, caller: Caller, link_id: UUID) -> Link | None:
 
 
 def _created(deps: Deps, link: Link) -> webhooks.Event:
-    data = shown(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=link.created_at)
+    data = to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=link.created_at)
     return webhooks.Event("link.created", link.account_id, link.id, link.created_at, data)
 
 

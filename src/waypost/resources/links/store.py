@@ -151,7 +151,7 @@ async def count_image_bytes(tx: Tx, account_id: UUID, difference: int) -> bool:
     return (await tx.execute(counted)).rowcount > 0
 
 
-async def bury(tx: Tx, link: Link, at: datetime) -> None:
+async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
     await tx.execute(
         update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None, og_image_bytes=0)
     )

@@ -430,7 +430,7 @@ async def test_what_is_gone_is_not_kept(env: Env) -> None:
     await keep(env)
     assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id, other.id}
     async with env.db.write() as tx:
-        await link_store.bury(tx, other, START)
+        await link_store.mark_deleted(tx, other, START)
     await keep(env)
     assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id}
     async with env.db.write() as tx:

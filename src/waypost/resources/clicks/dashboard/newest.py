@@ -23,7 +23,7 @@ async def newest(tx: Tx, subject: Subject, *, shared_domain: str) -> list[Row]:
     if not subject.is_account:
         return [row_of(click) for click in found]
     ids = {UUID(bytes=click.link_id) for click in found}
-    names = await links.names(tx, sorted(ids), shared_domain=shared_domain)
+    names = await links.find_names(tx, sorted(ids), shared_domain=shared_domain)
     return [row_of(click, names.get(UUID(bytes=click.link_id), (_GONE, ""))[0]) for click in found]
 
 

@@ -182,7 +182,7 @@ class Drainer:
             return
         by_id = {found: link for link in unknown if (found := _uuid(link))}
         async with self._db.read() as tx:
-            accounts = await links.accounts_of(tx, by_id)
+            accounts = await links.find_accounts(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
     def _enrich(self, batch: _Batch, audiences: Mapping[bytes, telling.Audience]) -> None:

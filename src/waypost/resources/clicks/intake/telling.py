@@ -78,7 +78,7 @@ async def _tell_platforms(tx: Tx, clicks: Sequence[Click], rules: Rules, now: da
 async def _addresses(tx: Tx, link_ids: Collection[UUID], rules: Rules) -> dict[UUID, str]:
     ids, found = list(link_ids), dict[UUID, str]()
     for start in range(0, len(ids), _AT_ONCE):
-        names = await links.names(tx, ids[start : start + _AT_ONCE], shared_domain=rules.shared_domain)
+        names = await links.find_names(tx, ids[start : start + _AT_ONCE], shared_domain=rules.shared_domain)
         found |= {link: f"{rules.scheme}://{name}" for link, (name, _) in names.items()}
     return found
 

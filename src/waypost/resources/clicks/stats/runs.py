@@ -77,11 +77,11 @@ class RunKeeper:
         self._missing += [(account, place, run) for place, run in wanted.items() if kept.get(place) != run]
 
     async def _wanted(self, tx: Tx, account: UUID) -> dict[Place, Run]:
-        if await links.all_clicks(tx, account) <= leaders.BUSY:
+        if await links.count_clicks(tx, account) <= leaders.BUSY:
             return {}
         days, today = (await known(tx)).days, microseconds(self._clock()) // DAY
         found: dict[Place, Run] = {}
-        for subject in (account, *await links.busy(tx, account, leaders.BUSY)):
+        for subject in (account, *await links.find_busy(tx, account, leaders.BUSY)):
             found |= {(subject, period): run for period, run in runs(await _clicks(tx, subject, days), today).items()}
         return found
 

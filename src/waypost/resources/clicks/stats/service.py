@@ -50,7 +50,7 @@ async def read(
     days = await known(tx)
     total, series, values = await _read(tx, subject, asked, now, days, most)
     ids = [UUID(value) for value, _ in values.get("link", ())]
-    names = await links.names(tx, ids, shared_domain=shared_domain) if ids else {}
+    names = await links.find_names(tx, ids, shared_domain=shared_domain) if ids else {}
     return Stats(total, series, values, names, await _total(tx, subject, before, days))
 
 
