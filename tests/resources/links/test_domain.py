@@ -281,7 +281,7 @@ async def test_one_that_is_deleted_while_the_destination_is_looked_at(
     async def always(*_: object) -> UUID:
         return gone
 
-    monkeypatch.setattr("waypost.resources.domains.known", always)
+    monkeypatch.setattr("waypost.resources.domains.find_id", always)
     assert faults(await env.post({"slug": "b", "hostname": NAME})) == HERS
     assert faults(await env.patch(link, {"slug": "b", "hostname": NAME})) == HERS
     assert (await env.make(slug="b"))["hostname"] == SHARED

@@ -1,12 +1,32 @@
-"""Custom domains: host names that accounts prove to be theirs, and serve their links on. The room's only auth.
+"""Custom domains: hostnames that accounts verify and serve their links on. What other packages may use is here.
 
-Serves no name that is not proven, and lets nobody hold one for long that they cannot prove.
+An unverified hostname is never served, and an unverified registration ends after seven days.
 """
 
-from waypost.resources.domains.attached import id_of, known, move_link, name_of, serving
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.hosts import Hosts
+from waypost.resources.domains.link_domains import (
+    find_id,
+    hostname_of,
+    id_of,
+    is_custom_domain,
+    is_on_shared_domain,
+    join_host,
+    move_link,
+)
 from waypost.resources.domains.model import domains
 from waypost.resources.domains.pointing import points_here
 
-__all__ = ["Deps", "Hosts", "domains", "id_of", "known", "move_link", "name_of", "points_here", "serving"]
+__all__ = [
+    "Deps",
+    "Hosts",
+    "domains",
+    "find_id",
+    "hostname_of",
+    "id_of",
+    "is_custom_domain",
+    "is_on_shared_domain",
+    "join_host",
+    "move_link",
+    "points_here",
+]

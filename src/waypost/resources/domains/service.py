@@ -16,7 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import attached, certificates, claims, names, store, verified_names
+from waypost.resources.domains import certificates, claims, link_domains, names, store, verified_names
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -61,7 +61,7 @@ async def create(deps: Deps, caller: Caller, new: NewDomain, problems: Problems)
     async with deps.db.write() as tx:
         # the name before the account: whoever creates a link holds the domain's row when it comes to count the link
         if not await store.add(tx, domain):
-            is_own = await attached.known(tx, domain.account_id, domain.hostname)
+            is_own = await link_domains.find_id(tx, domain.account_id, domain.hostname)
             raise Invalid({"hostname": [YOURS if is_own else TAKEN]})
         await hold_account(tx, domain.account_id)
         if await store.count(tx, domain.account_id) > MOST:
@@ -290,6 +290,6 @@ async def _elsewhere(deps: Deps, caller: Caller, text: str) -> Url:
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)
     async with deps.db.read() as tx:
-        if await attached.serving(tx, caller.account.id, [url.host]):
+        if await link_domains.is_custom_domain(tx, caller.account.id, url.host):
             raise BadUrl(LOOP_OF_DOMAINS)
     return url

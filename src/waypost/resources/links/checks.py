@@ -54,7 +54,7 @@ async def domain_is_theirs(deps: Deps, account: UUID, fields: LinkFields, proble
     if fields.hostname is None or fields.hostname == deps.shared_domain:
         return None
     async with deps.db.read() as tx:
-        found = await domains.known(tx, account, fields.hostname)
+        found = await domains.find_id(tx, account, fields.hostname)
     if found is None:
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
     return found
@@ -154,7 +154,7 @@ async def _is_on_a_domain(deps: Deps, account: UUID, url: Url) -> bool:
     if url.is_ip or not rules.is_own_port(url, deps.own_hosts):
         return False
     async with deps.db.read() as tx:
-        return await domains.serving(tx, account, [url.host])
+        return await domains.is_custom_domain(tx, account, url.host)
 
 
 async def _inspected(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> Preview | None:

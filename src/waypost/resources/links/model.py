@@ -103,7 +103,7 @@ Index(
     postgresql_where=_ON_DOMAIN,
 )
 
-HOSTNAME = domains.name_of(links.c.domain_id)
+HOSTNAME = domains.hostname_of(links.c.domain_id)
 """Of a link in the statement around it."""
 
 # apart from the links: thousands of them are counted on at once, and a counter is small where a link is not
