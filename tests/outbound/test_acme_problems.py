@@ -7,16 +7,16 @@ from email.utils import format_datetime
 import pytest
 
 from waypost.kit.urls import canonical
-from waypost.outbound import Answer
+from waypost.outbound import OutboundResponse
 from waypost.outbound.acme_keys import SigningKey
 from waypost.outbound.acme_problems import LONGEST_WAIT, Down, Limited, Refused, problem_in, problem_of, retry_after
 
 URN = "urn:ietf:params:acme:error:"
 
 
-def answer(status: int, body: object = None, **headers: str) -> Answer:
+def answer(status: int, body: object = None, **headers: str) -> OutboundResponse:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Answer(status, headers, content, canonical("https://acme.test/"))
+    return OutboundResponse(status, headers, content, canonical("https://acme.test/"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,16 @@ from aiohttp.client_proto import ResponseHandler
 from servers import ALLOW, OPEN, Flood, NameServer, Receiver, always, endless_interim, response
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import Answer, Destinations, Outbound, Poster, Preview, SafeBrowsing, Safety, Unreachable
+from waypost.outbound import (
+    Destinations,
+    Outbound,
+    OutboundResponse,
+    Poster,
+    Preview,
+    SafeBrowsing,
+    Safety,
+    Unreachable,
+)
 from waypost.outbound.acme import Acme
 from waypost.outbound.acme_keys import SigningKey
 from waypost.outbound.acme_problems import Down
@@ -28,7 +37,7 @@ ENDLESS = "the answer does not end within 64 KiB"
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-Get = Callable[[Url], Awaitable[Answer]]
+Get = Callable[[Url], Awaitable[OutboundResponse]]
 
 # its successor is a hook, and would change the loops of all tests
 pytestmark = pytest.mark.filterwarnings('ignore:Overriding the "event_loop_policy" fixture')
@@ -65,10 +74,10 @@ def presenting(authority: trustme.CA) -> ssl.SSLContext:
 async def get(request: pytest.FixtureRequest, outbound: Outbound) -> AsyncIterator[Get]:
     poster = Poster(outbound)
 
-    async def by_request(url: Url) -> Answer:
+    async def by_request(url: Url) -> OutboundResponse:
         return await outbound.request("POST", url, body=b"{}", deadline=LATE, max_body=LIMIT)
 
-    async def by_post(url: Url) -> Answer:
+    async def by_post(url: Url) -> OutboundResponse:
         return await poster.post(url, headers={}, body=b"{}", deadline=LATE, max_body=LIMIT)
 
     yield by_request if request.param == "request" else by_post
@@ -243,7 +252,7 @@ class TestHostileHeaders:
     @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"a":' * 10_000])
     def test_json(self, body: bytes) -> None:
         with pytest.raises(ValueError, match="nested"):
-            Answer(200, {}, body, canonical("https://example.com/")).json()
+            OutboundResponse(200, {}, body, canonical("https://example.com/")).json()
 
 
 def _must_not_be_called(*_: object) -> None:

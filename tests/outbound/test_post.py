@@ -13,7 +13,7 @@ import servers
 from servers import ALLOW, ALLOW_SIX, OPEN, PRIVATE, NameServer, Receiver, always, canary, response
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import Answer, NotPublic, Outbound, Poster, Unreachable, poster
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Poster, Unreachable, poster
 from waypost.outbound.addresses import Address
 
 LATE = 30.0  # a deadline that is not meant to pass
@@ -28,7 +28,7 @@ async def posting(outbound: Outbound) -> AsyncIterator[Poster]:
     await posting.close()
 
 
-async def post(posting: Poster, url: str, *, deadline: float = LATE, max_body: int = 65_536) -> Answer:
+async def post(posting: Poster, url: str, *, deadline: float = LATE, max_body: int = 65_536) -> OutboundResponse:
     return await posting.post(canonical(url), headers={}, body=b"{}", deadline=deadline, max_body=max_body)
 
 
@@ -251,7 +251,12 @@ class TestWhere:
         async with Keeping() as receiver, canary(port=receiver.port) as forbidden:
             urls = [receiver.url(host=host) for host in ("in.test", "out.test", OPEN, PRIVATE)] * 5
             outcomes = await asyncio.gather(*(post(posting, url) for url in urls), return_exceptions=True)
-            assert [type(outcome) for outcome in outcomes] == [NotPublic, Answer, Answer, NotPublic] * 5
+            assert [type(outcome) for outcome in outcomes] == [
+                NotPublic,
+                OutboundResponse,
+                OutboundResponse,
+                NotPublic,
+            ] * 5
             assert forbidden.connections == 0
 
     @pytest.mark.parametrize("host", ["any.test", PRIVATE])

@@ -15,7 +15,7 @@ import uvloop
 from servers import ALLOW, OPEN, Flood, NameServer, Receiver, Script, response
 
 from waypost.kit.urls import canonical
-from waypost.outbound import Answer, Outbound, Poster, Unreachable
+from waypost.outbound import Outbound, OutboundResponse, Poster, Unreachable
 
 SOON = 0.5  # a deadline that is meant to pass
 LATE = 30.0  # one that is not
@@ -64,7 +64,7 @@ def presenting(certificate: trustme.LeafCert) -> ssl.SSLContext:
     return tls
 
 
-async def post(posting: Poster, url: str, *, deadline: float = LATE, body: bytes = b"{}") -> Answer:
+async def post(posting: Poster, url: str, *, deadline: float = LATE, body: bytes = b"{}") -> OutboundResponse:
     return await posting.post(canonical(url), headers={}, body=body, deadline=deadline, max_body=LIMIT)
 
 

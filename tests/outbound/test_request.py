@@ -11,14 +11,16 @@ import servers
 from servers import ALLOW, OPEN, NameServer, Receiver, canary, page
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import Answer, NotPublic, Outbound, Unreachable
+from waypost.outbound import NotPublic, Outbound, OutboundResponse, Unreachable
 from waypost.settings import SettingsError
 
 SOON = 0.5  # a deadline that is meant to pass
 LATE = 30.0  # one that is not
 
 
-async def get(outbound: Outbound, url: str | Url, *, deadline: float = LATE, max_body: int = 65_536) -> Answer:
+async def get(
+    outbound: Outbound, url: str | Url, *, deadline: float = LATE, max_body: int = 65_536
+) -> OutboundResponse:
     return await outbound.request(
         "GET", url if isinstance(url, Url) else canonical(url), deadline=deadline, max_body=max_body
     )

@@ -10,7 +10,7 @@ import trustme
 from servers import ALLOW, OPEN, NameServer, Receiver, page
 
 from waypost.kit.urls import canonical
-from waypost.outbound import Answer, Outbound, Unreachable
+from waypost.outbound import Outbound, OutboundResponse, Unreachable
 
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)
 
@@ -28,7 +28,7 @@ def trusting(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Outbou
     return Outbound(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem")
 
 
-async def fetch(outbound: Outbound, certificate: trustme.LeafCert, host: str = "secure.test") -> Answer:
+async def fetch(outbound: Outbound, certificate: trustme.LeafCert, host: str = "secure.test") -> OutboundResponse:
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     certificate.configure_cert(tls)
     async with Receiver(page("secret"), tls=tls) as receiver:

@@ -1,7 +1,7 @@
 """The only way out. Whatever leaves this service leaves through here, to public addresses and within a deadline."""
 
 from waypost.outbound.blocklist import Blocklist
-from waypost.outbound.client import Answer, Outbound
+from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.destination import Destinations
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.handshake import Handshake, Handshakes
@@ -13,7 +13,6 @@ from waypost.outbound.safe_browsing import SafeBrowsing
 from waypost.outbound.safety import Safety
 
 __all__ = [
-    "Answer",
     "Blocklist",
     "Destinations",
     "Handshake",
@@ -23,6 +22,7 @@ __all__ = [
     "NotPublic",
     "Outbound",
     "OutboundError",
+    "OutboundResponse",
     "Poster",
     "Preview",
     "Records",

@@ -20,7 +20,7 @@ from waypost.outbound.acme_problems import (
     problem_of,
     retry_after,
 )
-from waypost.outbound.client import Answer, Outbound
+from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import NotPublic, OutboundError
 
 DEADLINE = 20.0  # seconds of one request
@@ -116,7 +116,7 @@ class Acme:
         chain = await self._signed(account, order.text("certificate"), None)
         return chain.body.decode("ascii", "replace")
 
-    async def _order(self, account: Account, hostname: str) -> Answer:
+    async def _order(self, account: Account, hostname: str) -> OutboundResponse:
         url = (await self._names()).text("newOrder")
         try:
             return await self._signed(account, url, {"identifiers": [{"type": "dns", "value": hostname}]})
@@ -149,12 +149,12 @@ class Acme:
             await asyncio.sleep(min(found.wait or pause, _LONGEST_LOOK))
             pause = min(pause * _LATER, _LONGEST_LOOK)
 
-    async def _signed(self, account: Account, url: str, payload: Mapping[str, Any] | None) -> Answer:
+    async def _signed(self, account: Account, url: str, payload: Mapping[str, Any] | None) -> OutboundResponse:
         return await self._post(url, account.key, {"kid": account.url}, payload)
 
     async def _post(
         self, url: str, key: SigningKey, who: Mapping[str, Any], payload: Mapping[str, Any] | None
-    ) -> Answer:
+    ) -> OutboundResponse:
         for tries_left in reversed(range(_TRIES)):
             protected = {"nonce": await self._nonce(), "url": url, **who}
             try:
@@ -177,7 +177,7 @@ class Acme:
             self._known = _document(await self._ask("GET", self.directory))
         return self._known
 
-    async def _ask(self, method: str, url: str, body: bytes | None = None) -> Answer:
+    async def _ask(self, method: str, url: str, body: bytes | None = None) -> OutboundResponse:
         try:
             answer = await self._outbound.request(
                 method,
@@ -207,7 +207,7 @@ class Acme:
         return problem
 
 
-def _document(answer: Answer, url: str = "") -> Document:
+def _document(answer: OutboundResponse, url: str = "") -> Document:
     try:
         fields = answer.json()
     except ValueError:
@@ -215,7 +215,7 @@ def _document(answer: Answer, url: str = "") -> Document:
     return Document(fields, url, retry_after(answer))
 
 
-def _location(answer: Answer) -> str:
+def _location(answer: OutboundResponse) -> str:
     url = answer.headers.get("Location", "")
     if not url:
         raise _is_no_acme("Location")

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from waypost.outbound.client import Answer
+from waypost.outbound.client import OutboundResponse
 
 LONGEST_WAIT = 7 * 86_400.0
 """Seconds: what an authority asks for beyond them is not believed."""
@@ -72,7 +72,7 @@ class Down(AcmeError):
         """For whoever runs the service, and nobody else."""
 
 
-def problem_of(answer: Answer) -> AcmeError:
+def problem_of(answer: OutboundResponse) -> AcmeError:
     """What an answer of 400 and above says."""
     kind, detail = _read(_document(answer))
     wait = retry_after(answer)
@@ -95,7 +95,7 @@ def problem_in(document: object) -> AcmeError:
     return Limited(detail) if kind == "rateLimited" else Refused(kind, _told(kind, detail))
 
 
-def retry_after(answer: Answer) -> float | None:
+def retry_after(answer: OutboundResponse) -> float | None:
     text = answer.headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdigit():
         seconds = float(text[:9])
@@ -108,7 +108,7 @@ def retry_after(answer: Answer) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT)
 
 
-def _document(answer: Answer) -> object:
+def _document(answer: OutboundResponse) -> object:
     try:
         return answer.json()
     except ValueError:

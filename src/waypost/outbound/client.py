@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutboundResponse:
     status: int
     headers: Mapping[str, str]
     """Found under any case of the name."""
@@ -87,7 +87,7 @@ class Outbound:
         connect_timeout: float | None = None,
         max_body: int,
         body_types: Collection[str] = (),
-    ) -> Answer:
+    ) -> OutboundResponse:
         """One request and its answer within `deadline` seconds in all; `connect_timeout` is for TCP and TLS.
 
         With `body_types` (`text/html`), the body of an answer of any other type is not read.
@@ -148,12 +148,14 @@ class _NoCookies(aiohttp.DummyCookieJar):
         pass
 
 
-async def _answer(request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]) -> Answer:
+async def _answer(
+    request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]
+) -> OutboundResponse:
     try:
         async with request as response:
             wanted = not body_types or _type(response) in body_types
             body = await read_body(response, max_body) if wanted else b""
-            return Answer(response.status, response.headers, body, url)
+            return OutboundResponse(response.status, response.headers, body, url)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise route.refused or Unreachable(reason_of(error)) from error
 

@@ -15,7 +15,7 @@ import ada_url
 
 from waypost.kit.fair_queue import Allowance, FairQueue
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound.client import Answer, Outbound
+from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import Unreachable, Unsafe
 from waypost.outbound.page import Preview, read_preview
 from waypost.outbound.safety import Safety
@@ -89,7 +89,9 @@ class Destinations:
         if url.is_ip:
             await self._outbound.resolve(url)
 
-    async def _follow(self, url: Url, kind: _Kind, account: UUID, work: Allowance, patience: Allowance) -> Answer:
+    async def _follow(
+        self, url: Url, kind: _Kind, account: UUID, work: Allowance, patience: Allowance
+    ) -> OutboundResponse:
         for _ in range(MAX_REDIRECTS + 1):
             async with self._turn(url.host, account, patience):
                 answer = await self._visit_within(work, url, kind)
@@ -105,14 +107,14 @@ class Destinations:
         async with queue.slot(account, patience):
             yield
 
-    async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> Answer:
+    async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> OutboundResponse:
         try:
             async with work.spend():
                 return await self._visit(url, kind)
         except TimeoutError:
             raise Unreachable("timed out") from None
 
-    async def _visit(self, url: Url, kind: _Kind) -> Answer:
+    async def _visit(self, url: Url, kind: _Kind) -> OutboundResponse:
         """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
         await self._refuse_unsafe(url)
         answer = await self._outbound.request(
@@ -145,7 +147,7 @@ def _next(url: Url, location: str) -> Url:
         raise Unreachable("it redirects to something that is not a URL") from None
 
 
-async def _preview(answer: Answer) -> Preview:
+async def _preview(answer: OutboundResponse) -> Preview:
     """In a thread, so that no page can stop the loop. An error page says nothing about the destination."""
     if not answer.body or not 200 <= answer.status < 300:
         return Preview()

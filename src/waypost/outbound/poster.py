@@ -23,7 +23,7 @@ from aiohttp.tracing import Trace
 from waypost.kit.urls import Url
 from waypost.outbound import client
 from waypost.outbound.bodies import read_to_end
-from waypost.outbound.client import Answer, Outbound, open_session, target
+from waypost.outbound.client import Outbound, OutboundResponse, open_session, target
 from waypost.outbound.connection import BoundedConnection
 from waypost.outbound.errors import Unreachable
 from waypost.outbound.failures import reason_of
@@ -54,7 +54,7 @@ class Poster:
 
     async def post(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> Answer:
+    ) -> OutboundResponse:
         """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable.
 
         Of a body that says it is longer than `max_body` bytes none is read; one that does not say so, and does not end
@@ -67,7 +67,7 @@ class Poster:
                     "POST", _target(url), headers={**HEADERS, **headers}, data=body, allow_redirects=False
                 )
                 try:
-                    return Answer(response.status, response.headers, await _body(response, max_body), url)
+                    return OutboundResponse(response.status, response.headers, await _body(response, max_body), url)
                 finally:
                     if not response.closed:
                         response.close()

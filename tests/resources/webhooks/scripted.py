@@ -17,7 +17,7 @@ from sqlalchemy import insert, select
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
-from waypost.outbound import Answer
+from waypost.outbound import OutboundResponse
 from waypost.resources.webhooks import Deliverer, Event, Sender, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace, Target
@@ -131,7 +131,7 @@ class Receivers:
 
     async def __call__(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> Answer:
+    ) -> OutboundResponse:
         sent = Sent(urlsplit(url.text).netloc, dict(headers), body, deadline, max_body)
         self.sent.append(sent)
         turns = self._turns[sent.host]
@@ -144,7 +144,7 @@ class Receivers:
             raise turn
         status = turn if isinstance(turn, int) else 200 if turn == HANGS else 500
         status, said = turn if isinstance(turn, tuple) else (status, turn if isinstance(turn, bytes) else b"")
-        return Answer(status, {}, said, url)
+        return OutboundResponse(status, {}, said, url)
 
 
 def new_sender(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Sender:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from waypost.outbound import Answer
+from waypost.outbound import OutboundResponse
 from waypost.resources.pixels.events.meta import META
 from waypost.resources.pixels.events.pinterest import PINTEREST
 from waypost.resources.pixels.events.platform import Platform, Verdict
@@ -29,7 +29,7 @@ class Heard:
     """What the platform asks for before the next attempt."""
 
 
-def heard(platform: str, answer: Answer, count: int, secrets: Sequence[str], now: datetime) -> Heard:
+def heard(platform: str, answer: OutboundResponse, count: int, secrets: Sequence[str], now: datetime) -> Heard:
     """`count`: of the events sent; `secrets`: what the platform may have quoted."""
     what = f"{platform} answered {answer.status}"
     verdict = PLATFORMS[platform].verdict(answer.status, _json(answer), count)
@@ -56,7 +56,7 @@ def _wait(text: str, now: datetime) -> timedelta:
     return max(_NONE, min(LONGEST_WAIT, wait))
 
 
-def _json(answer: Answer) -> Any:
+def _json(answer: OutboundResponse) -> Any:
     """None for what is none."""
     try:
         return answer.json()

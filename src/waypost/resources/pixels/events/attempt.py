@@ -17,7 +17,7 @@ from waypost.database import Database, KeyRing, Sealed
 from waypost.database.secrets import Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.urls import Url, canonical
-from waypost.outbound import Answer, NotPublic, OutboundError
+from waypost.outbound import NotPublic, OutboundError, OutboundResponse
 from waypost.resources.pixels.events import queue
 from waypost.resources.pixels.events.answer import LONGEST_WAIT, PLATFORMS, Heard, heard, passing
 from waypost.resources.pixels.events.model import Event
@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 class Post(Protocol):
     async def __call__(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> Answer:
+    ) -> OutboundResponse:
         """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable."""
 
 
@@ -121,7 +121,7 @@ class Sender:
         secrets = (token, pixel_id, *pixel_id.split("/"))
         return heard(pixel.platform, answer, len(events), secrets, self._clock())
 
-    async def _posted(self, platform: str, request: Request) -> Answer:
+    async def _posted(self, platform: str, request: Request) -> OutboundResponse:
         return await self._post(
             canonical(self._urls[platform].rstrip("/") + request.path),
             headers={"Content-Type": "application/json", **request.headers},

@@ -11,7 +11,7 @@ from waypost.database.secrets import KeyRing, Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound import Answer, NotPublic, Unreachable
+from waypost.outbound import NotPublic, OutboundResponse, Unreachable
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed, Settled
 from waypost.resources.webhooks.model import webhooks
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 class Post(Protocol):
     async def __call__(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> Answer:
+    ) -> OutboundResponse:
         """One POST and its whole answer within `deadline` seconds.
 
         Raises NotPublic before anything is sent; Unreachable, also for an answer that does not end within `max_body`.
@@ -64,7 +64,7 @@ class Sender:
             return Settled(claimed, "delivered", response_status=answer.status, answer=said or None)
         return self._failed(claimed, _told(answer.status, said), answer.status, said or None)
 
-    async def _send(self, claimed: Claimed) -> Answer:
+    async def _send(self, claimed: Claimed) -> OutboundResponse:
         try:
             url = _read(claimed.url)
         except BadUrl as error:
@@ -98,7 +98,7 @@ class Sender:
         return Settled(claimed, "pending", next_at, response_status, error, answer)
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: OutboundResponse) -> str:
     """The start of what the receiver said helps whoever reads the log: in one line, without what no line can show."""
     text = answer.body[: 4 * _KEPT].decode(errors="replace")[:_KEPT]
     if not text.isprintable():
