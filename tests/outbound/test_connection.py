@@ -19,8 +19,8 @@ from waypost.outbound import (
     Destinations,
     Outbound,
     OutboundResponse,
+    PagePreview,
     Poster,
-    Preview,
     SafeBrowsing,
     Safety,
     Unreachable,
@@ -242,7 +242,7 @@ class TestHostileHeaders:
         script = always(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (header, len(body), body))
         async with Receiver(script) as receiver:
             seen = await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
-        assert seen == Preview(title="a")
+        assert seen == PagePreview(title="a")
 
     async def test_location(self, outbound: Outbound) -> None:
         async with Receiver(always(response(302, location="http://" + "a" * 9_000))) as receiver:

@@ -12,7 +12,7 @@ from servers import OPEN, NameServer, Receiver, canary, page, paths, redirect, r
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
-from waypost.outbound import Blocklist, Destinations, NotPublic, Outbound, Preview, Safety, Unreachable, Unsafe
+from waypost.outbound import Blocklist, Destinations, NotPublic, Outbound, PagePreview, Safety, Unreachable, Unsafe
 from waypost.outbound import destination as module
 
 PAGE = """<!doctype html><html><head><title> A  page </title>
@@ -31,14 +31,14 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return
 
 
-async def look(destinations: Destinations, url: str, account: UUID | None = None) -> Preview:
+async def look(destinations: Destinations, url: str, account: UUID | None = None) -> PagePreview:
     return await destinations.inspect(canonical(url), account=account or new_id())
 
 
 async def test_it_works(destinations: Destinations) -> None:
     async with Receiver(page(PAGE)) as receiver:
         seen = await look(destinations, receiver.url("/page"))
-    assert seen == Preview("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))
+    assert seen == PagePreview("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))
     assert receiver.connections == 1
     assert b"Waypost" in receiver.heads[0]
     assert receiver.heads[0].startswith(b"GET /page ")
@@ -48,7 +48,7 @@ class TestReachable:
     @pytest.mark.parametrize("status", [200, 204, 304, 401, 403, 404, 429, 451, 999])
     async def test_by_any_answer_but_a_5xx(self, destinations: Destinations, status: int) -> None:
         async with Receiver(servers.always(response(status))) as receiver:
-            assert await look(destinations, receiver.url()) == Preview()
+            assert await look(destinations, receiver.url()) == PagePreview()
 
     @pytest.mark.parametrize("status", [500, 502, 503, 530])
     async def test_not_by_a_5xx(self, destinations: Destinations, status: int) -> None:
@@ -58,12 +58,12 @@ class TestReachable:
 
     async def test_an_error_page_is_no_preview(self, destinations: Destinations) -> None:
         async with Receiver(page("<title>Access denied</title>", 403)) as receiver:
-            assert await look(destinations, receiver.url()) == Preview()
+            assert await look(destinations, receiver.url()) == PagePreview()
 
     async def test_a_file_is_reachable_without_being_read(self, destinations: Destinations) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 99999999999\r\n\r\n"
         async with Receiver(servers.always(head)) as receiver:
-            assert await look(destinations, receiver.url()) == Preview()
+            assert await look(destinations, receiver.url()) == PagePreview()
 
     async def test_half_a_megabyte_of_html_is_read(self, destinations: Destinations) -> None:
         async with Receiver(servers.endless) as receiver:
@@ -196,7 +196,7 @@ class TestTurns:
 
     async def _look(
         self, names: NameServer, destinations: Destinations, receiver: Receiver, number: int, account: UUID
-    ) -> Preview:
+    ) -> PagePreview:
         names.has(f"host{number}.test", [OPEN])
         return await look(destinations, receiver.url(host=f"host{number}.test"), account)
 
@@ -222,7 +222,7 @@ class Gate:
         async with self._arrived:
             await self._arrived.wait_for(lambda: self.inside >= waiting)
 
-    async def open_when_quiet(self, looks: list[asyncio.Task[Preview]], waiting: int = 1) -> None:
+    async def open_when_quiet(self, looks: list[asyncio.Task[PagePreview]], waiting: int = 1) -> None:
         await self.has(waiting)
         for _ in range(200):  # whoever else could come, comes now
             await asyncio.sleep(0)

@@ -8,13 +8,13 @@ from w3lib.encoding import http_content_type_encoding
 
 from waypost.kit.urls import canonical
 from waypost.outbound.encodings import ENCODINGS, PIECE, decoded
-from waypost.outbound.page import MAX_TAG, Preview, read_preview
+from waypost.outbound.page import MAX_TAG, PagePreview, read_preview
 
 URL = canonical("https://example.com/dir/page")
 SIZE = 512 * 1024
 
 
-def read(page: str | bytes, content_type: str | None = "text/html; charset=utf-8") -> Preview:
+def read(page: str | bytes, content_type: str | None = "text/html; charset=utf-8") -> PagePreview:
     return read_preview(page if isinstance(page, bytes) else page.encode(), content_type, URL)
 
 
@@ -24,7 +24,7 @@ def test_it_works() -> None:
         "<meta property='og:title' content='OG title'><meta name=og:description content=Words>"
         '<META CONTENT="https://cdn.example.com/i.png" PROPERTY="OG:Image" /></head>'
     )
-    assert seen == Preview("Title", "OG title", "Words", "https://cdn.example.com/i.png")
+    assert seen == PagePreview("Title", "OG title", "Words", "https://cdn.example.com/i.png")
 
 
 class TestText:
@@ -54,7 +54,7 @@ class TestText:
         assert read(html).title == title
 
     def test_og_title_stands_in_for_a_missing_title(self) -> None:
-        assert read("<meta property=og:title content=x>") == Preview(title="x", og_title="x")
+        assert read("<meta property=og:title content=x>") == PagePreview(title="x", og_title="x")
 
     def test_it_is_trimmed_to_the_limits(self) -> None:
         seen = read(

@@ -6,7 +6,7 @@ from waypost.outbound.destination import Destinations
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.handshake import Handshake, Handshakes
 from waypost.outbound.mail import Mailer
-from waypost.outbound.page import Preview
+from waypost.outbound.page import PagePreview
 from waypost.outbound.poster import Poster
 from waypost.outbound.records import LookUp, Records, plain
 from waypost.outbound.safe_browsing import SafeBrowsing
@@ -23,8 +23,8 @@ __all__ = [
     "Outbound",
     "OutboundError",
     "OutboundResponse",
+    "PagePreview",
     "Poster",
-    "Preview",
     "Records",
     "SafeBrowsing",
     "Safety",

@@ -17,7 +17,7 @@ from waypost.kit.fair_queue import Allowance, FairQueue
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import Unreachable, Unsafe
-from waypost.outbound.page import Preview, read_preview
+from waypost.outbound.page import PagePreview, read_preview
 from waypost.outbound.safety import Safety
 
 CONNECT_TIMEOUT = 3.0
@@ -58,7 +58,7 @@ class Destinations:
         self._hosts = WeakValueDictionary[str, FairQueue]()
         self._pages = FairQueue(1, each=1, busy=_BUSY)  # threads that compute slow down the event loop
 
-    async def inspect(self, url: Url, *, account: UUID) -> Preview:
+    async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
         work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
         async with self._checks.slot(account, patience):
@@ -147,12 +147,12 @@ def _next(url: Url, location: str) -> Url:
         raise Unreachable("it redirects to something that is not a URL") from None
 
 
-async def _preview(answer: OutboundResponse) -> Preview:
+async def _preview(answer: OutboundResponse) -> PagePreview:
     """In a thread, so that no page can stop the loop. An error page says nothing about the destination."""
     if not answer.body or not 200 <= answer.status < 300:
-        return Preview()
+        return PagePreview()
     try:
         async with asyncio.timeout(READING_DEADLINE):
             return await asyncio.to_thread(read_preview, answer.body, answer.headers.get("Content-Type"), answer.url)
     except TimeoutError:
-        return Preview()
+        return PagePreview()

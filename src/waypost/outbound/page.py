@@ -30,7 +30,7 @@ _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u206
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class PagePreview:
     title: str | None = None
     og_title: str | None = None
     og_description: str | None = None
@@ -38,14 +38,14 @@ class Preview:
     """Absolute and canonical."""
 
 
-def read_preview(body: bytes, content_type: str | None, url: Url) -> Preview:
+def read_preview(body: bytes, content_type: str | None, url: Url) -> PagePreview:
     """What the page at `url` says of itself, trimmed to a link's limits."""
     found: dict[str, str] = {}
     for name, value in _facts(decoded(body, content_type)):
         if text := _shown(value):
             found.setdefault(name, text)  # the first one counts, as in a browser
     og_title = _trimmed(found.get("og:title"), 255)
-    return Preview(
+    return PagePreview(
         title=_trimmed(found.get("title"), 255) or og_title,
         og_title=og_title,
         og_description=_trimmed(found.get("og:description"), 5000),

@@ -13,7 +13,7 @@ from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound import NotPublic, Preview, Unreachable, Unsafe
+from waypost.outbound import NotPublic, PagePreview, Unreachable, Unsafe
 from waypost.resources import domains, pixels
 from waypost.resources.links import media, rules, store
 from waypost.resources.links.deps import Deps
@@ -25,7 +25,7 @@ from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink
 class Seen:
     """What the expensive checks found; None where nothing was sent."""
 
-    preview: Preview | None
+    preview: PagePreview | None
     image: CleanImage | None
 
 
@@ -157,7 +157,7 @@ async def _is_on_a_domain(deps: Deps, account: UUID, url: Url) -> bool:
         return await domains.is_custom_domain(tx, account, url.host)
 
 
-async def _inspected(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> Preview | None:
+async def _inspected(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> PagePreview | None:
     if url is None:
         return None
     try:

@@ -9,12 +9,12 @@ from uuid import UUID
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.urls import Url
-from waypost.outbound import Preview
+from waypost.outbound import PagePreview
 from waypost.resources.links.images import Studio
 
 
 class Destinations(Protocol):
-    async def inspect(self, url: Url, *, account: UUID) -> Preview:
+    async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
         """Raises NotPublic, Unreachable, Unsafe of `waypost.outbound`."""
 
     async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from waypost.kit.urls import Url, with_query, without_query_keys
-from waypost.outbound import Preview
+from waypost.outbound import PagePreview
 from waypost.resources.links import media, rules
 from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
@@ -25,7 +25,7 @@ def created(
     account: UUID,
     new: NewLink,
     url: Url,
-    preview: Preview | None,
+    preview: PagePreview | None,
     *,
     domain: UUID | None,
     hosted_image: Hosted | None,
@@ -33,7 +33,7 @@ def created(
     link_id: UUID,
 ) -> Link:
     """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
-    scraped = preview or Preview(None, None, None, None)
+    scraped = preview or PagePreview(None, None, None, None)
     return Link(
         id=link_id,
         account_id=account,

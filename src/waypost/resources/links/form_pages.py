@@ -12,7 +12,7 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, PaymentRequired, RateLimited, Unavailable
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, parse_id
-from waypost.outbound import Preview
+from waypost.outbound import PagePreview
 from waypost.resources.links import forms, media, service
 from waypost.resources.links.choices import choices
 from waypost.resources.links.deps import Deps
@@ -149,7 +149,7 @@ class _Pages:
         title = form.text("og_title") or form.text("title")
         return Card(host, title, form.text("og_description"), image, self._picture(image)) if host else None
 
-    def _scraped(self, address: str, found: Preview) -> Card:
+    def _scraped(self, address: str, found: PagePreview) -> Card:
         title, image = found.og_title or found.title or "", found.og_image or ""
         return Card(_host(address), title, found.og_description or "", image, self._picture(image), found.title or "")
 

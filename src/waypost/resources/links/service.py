@@ -16,7 +16,7 @@ from waypost.kit.fields import parse
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import Url
-from waypost.outbound import Preview
+from waypost.outbound import PagePreview
 from waypost.resources import webhooks
 from waypost.resources.links import checks, drafts, lists, media, rules, store
 from waypost.resources.links.deps import Deps
@@ -137,13 +137,13 @@ async def browse(
     return Page(found, total, request)
 
 
-async def preview(deps: Deps, caller: Caller, address: str) -> Preview:
+async def preview(deps: Deps, caller: Caller, address: str) -> PagePreview:
     """What the page at a destination says of itself. Raises Invalid as `create` would."""
     new, problems = parse(NewLink, {"destination_url": address})
     checks.required_on_create(new, problems)
     url = await checks.destination(deps, caller.account.id, new, problems)
     seen = await checks.look(deps, caller.account.id, new, url, problems)
-    return seen.preview or Preview()
+    return seen.preview or PagePreview()
 
 
 async def slug_state(deps: Deps, caller: Caller, slug: str, link_id: UUID | None) -> tuple[SlugState, str]:
