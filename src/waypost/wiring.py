@@ -21,13 +21,13 @@ from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.outbound import (
     Blocklist,
     Destinations,
-    Handshakes,
     Mailer,
     Outbound,
     Poster,
     Records,
     SafeBrowsing,
     Safety,
+    TlsProbe,
 )
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
@@ -191,9 +191,9 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
 
 def checker(settings: Settings, deps: domains.Deps) -> Checker:
     allow, servers = settings.outbound_allow, settings.dns_servers
-    handshakes = Handshakes(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
+    probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
     live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    return Checker(deps, Records(servers), handshakes, live_changed=live_changed)
+    return Checker(deps, Records(servers), probe, live_changed=live_changed)
 
 
 def mail_sending(settings: Settings) -> mail.Sending:

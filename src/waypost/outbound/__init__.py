@@ -4,19 +4,17 @@ from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.destination import Destinations
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
-from waypost.outbound.handshake import Handshake, Handshakes
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
 from waypost.outbound.poster import Poster
 from waypost.outbound.records import LookUp, Records, plain
 from waypost.outbound.safe_browsing import SafeBrowsing
 from waypost.outbound.safety import Safety
+from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 
 __all__ = [
     "Blocklist",
     "Destinations",
-    "Handshake",
-    "Handshakes",
     "LookUp",
     "Mailer",
     "NotPublic",
@@ -28,6 +26,8 @@ __all__ = [
     "Records",
     "SafeBrowsing",
     "Safety",
+    "TlsProbe",
+    "TlsProbeResult",
     "Unreachable",
     "Unsafe",
     "plain",

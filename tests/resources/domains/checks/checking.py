@@ -11,7 +11,7 @@ from servers import ALLOW, NameServer, name_server
 from sqlalchemy import select
 
 from waypost.database import Tx
-from waypost.outbound import Handshakes, Records
+from waypost.outbound import Records, TlsProbe
 from waypost.resources.domains.checks import Checker, Expiry
 from waypost.worker.model import jobs
 
@@ -67,8 +67,8 @@ class Checking:
 @contextlib.asynccontextmanager
 async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
-        handshakes = Handshakes(allow=ALLOW, dns_servers=[names.address])
-        checker = Checker(env.deps, Records([names.address]), handshakes)
+        probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
+        checker = Checker(env.deps, Records([names.address]), probe)
         times = iter(range(0, 1_000_000, 60))
         checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)))
         yield checking

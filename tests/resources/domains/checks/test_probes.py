@@ -11,14 +11,18 @@ from resources.domains.checks.checking import Checking
 from resources.domains.env import NAME, TARGET
 from servers import ALLOW, OPEN, Receiver, page
 
-from waypost.outbound import Handshake, Handshakes, Records
+from waypost.outbound import Records, TlsProbe, TlsProbeResult
 from waypost.resources.domains.checks import Checker
 from waypost.resources.domains.checks.outcome import probed
 from waypost.resources.domains.checks.queue import PER_ACCOUNT
 from waypost.resources.domains.model import Domain
 
 END = datetime(2031, 1, 1, tzinfo=UTC)
-GOOD, BAD, NONE = Handshake("good", END), Handshake("bad", reason="expired"), Handshake("none", reason="refused")
+GOOD, BAD, NONE = (
+    TlsProbeResult("good", END),
+    TlsProbeResult("bad", reason="expired"),
+    TlsProbeResult("none", reason="refused"),
+)
 
 
 async def test_it_works(checking: Checking, tmp_path: Path) -> None:
@@ -29,8 +33,8 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
     checking.names.has(TARGET, [OPEN])
     async with Receiver(page("secret"), tls=tls) as receiver:
         dns_servers = [checking.names.address]
-        handshakes = Handshakes(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
-        checking.checker = Checker(checking.env.deps, Records(dns_servers), handshakes)
+        probe = TlsProbe(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
+        checking.checker = Checker(checking.env.deps, Records(dns_servers), probe)
         domain = await checking.live()
         found = await checking.env.row(domain)
         assert receiver.heads == []
@@ -41,8 +45,8 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
 
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
-    handshakes = Handshakes(dns_servers=servers)
-    checking.checker = Checker(checking.env.deps, Records(servers), handshakes, live_changed=checking.note)
+    probe = TlsProbe(dns_servers=servers)
+    checking.checker = Checker(checking.env.deps, Records(servers), probe, live_changed=checking.note)
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)
@@ -58,7 +62,7 @@ class Slow:
         self.goes_on = asyncio.Event()
         self.under_way = self.most = 0
 
-    async def see(self, _hostname: str) -> Handshake:
+    async def probe(self, _hostname: str) -> TlsProbeResult:
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await self.goes_on.wait()
@@ -104,6 +108,6 @@ async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
         ("failed", True, GOOD, {}),
     ],
 )
-def test_what_changes(status: str, is_issuing: bool, seen: Handshake, changes: dict[str, object]) -> None:
+def test_what_changes(status: str, is_issuing: bool, seen: TlsProbeResult, changes: dict[str, object]) -> None:
     fields = dict.fromkeys(Domain.__dataclass_fields__)
     assert probed(Domain(**{**fields, "tls_status": status}), seen, is_issuing=is_issuing) == changes

@@ -11,7 +11,7 @@ import structlog
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
-from waypost.outbound import Handshakes, Records
+from waypost.outbound import Records, TlsProbe
 from waypost.resources.domains import verified_names
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Claim, Proof
@@ -42,14 +42,14 @@ class Checker:
         self,
         deps: Deps,
         records: Records,
-        handshakes: Handshakes,
+        probe: TlsProbe,
         *,
         live_changed: LiveChanged | None = None,
         at_once: int = AT_ONCE,
     ) -> None:
         self._deps = deps
         self._records = records
-        self._handshakes = handshakes
+        self._handshakes = probe
         self._live_changed = live_changed
         self._at_once = at_once
         self._under_way: set[asyncio.Task[None]] = set()
@@ -147,7 +147,7 @@ class Checker:
 
         Under the same lease, so that it counts for the account's share.
         """
-        seen = await self._handshakes.see(claimed.hostname)
+        seen = await self._handshakes.probe(claimed.hostname)
         async with self._deps.db.write() as tx:
             found = await queue.held(tx, claimed)
             if found:

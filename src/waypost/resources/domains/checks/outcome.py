@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from waypost.outbound import Handshake
+from waypost.outbound import TlsProbeResult
 from waypost.resources.domains.checks.findings import Proof
 from waypost.resources.domains.model import Domain
 
@@ -36,7 +36,7 @@ def settled(domain: Domain, proof: Proof, now: datetime) -> Settled:
     return Settled({**_checked(domain, proof, "failed", now), **failed})
 
 
-def probed(domain: Domain, seen: Handshake, *, is_issuing: bool) -> Mapping[str, Any]:
+def probed(domain: Domain, seen: TlsProbeResult, *, is_issuing: bool) -> Mapping[str, Any]:
     """Empty when nothing changes. `is_issuing`: the certificates are ours, and only how they arrive is news."""
     if is_issuing:
         found: dict[str, Any] = {"tls_error": seen.reason or None} if domain.tls_status == "active" else {}

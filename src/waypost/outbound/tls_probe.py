@@ -24,7 +24,7 @@ DEADLINE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake:
+class TlsProbeResult:
     outcome: Literal["good", "bad", "none"]
     """bad: there is a certificate, and browsers refuse it. none: nobody speaks TLS there."""
     expires_at: datetime | None = None
@@ -32,7 +32,7 @@ class Handshake:
     """In plain words, unless it is good."""
 
 
-class Handshakes:
+class TlsProbe:
     def __init__(
         self,
         *,
@@ -47,37 +47,37 @@ class Handshakes:
         self._tls = trusting(ca_file)
         self._port = port
 
-    async def see(self, hostname: str) -> Handshake:
+    async def probe(self, hostname: str) -> TlsProbeResult:
         """Within 5 seconds. Addresses are tried in turn until one answers."""
         try:
             async with asyncio.timeout(DEADLINE):
                 addresses = await self._names.resolve(canonical(f"https://{hostname}/"))
                 return await self._first(addresses, hostname)
         except TimeoutError:
-            return Handshake("none", reason="timed out")
+            return TlsProbeResult("none", reason="timed out")
         except (OutboundError, BadUrl) as error:
-            return Handshake("none", reason=plain(str(error)))
+            return TlsProbeResult("none", reason=plain(str(error)))
 
-    async def _first(self, addresses: Sequence[Address], hostname: str) -> Handshake:
-        seen = Handshake("none", reason="dns: the host has no address")
+    async def _first(self, addresses: Sequence[Address], hostname: str) -> TlsProbeResult:
+        seen = TlsProbeResult("none", reason="dns: the host has no address")
         for address in addresses:
             seen = await self._shake(address, hostname)
             if seen.outcome != "none":
                 break
         return seen
 
-    async def _shake(self, address: Address, hostname: str) -> Handshake:
+    async def _shake(self, address: Address, hostname: str) -> TlsProbeResult:
         try:
             # by its address, which was checked: nobody resolves anything again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
         except ssl.SSLCertVerificationError as error:
-            return Handshake("bad", reason=plain(f"tls: {error.verify_message or 'the certificate is not valid'}"))
+            return TlsProbeResult("bad", reason=plain(f"tls: {error.verify_message or 'the certificate is not valid'}"))
         except ssl.SSLError:
-            return Handshake("none", reason="tls: the handshake failed")
+            return TlsProbeResult("none", reason="tls: the handshake failed")
         except OSError as error:
-            return Handshake("none", reason=reason_of(error))
+            return TlsProbeResult("none", reason=reason_of(error))
         try:
             ends = writer.get_extra_info("peercert")["notAfter"]
         finally:
             writer.transport.abort()
-        return Handshake("good", expires_at=datetime.fromtimestamp(ssl.cert_time_to_seconds(ends), UTC))
+        return TlsProbeResult("good", expires_at=datetime.fromtimestamp(ssl.cert_time_to_seconds(ends), UTC))

@@ -10,7 +10,7 @@ import pytest
 import trustme
 from servers import ALLOW, OPEN, PRIVATE, NameServer, Receiver, canary, page, stall
 
-from waypost.outbound import Handshake, Handshakes, handshake
+from waypost.outbound import TlsProbe, TlsProbeResult
 from waypost.outbound.addresses import own_addresses
 
 END = datetime(2040, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -24,13 +24,13 @@ def authority() -> trustme.CA:
 
 
 @pytest.fixture
-def see(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Callable[[int], object]:
+def probe(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Callable[[int], object]:
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     names.has("go.test", [OPEN])
 
-    async def see(port: int) -> Handshake:
-        hands = Handshakes(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem", port=port)
-        return await hands.see("go.test")
+    async def probe(port: int) -> TlsProbeResult:
+        hands = TlsProbe(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem", port=port)
+        return await hands.probe("go.test")
 
     return see
 
@@ -43,7 +43,7 @@ def serving(certificate: trustme.LeafCert, host: str = OPEN) -> Receiver:
 
 async def test_it_works(see, authority: trustme.CA) -> None:
     async with serving(authority.issue_cert("go.test", not_after=END)) as server:
-        assert await see(server.port) == Handshake("good", END)
+        assert await see(server.port) == TlsProbeResult("good", END)
         assert server.heads == []
 
 
@@ -55,15 +55,15 @@ async def test_bad_certificates(see, authority: trustme.CA) -> None:
         (trustme.CA().issue_cert("go.test"), "tls: unable to get local issuer certificate"),
     ):
         async with serving(certificate) as server:
-            assert await see(server.port) == Handshake("bad", reason=reason)
+            assert await see(server.port) == TlsProbeResult("bad", reason=reason)
 
 
 async def test_nobody_there(see, names: NameServer) -> None:
     async with Receiver(page("")) as gone:
         pass
-    assert await see(gone.port) == Handshake("none", reason="connection refused")
+    assert await see(gone.port) == TlsProbeResult("none", reason="connection refused")
     names.forgets("go.test")
-    assert await see(gone.port) == Handshake("none", reason="dns: there is no such host")
+    assert await see(gone.port) == TlsProbeResult("none", reason="dns: there is no such host")
 
 
 async def test_no_tls_there(see, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +76,13 @@ async def test_no_tls_there(see, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await see(server.sockets[0].getsockname()[1])).outcome == "none"
     monkeypatch.setattr(handshake, "DEADLINE", 0.2)
     async with Receiver(stall) as server:
-        assert await see(server.port) == Handshake("none", reason="timed out")
+        assert await see(server.port) == TlsProbeResult("none", reason="timed out")
 
 
 async def test_private_addresses(see, names: NameServer) -> None:
     names.has("go.test", [PRIVATE])
     async with canary() as server:
-        assert await see(server.port) == Handshake("none", reason="go.test has the address 127.0.0.1")
+        assert await see(server.port) == TlsProbeResult("none", reason="go.test has the address 127.0.0.1")
         assert server.connections == 0
 
 
@@ -91,4 +91,4 @@ async def test_our_own_addresses(see, names: NameServer, authority: trustme.CA) 
     """Custom domains lead to ourselves."""
     names.has("go.test", [OWN or ""])
     async with serving(authority.issue_cert("go.test", not_after=END), OWN or "") as server:
-        assert await see(server.port) == Handshake("good", END)
+        assert await see(server.port) == TlsProbeResult("good", END)
