@@ -8,7 +8,7 @@ import sys
 from architecture.code import ROOT
 from journeys.service import free_port
 
-from waypost.outbound import Records, acme_problems
+from waypost.outbound import DnsRecords, acme_problems
 from waypost.resources.domains.checks import words
 from waypost.resources.domains.checks.findings import Claim
 from waypost.resources.domains.checks.proof import prove
@@ -33,7 +33,7 @@ async def test_the_recipe_for_one_machine_works() -> None:
     server = subprocess.Popen([sys.executable, "-c", code[1], str(port), "waypost-token"])
     claim = Claim("go.brand.test", "waypost-token", "go.example.com")
     try:
-        records = Records([f"127.0.0.1:{port}"])
+        records = DnsRecords([f"127.0.0.1:{port}"])
         while (await prove(records, claim)).outcome == "unclear":  # until it is there
             assert server.poll() is None
             await asyncio.sleep(0.05)

@@ -21,10 +21,10 @@ from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.outbound import (
     Blocklist,
     Destinations,
+    DnsRecords,
     Mailer,
     Outbound,
     Poster,
-    Records,
     SafeBrowsing,
     Safety,
     TlsProbe,
@@ -78,7 +78,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
         domains=replace(
             domain_deps(settings, db, feed, clock),
             vet=deps.destinations.vet,
-            points_here=partial(domains.points_here, Records(settings.dns_servers), settings.cname_host),
+            points_here=partial(domains.points_here, DnsRecords(settings.dns_servers), settings.cname_host),
         ),
         webhooks=webhooks.Deps(db, webhooks.Receivers(client), ring, base_url, clock),
         pixels=pixels.Deps(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
@@ -193,7 +193,7 @@ def checker(settings: Settings, deps: domains.Deps) -> Checker:
     allow, servers = settings.outbound_allow, settings.dns_servers
     probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
     live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    return Checker(deps, Records(servers), probe, live_changed=live_changed)
+    return Checker(deps, DnsRecords(servers), probe, live_changed=live_changed)
 
 
 def mail_sending(settings: Settings) -> mail.Sending:

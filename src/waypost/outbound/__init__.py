@@ -3,11 +3,11 @@
 from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.destination import Destinations
+from waypost.outbound.dns_records import DnsLookup, DnsRecords, plain
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
 from waypost.outbound.poster import Poster
-from waypost.outbound.records import LookUp, Records, plain
 from waypost.outbound.safe_browsing import SafeBrowsing
 from waypost.outbound.safety import Safety
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
@@ -15,7 +15,8 @@ from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 __all__ = [
     "Blocklist",
     "Destinations",
-    "LookUp",
+    "DnsLookup",
+    "DnsRecords",
     "Mailer",
     "NotPublic",
     "Outbound",
@@ -23,7 +24,6 @@ __all__ = [
     "OutboundResponse",
     "PagePreview",
     "Poster",
-    "Records",
     "SafeBrowsing",
     "Safety",
     "TlsProbe",

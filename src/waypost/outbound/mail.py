@@ -15,8 +15,8 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import sender_of, server_of
 from waypost.outbound.client import trusting
+from waypost.outbound.dns_records import plain
 from waypost.outbound.errors import Unreachable
-from waypost.outbound.records import plain
 
 TIMEOUT = 20.0  # seconds of each step
 DEADLINE = 60.0  # seconds in all: a server could send one line after the other

@@ -15,10 +15,10 @@ from typing import Literal
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.addresses import Address, Network, Reachable, own_addresses
 from waypost.outbound.client import trusting
+from waypost.outbound.dns_records import plain
 from waypost.outbound.errors import OutboundError
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
-from waypost.outbound.records import plain
 
 DEADLINE = 5.0
 

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from waypost.outbound import Records
+from waypost.outbound import DnsRecords
 
 DEADLINE = 3.0  # seconds: somebody waits for a page
 
 
-async def points_here(records: Records, target: str, hostname: str) -> bool:
+async def points_here(records: DnsRecords, target: str, hostname: str) -> bool:
     """By a CNAME that reaches `target`, or by one of its addresses. False also when nobody can tell in time."""
     try:
         async with asyncio.timeout(DEADLINE):

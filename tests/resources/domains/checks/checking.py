@@ -11,7 +11,7 @@ from servers import ALLOW, NameServer, name_server
 from sqlalchemy import select
 
 from waypost.database import Tx
-from waypost.outbound import Records, TlsProbe
+from waypost.outbound import DnsRecords, TlsProbe
 from waypost.resources.domains.checks import Checker, Expiry
 from waypost.worker.model import jobs
 
@@ -68,7 +68,7 @@ class Checking:
 async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
         probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
-        checker = Checker(env.deps, Records([names.address]), probe)
+        checker = Checker(env.deps, DnsRecords([names.address]), probe)
         times = iter(range(0, 1_000_000, 60))
         checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)))
         yield checking

@@ -12,7 +12,7 @@ from resources.domains.checks.checking import A_DAY, Checking
 from resources.domains.env import NAME, TARGET
 from sqlalchemy import update
 
-from waypost.outbound import Records
+from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, of_host
 from waypost.redirect.route import MISSING
 from waypost.resources import links
@@ -150,7 +150,7 @@ async def test_a_crash_is_no_strike(checking: Checking, monkeypatch: pytest.Monk
     async def crash(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Records, "find", crash)
+    monkeypatch.setattr(DnsRecords, "find", crash)
     found = await checking.a_day_later(domain)
     assert (found.is_live, found.failures, found.error) == (True, 0, words.CRASHED.format(hostname=NAME))
 

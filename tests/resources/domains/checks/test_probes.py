@@ -11,7 +11,7 @@ from resources.domains.checks.checking import Checking
 from resources.domains.env import NAME, TARGET
 from servers import ALLOW, OPEN, Receiver, page
 
-from waypost.outbound import Records, TlsProbe, TlsProbeResult
+from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains.checks import Checker
 from waypost.resources.domains.checks.outcome import probed
 from waypost.resources.domains.checks.queue import PER_ACCOUNT
@@ -34,7 +34,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
     async with Receiver(page("secret"), tls=tls) as receiver:
         dns_servers = [checking.names.address]
         probe = TlsProbe(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
-        checking.checker = Checker(checking.env.deps, Records(dns_servers), probe)
+        checking.checker = Checker(checking.env.deps, DnsRecords(dns_servers), probe)
         domain = await checking.live()
         found = await checking.env.row(domain)
         assert receiver.heads == []
@@ -46,7 +46,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
     probe = TlsProbe(dns_servers=servers)
-    checking.checker = Checker(checking.env.deps, Records(servers), probe, live_changed=checking.note)
+    checking.checker = Checker(checking.env.deps, DnsRecords(servers), probe, live_changed=checking.note)
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)

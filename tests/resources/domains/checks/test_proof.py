@@ -3,7 +3,7 @@
 import pytest
 from servers import NameServer, name_server
 
-from waypost.outbound import Records
+from waypost.outbound import DnsRecords
 from waypost.resources.domains.checks import proof, words
 from waypost.resources.domains.checks.astray import zones
 from waypost.resources.domains.checks.findings import Claim, Proof
@@ -19,11 +19,11 @@ async def names():
 
 
 @pytest.fixture
-def records(names: NameServer) -> Records:
-    return Records([names.address])
+def records(names: NameServer) -> DnsRecords:
+    return DnsRecords([names.address])
 
 
-async def prove(records: Records) -> Proof:
+async def prove(records: DnsRecords) -> Proof:
     found = await proof.prove(records, CLAIM)
     if found.error is not None:
         print(found.error)
@@ -43,13 +43,13 @@ async def prove(records: Records) -> Proof:
     ],
     ids=["alone", "among-others", "in-pieces", "quoted", "five-hundred"],
 )
-async def test_the_token_proves(names: NameServer, records: Records, values: list[str]) -> None:
+async def test_the_token_proves(names: NameServer, records: DnsRecords, values: list[str]) -> None:
     names.has(TXT, values, kind="TXT")
     names.silent_about.add(NAME)  # who has one proof does not wait for the other
     assert await prove(records) == Proof("proven")
 
 
-async def test_a_chain_of_aliases_proves(names: NameServer, records: Records) -> None:
+async def test_a_chain_of_aliases_proves(names: NameServer, records: DnsRecords) -> None:
     names.has(NAME, ["a.test"], kind="CNAME")
     names.has("a.test", [TARGET.upper()], kind="CNAME")
     names.silent_about.add(TXT)
@@ -57,7 +57,7 @@ async def test_a_chain_of_aliases_proves(names: NameServer, records: Records) ->
 
 
 @pytest.mark.parametrize("value", [f"{TOKEN}x", TOKEN.upper(), TOKEN[:-1], f"{TOKEN} {TOKEN}", f"v={TOKEN}", ""])
-async def test_nothing_else_proves(names: NameServer, records: Records, value: str) -> None:
+async def test_nothing_else_proves(names: NameServer, records: DnsRecords, value: str) -> None:
     names.has(TXT, [f'"{value}"'], kind="TXT")
     found = await prove(records)
     assert found.outcome == "unproven"
@@ -122,7 +122,7 @@ def has_token_at_the_name(names: NameServer) -> None:
         (has_token_at_the_name, [f"The value stands at {NAME} itself: move the TXT record to {TXT}"]),
     ],
 )
-async def test_each_failure_is_told(names: NameServer, records: Records, script, says: list[str]) -> None:
+async def test_each_failure_is_told(names: NameServer, records: DnsRecords, script, says: list[str]) -> None:
     script(names)
     found = await prove(records)
     assert found.outcome == "unproven"
@@ -133,7 +133,7 @@ async def test_each_failure_is_told(names: NameServer, records: Records, script,
 @pytest.mark.parametrize("silent", [True, False], ids=["silence", "SERVFAIL"])
 @pytest.mark.parametrize("about", [[TXT], [NAME], [TXT, NAME]], ids=["txt", "cname", "both"])
 async def test_no_answer_is_no_no(
-    names: NameServer, records: Records, about: list[str], silent: bool, monkeypatch: pytest.MonkeyPatch
+    names: NameServer, records: DnsRecords, about: list[str], silent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proof, "DEADLINE", 0.3)
     for name in about:
@@ -150,7 +150,9 @@ async def test_no_answer_is_no_no(
     )
 
 
-async def test_advice_is_not_waited_for(names: NameServer, records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_advice_is_not_waited_for(
+    names: NameServer, records: DnsRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(proof, "DEADLINE", 0.5)
     names.silent_about.add(f"{TXT}.brand.test")
     assert (await prove(records)).outcome == "unproven"
@@ -175,7 +177,7 @@ def test_zones_that_a_provider_may_add() -> None:
     ],
 )
 async def test_where_only_txt_proves_only_txt_is_asked_for(
-    names: NameServer, records: Records, script, says: str
+    names: NameServer, records: DnsRecords, script, says: str
 ) -> None:
     script(names)
     found = await proof.prove(records, Claim(NAME, TOKEN, TARGET, needs_txt=True))
@@ -185,7 +187,7 @@ async def test_where_only_txt_proves_only_txt_is_asked_for(
     assert TARGET not in (found.error or "")
 
 
-async def test_where_only_txt_proves_no_alias_does(names: NameServer, records: Records) -> None:
+async def test_where_only_txt_proves_no_alias_does(names: NameServer, records: DnsRecords) -> None:
     names.has(NAME, [TARGET], kind="CNAME")
     claim = Claim(NAME, TOKEN, TARGET, needs_txt=True)
     assert (await proof.prove(records, claim)).outcome == "unproven"

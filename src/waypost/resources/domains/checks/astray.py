@@ -2,14 +2,14 @@
 
 import asyncio
 
-from waypost.outbound import Records
+from waypost.outbound import DnsRecords
 from waypost.resources.domains.checks import words
 from waypost.resources.domains.checks.findings import Claim
 
 _MOST_ZONES = 3
 
 
-async def advice_for(records: Records, claim: Claim) -> str:
+async def advice_for(records: DnsRecords, claim: Claim) -> str:
     """Empty when it is in none of them."""
     places = [_at_the_name(records, claim)]
     looks = (_doubled_txt,) if claim.needs_txt else (_doubled_txt, _doubled_cname)
@@ -23,21 +23,21 @@ def zones(hostname: str) -> list[str]:
     return [".".join(labels[start:]) for start in range(len(labels) - 1)][-_MOST_ZONES:]
 
 
-async def _at_the_name(records: Records, claim: Claim) -> str:
+async def _at_the_name(records: DnsRecords, claim: Claim) -> str:
     if not claim.has_token(await records.find(claim.hostname, "TXT")):
         return ""
     return words.AT_THE_NAME.format(hostname=claim.hostname, txt_name=claim.txt_name)
 
 
-async def _doubled_txt(records: Records, claim: Claim, zone: str) -> str:
+async def _doubled_txt(records: DnsRecords, claim: Claim, zone: str) -> str:
     found = f"{claim.txt_name}.{zone}"
     return _doubled("TXT", found, claim.txt_name, zone) if claim.has_token(await records.find(found, "TXT")) else ""
 
 
-async def _doubled_cname(records: Records, claim: Claim, zone: str) -> str:
+async def _doubled_cname(records: DnsRecords, claim: Claim, zone: str) -> str:
     found = f"{claim.hostname}.{zone}"
-    look_up = await records.find(found, "CNAME")
-    return _doubled("CNAME", found, claim.hostname, zone) if claim.has_target(look_up) else ""
+    lookup = await records.find(found, "CNAME")
+    return _doubled("CNAME", found, claim.hostname, zone) if claim.has_target(lookup) else ""
 
 
 def _doubled(kind: str, found: str, wanted: str, zone: str) -> str:

@@ -11,7 +11,7 @@ import structlog
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
-from waypost.outbound import Records, TlsProbe
+from waypost.outbound import DnsRecords, TlsProbe
 from waypost.resources.domains import verified_names
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Claim, Proof
@@ -41,7 +41,7 @@ class Checker:
     def __init__(
         self,
         deps: Deps,
-        records: Records,
+        records: DnsRecords,
         probe: TlsProbe,
         *,
         live_changed: LiveChanged | None = None,

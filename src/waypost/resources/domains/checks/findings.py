@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from waypost.outbound import LookUp
+from waypost.outbound import DnsLookup
 
 _QUOTES = "\"'“”\u2018\u2019 \t"  # and blanks: what comes along when a value is copied
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    txt: LookUp
-    chain: Sequence[LookUp]
+    txt: DnsLookup
+    chain: Sequence[DnsLookup]
     """The look-ups of CNAME from the host name on, at least one."""
     addresses: Sequence[str] = ()
     advice: str = ""
@@ -38,10 +38,10 @@ class Claim:
     def is_answered(self, seen: Seen) -> bool:
         return seen.txt.is_answer and (self.needs_txt or seen.chain[-1].is_answer)
 
-    def has_token(self, look_up: LookUp) -> bool:
-        return any(value.strip(_QUOTES) == self.token for value in look_up.values)
+    def has_token(self, lookup: DnsLookup) -> bool:
+        return any(value.strip(_QUOTES) == self.token for value in lookup.values)
 
-    def has_target(self, *chain: LookUp) -> bool:
+    def has_target(self, *chain: DnsLookup) -> bool:
         return any(self.target in hop.values for hop in chain)
 
 

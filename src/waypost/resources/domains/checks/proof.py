@@ -7,7 +7,7 @@ Refuses to take silence for a no: where one of the two look-ups got no answer, t
 import asyncio
 from dataclasses import replace
 
-from waypost.outbound import LookUp, Records
+from waypost.outbound import DnsLookup, DnsRecords
 from waypost.resources.domains.checks.astray import advice_for
 from waypost.resources.domains.checks.findings import Claim, Proof, Seen
 from waypost.resources.domains.checks.telling import told
@@ -15,7 +15,7 @@ from waypost.resources.domains.checks.telling import told
 DEADLINE = 10.0  # seconds in all
 
 
-async def prove(records: Records, claim: Claim) -> Proof:
+async def prove(records: DnsRecords, claim: Claim) -> Proof:
     """Both ways side by side, within 10 seconds."""
     loop = asyncio.get_running_loop()
     until = loop.time() + DEADLINE
@@ -32,11 +32,11 @@ async def prove(records: Records, claim: Claim) -> Proof:
     return Proof("unproven", told(claim, seen))
 
 
-async def _look(records: Records, claim: Claim, until: float) -> Seen:
+async def _look(records: DnsRecords, claim: Claim, until: float) -> Seen:
     """Until one of the two is a proof, or both have ended, or the time has."""
     txt = asyncio.create_task(records.find(claim.txt_name, "TXT"))
     chain = asyncio.create_task(records.aliases(claim.hostname, until=claim.target))
-    seen = Seen(LookUp(claim.txt_name, problem="timed_out"), [LookUp(claim.hostname, problem="timed_out")])
+    seen = Seen(DnsLookup(claim.txt_name, problem="timed_out"), [DnsLookup(claim.hostname, problem="timed_out")])
     try:
         for when in (asyncio.FIRST_COMPLETED, asyncio.ALL_COMPLETED):
             left = until - asyncio.get_running_loop().time()
@@ -50,6 +50,6 @@ async def _look(records: Records, claim: Claim, until: float) -> Seen:
     return seen
 
 
-async def _look_around(records: Records, claim: Claim, seen: Seen) -> Seen:
+async def _look_around(records: DnsRecords, claim: Claim, seen: Seen) -> Seen:
     addresses, advice = await asyncio.gather(records.addresses(claim.hostname), advice_for(records, claim))
     return replace(seen, addresses=addresses, advice=advice)

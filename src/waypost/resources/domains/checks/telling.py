@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from waypost.outbound import LookUp, plain
+from waypost.outbound import DnsLookup, plain
 from waypost.resources.domains.checks import words
 from waypost.resources.domains.checks.findings import Claim, Seen
 
@@ -22,10 +22,10 @@ def told(claim: Claim, seen: Seen) -> str:
     return whole.format(txt=_txt(claim, seen.txt), cname=_cname(claim, seen), advice=advice, **names)
 
 
-def _txt(claim: Claim, look_up: LookUp) -> str:
-    if not look_up.values:
-        return _absent(look_up)
-    value, count = plain(look_up.values[0]), len(look_up.values)
+def _txt(claim: Claim, lookup: DnsLookup) -> str:
+    if not lookup.values:
+        return _absent(lookup)
+    value, count = plain(lookup.values[0]), len(lookup.values)
     other = words.TXT_OTHER if count == 1 else words.TXT_OTHERS
     return other.format(value=value, count=count, token=claim.token)
 
@@ -43,10 +43,10 @@ def _cname(claim: Claim, seen: Seen) -> str:
     return _absent(last)
 
 
-def _absent(look_up: LookUp) -> str:
-    if look_up.problem == "server_failed":
-        return words.SERVER_FAILED.format(code=f" ({look_up.code})" if look_up.code else "")
-    return _ABSENT[look_up.problem or "no_record"]
+def _absent(lookup: DnsLookup) -> str:
+    if lookup.problem == "server_failed":
+        return words.SERVER_FAILED.format(code=f" ({lookup.code})" if lookup.code else "")
+    return _ABSENT[lookup.problem or "no_record"]
 
 
 def _advice(claim: Claim, seen: Seen) -> str:

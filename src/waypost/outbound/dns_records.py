@@ -24,7 +24,7 @@ MAX_SHOWN = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp:
+class DnsLookup:
     """What was found; without values, `problem` says why."""
 
     name: str
@@ -40,23 +40,23 @@ class LookUp:
         return self.problem not in {"server_failed", "timed_out", "unreachable"}
 
 
-class Records:
+class DnsRecords:
     def __init__(self, servers: Sequence[str] = ()) -> None:
         """`servers` as in WAYPOST_DNS_SERVERS; without them the system's. Raises SettingsError."""
         self._resolver = resolver(servers)
 
-    async def find(self, name: str, kind: Kind) -> LookUp:
+    async def find(self, name: str, kind: Kind) -> DnsLookup:
         """Aliases on the way are followed, except for CNAME itself."""
         try:
             answer = await self._resolver.resolve(dns.name.from_text(name), kind, search=False)
         except (dns.exception.DNSException, OSError) as error:
             problem, code = _why(error)
-            return LookUp(name, problem=problem, code=code)
-        return LookUp(name, tuple(_text(record) for record in answer))
+            return DnsLookup(name, problem=problem, code=code)
+        return DnsLookup(name, tuple(_text(record) for record in answer))
 
-    async def aliases(self, name: str, *, until: str = "") -> tuple[LookUp, ...]:
+    async def aliases(self, name: str, *, until: str = "") -> tuple[DnsLookup, ...]:
         """The chain of CNAMEs from here: the last look-up is the one that ended it, by `until` or without a value."""
-        chain: list[LookUp] = []
+        chain: list[DnsLookup] = []
         while len(chain) < MAX_HOPS:
             chain.append(await self.find(name, "CNAME"))
             name = next(iter(chain[-1].values), "")
@@ -64,7 +64,7 @@ class Records:
                 return tuple(chain)
             if name in {hop.name for hop in chain}:
                 break
-        return (*chain, LookUp(name, problem="loop"))
+        return (*chain, DnsLookup(name, problem="loop"))
 
     async def addresses(self, name: str) -> tuple[str, ...]:
         found = await asyncio.gather(self.find(name, "A"), self.find(name, "AAAA"))

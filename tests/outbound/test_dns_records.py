@@ -1,4 +1,4 @@
-"""Records as they are right now, whatever name servers answer, and always within seconds."""
+"""DnsRecords as they are right now, whatever name servers answer, and always within seconds."""
 
 import threading
 from typing import Any
@@ -8,16 +8,16 @@ import pytest
 from servers import NameServer, name_server
 
 from waypost.kit.errors import SettingsError
-from waypost.outbound import LookUp, Records, plain
-from waypost.outbound.records import MAX_HOPS
+from waypost.outbound import DnsLookup, DnsRecords, plain
+from waypost.outbound.dns_records import MAX_HOPS
 
 
 @pytest.fixture
-def records(names: NameServer) -> Records:
-    return Records([names.address])
+def records(names: NameServer) -> DnsRecords:
+    return DnsRecords([names.address])
 
 
-async def test_it_works(names: NameServer, records: Records) -> None:
+async def test_it_works(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ['"one"', '"two pieces, " "joined"', '""', r'"\255\195\188"'], kind="TXT")
     names.has("b.test", ["a.test"], kind="CNAME")
     names.has("c.test", ["A.Test"], kind="CNAME")
@@ -25,17 +25,17 @@ async def test_it_works(names: NameServer, records: Records) -> None:
     found = await records.find("a.test", "TXT")
     assert set(found.values) == {"one", "two pieces, joined", "", "\ufffdü"}
     assert found.is_answer
-    assert await records.find("c.test", "CNAME") == LookUp("c.test", ("a.test",))
+    assert await records.find("c.test", "CNAME") == DnsLookup("c.test", ("a.test",))
     assert set((await records.find("b.test", "TXT")).values) == set(found.values)  # through the alias
     assert await records.addresses("b.test") == ("8.8.8.8",)
 
 
-async def test_nothing_is_remembered(names: NameServer, records: Records) -> None:
+async def test_nothing_is_remembered(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ['"old"'], ['"new"'], kind="TXT")
     assert [(await records.find("a.test", "TXT")).values for _ in "12"] == [("old",), ("new",)]
 
 
-async def test_five_hundred_texts_come_over_tcp(names: NameServer, records: Records) -> None:
+async def test_five_hundred_texts_come_over_tcp(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", [f'"text-{n}" "{"x" * 60}"' for n in range(500)], kind="TXT")
     found = await records.find("a.test", "TXT")
     assert len(found.values) == 500
@@ -44,7 +44,7 @@ async def test_five_hundred_texts_come_over_tcp(names: NameServer, records: Reco
 
 
 async def test_what_comes_over_tcp_is_parsed_in_a_thread(
-    names: NameServer, records: Records, monkeypatch: pytest.MonkeyPatch
+    names: NameServer, records: DnsRecords, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R28: 64 KiB of a hostile zone take seconds to parse."""
     parse, threads = dns.message.from_wire, list[threading.Thread]()
@@ -61,43 +61,43 @@ async def test_what_comes_over_tcp_is_parsed_in_a_thread(
     assert threads[0] is not threading.current_thread()
 
 
-async def test_more_than_a_thousand_records_are_not_parsed(names: NameServer, records: Records) -> None:
+async def test_more_than_a_thousand_records_are_not_parsed(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", [f"8.8.{n // 250}.{n % 250}" for n in range(1_001)])
     found = await records.find("a.test", "A")
     assert (found.problem, found.is_answer, names.over_tcp) == ("server_failed", False, 1)
 
 
 @pytest.mark.parametrize("rcode", ["SERVFAIL", "REFUSED", "NOTIMP"])
-async def test_failing_name_servers(names: NameServer, records: Records, rcode: str) -> None:
+async def test_failing_name_servers(names: NameServer, records: DnsRecords, rcode: str) -> None:
     names.fails("a.test", rcode)
-    assert await records.find("a.test", "TXT") == LookUp("a.test", problem="server_failed", code=rcode)
+    assert await records.find("a.test", "TXT") == DnsLookup("a.test", problem="server_failed", code=rcode)
     assert not (await records.find("a.test", "TXT")).is_answer
 
 
-async def test_what_is_not_there(names: NameServer, records: Records) -> None:
+async def test_what_is_not_there(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ["8.8.8.8"])
     assert (await records.find("a.test", "TXT")).problem == "no_record"
     assert (await records.find("b.test", "TXT")).problem == "no_name"
     assert (await records.find(f"_waypost.{'a.' * 123}test", "TXT")).problem == "no_name"  # too long to be a name
-    assert await records.aliases("a.test") == (LookUp("a.test", problem="no_record"),)
+    assert await records.aliases("a.test") == (DnsLookup("a.test", problem="no_record"),)
 
 
-async def test_silence_ends(names: NameServer, records: Records) -> None:
+async def test_silence_ends(names: NameServer, records: DnsRecords) -> None:
     names.silent_about.add("a.test")
     records._resolver.lifetime = 0.2
-    assert await records.find("a.test", "CNAME") == LookUp("a.test", problem="timed_out")
+    assert await records.find("a.test", "CNAME") == DnsLookup("a.test", problem="timed_out")
 
 
 async def test_nobody_is_there() -> None:
     async with name_server() as gone:
-        records = Records([gone.address])
+        records = DnsRecords([gone.address])
     records._resolver.lifetime = 0.2
     found = await records.find("a.test", "TXT")
     assert found.problem in {"unreachable", "timed_out"}
     assert not found.is_answer
 
 
-async def test_chains(names: NameServer, records: Records) -> None:
+async def test_chains(names: NameServer, records: DnsRecords) -> None:
     for n in range(MAX_HOPS + 1):
         names.has(f"h{n}.test", [f"h{n + 1}.test"], kind="CNAME")
     assert [hop.name for hop in await records.aliases("h5.test")] == [
@@ -113,7 +113,7 @@ async def test_chains(names: NameServer, records: Records) -> None:
     assert (await records.aliases("h0.test"))[-1].problem == "loop"  # one too many
 
 
-async def test_circles(names: NameServer, records: Records) -> None:
+async def test_circles(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ["b.test"], kind="CNAME")
     names.has("b.test", ["a.test"], kind="CNAME")
     names.has("self.test", ["self.test"], kind="CNAME")
@@ -128,7 +128,7 @@ async def test_circles(names: NameServer, records: Records) -> None:
 
 def test_servers_are_addresses() -> None:
     with pytest.raises(SettingsError, match="WAYPOST_DNS_SERVERS"):
-        Records(["dns.example.com"])
+        DnsRecords(["dns.example.com"])
 
 
 def test_what_is_shown_is_plain() -> None:
