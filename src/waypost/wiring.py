@@ -20,7 +20,7 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.outbound import (
     Blocklist,
-    Destinations,
+    DestinationChecker,
     DnsRecords,
     Mailer,
     Outbound,
@@ -77,7 +77,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
         links=deps,
         domains=replace(
             domain_deps(settings, db, feed, clock),
-            vet=deps.destinations.vet,
+            check_url=deps.destinations.check_url,
             points_here=partial(domains.points_here, DnsRecords(settings.dns_servers), settings.cname_host),
         ),
         webhooks=webhooks.Deps(db, webhooks.Receivers(client), ring, base_url, clock),
@@ -140,7 +140,7 @@ def link_deps(settings: Settings, db: Database, client: Outbound, feed: ChangeFe
     is_one_host = settings.base_host == settings.shared_domain
     return links.Deps(
         db=db,
-        destinations=Destinations(client, safety),
+        destinations=DestinationChecker(client, safety),
         media=settings.data_dir / "media",
         routes_changed=feed.publish,
         shared_domain=settings.shared_domain,

@@ -16,7 +16,7 @@ from servers import ALLOW, OPEN, Flood, NameServer, Receiver, always, endless_in
 
 from waypost.kit.urls import Url, canonical
 from waypost.outbound import (
-    Destinations,
+    DestinationChecker,
     Outbound,
     OutboundResponse,
     PagePreview,
@@ -210,7 +210,7 @@ class TestEveryClient:
     async def test_destination(self, outbound: Outbound) -> None:
         async with Receiver(endless_interim()) as receiver:
             with pytest.raises(Unreachable, match=r"1xx"):
-                await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
             await receiver.gone.wait()
 
     async def test_certificate_authority(self, outbound: Outbound, authority: trustme.CA) -> None:
@@ -241,13 +241,13 @@ class TestHostileHeaders:
         body = b"<title>a</title>"
         script = always(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (header, len(body), body))
         async with Receiver(script) as receiver:
-            seen = await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+            seen = await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
         assert seen == PagePreview(title="a")
 
     async def test_location(self, outbound: Outbound) -> None:
         async with Receiver(always(response(302, location="http://" + "a" * 9_000))) as receiver:
             with pytest.raises(Unreachable, match="too long"):
-                await Destinations(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
 
     @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"a":' * 10_000])
     def test_json(self, body: bytes) -> None:

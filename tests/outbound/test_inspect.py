@@ -12,7 +12,16 @@ from servers import OPEN, NameServer, Receiver, canary, page, paths, redirect, r
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
-from waypost.outbound import Blocklist, Destinations, NotPublic, Outbound, PagePreview, Safety, Unreachable, Unsafe
+from waypost.outbound import (
+    Blocklist,
+    DestinationChecker,
+    NotPublic,
+    Outbound,
+    PagePreview,
+    Safety,
+    Unreachable,
+    Unsafe,
+)
 from waypost.outbound import destination as module
 
 PAGE = """<!doctype html><html><head><title> A  page </title>
@@ -21,8 +30,8 @@ PAGE = """<!doctype html><html><head><title> A  page </title>
 
 
 @pytest.fixture
-def destinations(outbound: Outbound) -> Destinations:
-    return Destinations(outbound, Safety())
+def destinations(outbound: Outbound) -> DestinationChecker:
+    return DestinationChecker(outbound, Safety())
 
 
 @pytest.fixture
@@ -31,11 +40,11 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return
 
 
-async def look(destinations: Destinations, url: str, account: UUID | None = None) -> PagePreview:
+async def look(destinations: DestinationChecker, url: str, account: UUID | None = None) -> PagePreview:
     return await destinations.inspect(canonical(url), account=account or new_id())
 
 
-async def test_it_works(destinations: Destinations) -> None:
+async def test_it_works(destinations: DestinationChecker) -> None:
     async with Receiver(page(PAGE)) as receiver:
         seen = await look(destinations, receiver.url("/page"))
     assert seen == PagePreview("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))
@@ -46,40 +55,40 @@ async def test_it_works(destinations: Destinations) -> None:
 
 class TestReachable:
     @pytest.mark.parametrize("status", [200, 204, 304, 401, 403, 404, 429, 451, 999])
-    async def test_by_any_answer_but_a_5xx(self, destinations: Destinations, status: int) -> None:
+    async def test_by_any_answer_but_a_5xx(self, destinations: DestinationChecker, status: int) -> None:
         async with Receiver(servers.always(response(status))) as receiver:
             assert await look(destinations, receiver.url()) == PagePreview()
 
     @pytest.mark.parametrize("status", [500, 502, 503, 530])
-    async def test_not_by_a_5xx(self, destinations: Destinations, status: int) -> None:
+    async def test_not_by_a_5xx(self, destinations: DestinationChecker, status: int) -> None:
         async with Receiver(page(PAGE, status)) as receiver:
             with pytest.raises(Unreachable, match=f"the server answered {status}"):
                 await look(destinations, receiver.url())
 
-    async def test_an_error_page_is_no_preview(self, destinations: Destinations) -> None:
+    async def test_an_error_page_is_no_preview(self, destinations: DestinationChecker) -> None:
         async with Receiver(page("<title>Access denied</title>", 403)) as receiver:
             assert await look(destinations, receiver.url()) == PagePreview()
 
-    async def test_a_file_is_reachable_without_being_read(self, destinations: Destinations) -> None:
+    async def test_a_file_is_reachable_without_being_read(self, destinations: DestinationChecker) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 99999999999\r\n\r\n"
         async with Receiver(servers.always(head)) as receiver:
             assert await look(destinations, receiver.url()) == PagePreview()
 
-    async def test_half_a_megabyte_of_html_is_read(self, destinations: Destinations) -> None:
+    async def test_half_a_megabyte_of_html_is_read(self, destinations: DestinationChecker) -> None:
         async with Receiver(servers.endless) as receiver:
             assert (await look(destinations, receiver.url())).title == "endless"
             await receiver.gone.wait()
 
     @pytest.mark.usefixtures("short_deadline")
     @pytest.mark.parametrize("script", [servers.stall, servers.drip, servers.stall_after_head])
-    async def test_not_when_it_takes_too_long(self, destinations: Destinations, script: servers.Script) -> None:
+    async def test_not_when_it_takes_too_long(self, destinations: DestinationChecker, script: servers.Script) -> None:
         async with Receiver(script) as receiver:
             with pytest.raises(Unreachable, match="timed out"):
                 await look(destinations, receiver.url())
 
 
 class TestRedirects:
-    async def test_the_page_at_their_end_counts(self, destinations: Destinations) -> None:
+    async def test_the_page_at_their_end_counts(self, destinations: DestinationChecker) -> None:
         async with Receiver(
             paths({"/": redirect("/next/"), "/next/": redirect("a?b=c"), "/next/a?b=c": page(PAGE)})
         ) as r:
@@ -87,11 +96,11 @@ class TestRedirects:
         assert (seen.title, seen.og_image) == ("A page", r.url("/image.png"))
 
     @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    async def test_every_kind_is_followed(self, destinations: Destinations, status: int) -> None:
+    async def test_every_kind_is_followed(self, destinations: DestinationChecker, status: int) -> None:
         async with Receiver(paths({"/": redirect("/end", status), "/end": page(PAGE)})) as receiver:
             assert (await look(destinations, receiver.url())).title == "A page"
 
-    async def test_five_are_followed_and_no_more(self, destinations: Destinations) -> None:
+    async def test_five_are_followed_and_no_more(self, destinations: DestinationChecker) -> None:
         chain = {f"/{left}": redirect(f"/{left - 1}") for left in range(1, 7)} | {"/0": page(PAGE)}
         async with Receiver(paths(chain)) as receiver:
             assert (await look(destinations, receiver.url("/5"))).title == "A page"
@@ -99,12 +108,12 @@ class TestRedirects:
                 await look(destinations, receiver.url("/6"))
 
     @pytest.mark.usefixtures("short_deadline")
-    async def test_the_deadline_is_one_for_all_hops(self, destinations: Destinations) -> None:
+    async def test_the_deadline_is_one_for_all_hops(self, destinations: DestinationChecker) -> None:
         async with Receiver(paths({"/": redirect("/stall"), "/stall": servers.stall})) as receiver:
             with pytest.raises(Unreachable, match="timed out"):
                 await look(destinations, receiver.url())
 
-    async def test_none_leads_inside(self, names: NameServer, destinations: Destinations) -> None:
+    async def test_none_leads_inside(self, names: NameServer, destinations: DestinationChecker) -> None:
         names.has("inside.test", [servers.PRIVATE])
         async with canary() as forbidden:
             for target in (forbidden.url(), forbidden.url(host="inside.test"), f"//inside.test:{forbidden.port}/"):
@@ -113,7 +122,7 @@ class TestRedirects:
                         await look(destinations, receiver.url())
             assert forbidden.connections == 0
 
-    async def test_none_leads_to_another_scheme(self, destinations: Destinations) -> None:
+    async def test_none_leads_to_another_scheme(self, destinations: DestinationChecker) -> None:
         async with Receiver(redirect("file:///etc/passwd")) as receiver:
             with pytest.raises(Unreachable, match="cannot be used"):
                 await look(destinations, receiver.url())
@@ -121,7 +130,7 @@ class TestRedirects:
     async def test_each_hop_must_be_safe(self, names: NameServer, outbound: Outbound, tmp_path: Path) -> None:
         names.has("bad.test", [OPEN])
         (tmp_path / "list").write_text("bad.test\n")
-        destinations = Destinations(outbound, Safety(Blocklist(tmp_path / "list")))
+        destinations = DestinationChecker(outbound, Safety(Blocklist(tmp_path / "list")))
         async with Receiver(page(PAGE)) as bad, Receiver(redirect(bad.url(host="bad.test"))) as receiver:
             with pytest.raises(Unsafe):
                 await look(destinations, receiver.url())
@@ -131,7 +140,7 @@ class TestRedirects:
 
 
 class TestTurns:
-    async def test_one_at_a_time_at_one_host(self, destinations: Destinations) -> None:
+    async def test_one_at_a_time_at_one_host(self, destinations: DestinationChecker) -> None:
         gate = Gate()
         async with Receiver(gate) as receiver:
             looks = [asyncio.create_task(look(destinations, receiver.url())) for _ in range(5)]
@@ -139,28 +148,30 @@ class TestTurns:
         assert gate.most == 1
         assert receiver.connections == 5
 
-    async def test_four_at_once_for_one_account(self, names: NameServer, destinations: Destinations) -> None:
+    async def test_four_at_once_for_one_account(self, names: NameServer, destinations: DestinationChecker) -> None:
         gate, account = Gate(), new_id()
         async with Receiver(gate) as receiver:
             looks = [asyncio.create_task(self._look(names, destinations, receiver, n, account)) for n in range(9)]
             await gate.open_when_quiet(looks, waiting=4)
         assert gate.most == 4
 
-    async def test_accounts_do_not_wait_for_each_other(self, names: NameServer, destinations: Destinations) -> None:
+    async def test_accounts_do_not_wait_for_each_other(
+        self, names: NameServer, destinations: DestinationChecker
+    ) -> None:
         gate = Gate()
         async with Receiver(gate) as receiver:
             looks = [asyncio.create_task(self._look(names, destinations, receiver, n, new_id())) for n in range(9)]
             await gate.open_when_quiet(looks, waiting=9)
         assert gate.most == 9
 
-    async def test_nothing_is_remembered_of_those_who_left(self, destinations: Destinations) -> None:
+    async def test_nothing_is_remembered_of_those_who_left(self, destinations: DestinationChecker) -> None:
         async with Receiver(page(PAGE)) as receiver:
             await asyncio.gather(*(look(destinations, receiver.url()) for _ in range(3)))
         assert not destinations._hosts
         assert not destinations._checks._running
 
     @pytest.mark.usefixtures("short_deadline")
-    async def test_waiting_does_not_count_against_the_deadline(self, destinations: Destinations) -> None:
+    async def test_waiting_does_not_count_against_the_deadline(self, destinations: DestinationChecker) -> None:
         async with Receiver(servers.stall) as receiver:
             looks = [look(destinations, receiver.url()) for _ in range(3)]
             results = await asyncio.gather(*looks, return_exceptions=True)
@@ -169,7 +180,7 @@ class TestTurns:
 
     @pytest.mark.parametrize("by", ["account", "host"])
     async def test_who_waits_too_long_is_told_to_come_again(
-        self, names: NameServer, destinations: Destinations, monkeypatch: pytest.MonkeyPatch, by: str
+        self, names: NameServer, destinations: DestinationChecker, monkeypatch: pytest.MonkeyPatch, by: str
     ) -> None:
         gate, account = Gate(), new_id()
         async with Receiver(gate) as receiver:
@@ -185,7 +196,7 @@ class TestTurns:
         assert receiver.connections == len(before), "nobody was asked for the one who left"
         assert not destinations._hosts
 
-    async def test_one_account_does_not_keep_a_host_to_itself(self, destinations: Destinations) -> None:
+    async def test_one_account_does_not_keep_a_host_to_itself(self, destinations: DestinationChecker) -> None:
         gate, greedy = Gate(), new_id()
         async with Receiver(gate) as receiver:
             looks = [asyncio.create_task(look(destinations, receiver.url("/greedy"), greedy)) for _ in range(4)]
@@ -195,7 +206,7 @@ class TestTurns:
         assert [head.split()[1] for head in receiver.heads][:2] == [b"/greedy", b"/modest"]
 
     async def _look(
-        self, names: NameServer, destinations: Destinations, receiver: Receiver, number: int, account: UUID
+        self, names: NameServer, destinations: DestinationChecker, receiver: Receiver, number: int, account: UUID
     ) -> PagePreview:
         names.has(f"host{number}.test", [OPEN])
         return await look(destinations, receiver.url(host=f"host{number}.test"), account)

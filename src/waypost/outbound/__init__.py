@@ -2,7 +2,7 @@
 
 from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Outbound, OutboundResponse
-from waypost.outbound.destination import Destinations
+from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, plain
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
@@ -14,7 +14,7 @@ from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 
 __all__ = [
     "Blocklist",
-    "Destinations",
+    "DestinationChecker",
     "DnsLookup",
     "DnsRecords",
     "Mailer",

@@ -93,7 +93,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             cname_target=TARGET,
             base_url=BASE_URL,
             clock=beside.clock,
-            vet=beside.deps.destinations.vet,
+            check_url=beside.deps.destinations.check_url,
         )
         routes = partial(api.routes, deps)
         async with new_client(db, directory, routes, clock=beside.clock) as client:

@@ -20,7 +20,7 @@ class LinksFreed(Protocol):
         """Sees to it that the links of a domain that is gone no longer name it."""
 
 
-Vet = Callable[[Url], Awaitable[None]]
+CheckUrl = Callable[[Url], Awaitable[None]]
 """Whether visitors may be led there. Raises NotPublic, Unsafe of `waypost.outbound`."""
 
 
@@ -34,7 +34,7 @@ async def unknown(_hostname: str) -> bool:
 
 
 async def nowhere(_url: Url) -> None:
-    """The Vet of who takes no addresses: commands and workers."""
+    """The CheckUrl of who takes no addresses: commands and workers."""
     raise NotImplementedError
 
 
@@ -52,5 +52,5 @@ class Deps:
     """The host that custom domains point to."""
     base_url: str
     clock: Clock
-    vet: Vet = nowhere
+    check_url: CheckUrl = nowhere
     points_here: PointsHere = unknown

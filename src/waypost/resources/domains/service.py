@@ -274,7 +274,7 @@ async def _pages(deps: Deps, caller: Caller, wanted: DomainChange, problems: Pro
 async def _vet(deps: Deps, name: str, url: Url | None, problems: Problems) -> None:
     try:
         if url:
-            await deps.vet(url)
+            await deps.check_url(url)
     except NotPublic:
         problems.add(name, NOT_PUBLIC)
     except Unsafe:

@@ -42,7 +42,7 @@ async def _fetched(deps: Deps, caller: Caller, address: str) -> CleanImage:
     if len(address) > MAX_URL:
         raise NotFound
     try:
-        content = await deps.destinations.picture(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
+        content = await deps.destinations.fetch_image(canonical(address), account=caller.account.id, max_body=MAX_BYTES)
         return await deps.images.clean(content, account=caller.account.id)
     except (BadUrl, OutboundError, BadImage, Unavailable):
         raise NotFound from None

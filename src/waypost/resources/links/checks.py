@@ -42,7 +42,7 @@ async def destination(deps: Deps, account: UUID, fields: LinkFields, problems: P
         problems.add("destination_url", rules.LOOP)
         return None
     try:
-        await deps.destinations.refuse_private(url)
+        await deps.destinations.check_ip(url)
     except NotPublic:
         problems.add("destination_url", rules.NOT_PUBLIC)
         return None

@@ -17,13 +17,13 @@ class Destinations(Protocol):
     async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
         """Raises NotPublic, Unreachable, Unsafe of `waypost.outbound`."""
 
-    async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
+    async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
         """Raises the same, and Unreachable where there is none."""
 
-    async def vet(self, url: Url) -> None:
+    async def check_url(self, url: Url) -> None:
         """Without a visit. Raises NotPublic, Unsafe."""
 
-    async def refuse_private(self, url: Url) -> None:
+    async def check_ip(self, url: Url) -> None:
         """Without a look-up. Raises NotPublic."""
 
 

@@ -50,7 +50,7 @@ _PAGE = _Kind(("text/html", "application/xhtml+xml"), "text/html,application/xht
 _PICTURES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  # the second is wrong, and frequent
 
 
-class Destinations:
+class DestinationChecker:
     def __init__(self, outbound: Outbound, safety: Safety) -> None:
         self._outbound = outbound
         self._safety = safety
@@ -66,7 +66,7 @@ class Destinations:
         async with self._pages.slot(account, patience):
             return await _preview(answer)
 
-    async def picture(self, url: Url, *, account: UUID, max_body: int) -> bytes:
+    async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
         """What is there, if it says that it is a picture of pixels; whether it is one is for the caller to see.
 
         Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it.
@@ -79,12 +79,12 @@ class Destinations:
             raise Unreachable("there is no picture")
         return answer.body
 
-    async def vet(self, url: Url) -> None:
+    async def check_url(self, url: Url) -> None:
         """The rules of `inspect` without a visit, and without a look-up of the name. Raises NotPublic, Unsafe."""
-        await self.refuse_private(url)
+        await self.check_ip(url)
         await self._refuse_unsafe(url)
 
-    async def refuse_private(self, url: Url) -> None:
+    async def check_ip(self, url: Url) -> None:
         """As far as it takes no look-up: of an IP address. Raises NotPublic."""
         if url.is_ip:
             await self._outbound.resolve(url)
