@@ -1,4 +1,4 @@
-"""A handshake tells until when a name's certificate is good, goes only where it may, and ends."""
+"""A tls_probe tells until when a name's certificate is good, goes only where it may, and ends."""
 
 import asyncio
 import ssl
@@ -28,11 +28,11 @@ def probe(authority: trustme.CA, names: NameServer, tmp_path: Path) -> Callable[
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     names.has("go.test", [OPEN])
 
-    async def probe(port: int) -> TlsProbeResult:
-        hands = TlsProbe(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem", port=port)
-        return await hands.probe("go.test")
+    async def run(port: int) -> TlsProbeResult:
+        prober = TlsProbe(allow=ALLOW, dns_servers=[names.address], ca_file=tmp_path / "ca.pem", port=port)
+        return await prober.probe("go.test")
 
-    return see
+    return run
 
 
 def serving(certificate: trustme.LeafCert, host: str = OPEN) -> Receiver:
@@ -41,13 +41,13 @@ def serving(certificate: trustme.LeafCert, host: str = OPEN) -> Receiver:
     return Receiver(page("secret"), host, tls=tls)
 
 
-async def test_it_works(see, authority: trustme.CA) -> None:
+async def test_it_works(probe, authority: trustme.CA) -> None:
     async with serving(authority.issue_cert("go.test", not_after=END)) as server:
-        assert await see(server.port) == TlsProbeResult("good", END)
+        assert await probe(server.port) == TlsProbeResult("good", END)
         assert server.heads == []
 
 
-async def test_bad_certificates(see, authority: trustme.CA) -> None:
+async def test_bad_certificates(probe, authority: trustme.CA) -> None:
     expired = authority.issue_cert("go.test", not_before=LONG_AGO[0], not_after=LONG_AGO[1])
     for certificate, reason in (
         (expired, "tls: certificate has expired"),
@@ -55,40 +55,40 @@ async def test_bad_certificates(see, authority: trustme.CA) -> None:
         (trustme.CA().issue_cert("go.test"), "tls: unable to get local issuer certificate"),
     ):
         async with serving(certificate) as server:
-            assert await see(server.port) == TlsProbeResult("bad", reason=reason)
+            assert await probe(server.port) == TlsProbeResult("bad", reason=reason)
 
 
-async def test_nobody_there(see, names: NameServer) -> None:
+async def test_nobody_there(probe, names: NameServer) -> None:
     async with Receiver(page("")) as gone:
         pass
-    assert await see(gone.port) == TlsProbeResult("none", reason="connection refused")
+    assert await probe(gone.port) == TlsProbeResult("none", reason="connection refused")
     names.forgets("go.test")
-    assert await see(gone.port) == TlsProbeResult("none", reason="dns: there is no such host")
+    assert await probe(gone.port) == TlsProbeResult("none", reason="dns: there is no such host")
 
 
-async def test_no_tls_there(see, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_tls_there(probe, monkeypatch: pytest.MonkeyPatch) -> None:
     async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(babble, OPEN) as server:
-        assert (await see(server.sockets[0].getsockname()[1])).outcome == "none"
-    monkeypatch.setattr(handshake, "DEADLINE", 0.2)
+        assert (await probe(server.sockets[0].getsockname()[1])).outcome == "none"
+    monkeypatch.setattr(tls_probe, "DEADLINE", 0.2)
     async with Receiver(stall) as server:
-        assert await see(server.port) == TlsProbeResult("none", reason="timed out")
+        assert await probe(server.port) == TlsProbeResult("none", reason="timed out")
 
 
-async def test_private_addresses(see, names: NameServer) -> None:
+async def test_private_addresses(probe, names: NameServer) -> None:
     names.has("go.test", [PRIVATE])
     async with canary() as server:
-        assert await see(server.port) == TlsProbeResult("none", reason="go.test has the address 127.0.0.1")
+        assert await probe(server.port) == TlsProbeResult("none", reason="go.test has the address 127.0.0.1")
         assert server.connections == 0
 
 
 @pytest.mark.skipif(OWN is None, reason="this machine has no address but loopback")
-async def test_our_own_addresses(see, names: NameServer, authority: trustme.CA) -> None:
+async def test_our_own_addresses(probe, names: NameServer, authority: trustme.CA) -> None:
     """Custom domains lead to ourselves."""
     names.has("go.test", [OWN or ""])
     async with serving(authority.issue_cert("go.test", not_after=END), OWN or "") as server:
-        assert await see(server.port) == TlsProbeResult("good", END)
+        assert await probe(server.port) == TlsProbeResult("good", END)

@@ -1,4 +1,4 @@
-"""What a web process answers probe with: certificates by name, from memory.
+"""What a web process answers handshakes with: certificates by name, from memory.
 
 A name that is not known is refused with the alert for it, and nothing is asked or ordered. No name at all gets the
 certificate of the service's own host.

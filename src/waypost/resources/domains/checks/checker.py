@@ -49,7 +49,7 @@ class Checker:
     ) -> None:
         self._deps = deps
         self._records = records
-        self._handshakes = probe
+        self._probe_tls = probe
         self._live_changed = live_changed
         self._at_once = at_once
         self._under_way: set[asyncio.Task[None]] = set()
@@ -147,7 +147,7 @@ class Checker:
 
         Under the same lease, so that it counts for the account's share.
         """
-        seen = await self._handshakes.probe(claimed.hostname)
+        seen = await self._probe_tls.probe(claimed.hostname)
         async with self._deps.db.write() as tx:
             found = await queue.held(tx, claimed)
             if found:
