@@ -8,7 +8,7 @@ import pytest
 from servers import NameServer, name_server
 
 from waypost.kit.errors import SettingsError
-from waypost.outbound import DnsLookup, DnsRecords, plain
+from waypost.outbound import DnsLookup, DnsRecords, printable
 from waypost.outbound.dns_records import MAX_HOPS
 
 
@@ -132,6 +132,6 @@ def test_servers_are_addresses() -> None:
 
 
 def test_what_is_shown_is_plain() -> None:
-    assert plain("a\x1b[31m\r\nb\u202ec\ud800d") == "a [31m  b c d"
-    assert plain("x" * 200) == "x" * 200
-    assert plain("x" * 100_000) == "x" * 199 + "…"
+    assert printable("a\x1b[31m\r\nb\u202ec\ud800d") == "a [31m  b c d"
+    assert printable("x" * 200) == "x" * 200
+    assert printable("x" * 100_000) == "x" * 199 + "…"

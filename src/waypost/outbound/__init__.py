@@ -3,7 +3,7 @@
 from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.destination_checker import DestinationChecker
-from waypost.outbound.dns_records import DnsLookup, DnsRecords, plain
+from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
@@ -30,5 +30,5 @@ __all__ = [
     "TlsProbeResult",
     "Unreachable",
     "Unsafe",
-    "plain",
+    "printable",
 ]

@@ -1,6 +1,6 @@
 """What a name's TXT and CNAME records say right now: asked anew each time, within seconds, and never an exception.
 
-What comes back was written by strangers: whoever shows a value shows `plain` of it.
+What comes back was written by strangers: whoever shows a value shows `printable` of it.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ import dns.resolver
 
 from waypost.outbound.name_servers import resolver
 
-Kind = Literal["TXT", "CNAME", "A", "AAAA"]
-Problem = Literal["no_name", "no_record", "server_failed", "timed_out", "unreachable", "loop"]
+RecordType = Literal["TXT", "CNAME", "A", "AAAA"]
+LookupProblem = Literal["no_name", "no_record", "server_failed", "timed_out", "unreachable", "loop"]
 MAX_HOPS = 8
 MAX_SHOWN = 200  # characters
 
@@ -30,7 +30,7 @@ class DnsLookup:
     name: str
     values: tuple[str, ...] = ()
     """Of TXT: the text, its pieces joined. Else names or addresses, without a trailing dot, in lower case."""
-    problem: Problem | None = None
+    problem: LookupProblem | None = None
     code: str = ""
     """How the name servers failed, in their own word: SERVFAIL, REFUSED."""
 
@@ -45,7 +45,7 @@ class DnsRecords:
         """`servers` as in WAYPOST_DNS_SERVERS; without them the system's. Raises SettingsError."""
         self._resolver = resolver(servers)
 
-    async def find(self, name: str, kind: Kind) -> DnsLookup:
+    async def find(self, name: str, kind: RecordType) -> DnsLookup:
         """Aliases on the way are followed, except for CNAME itself."""
         try:
             answer = await self._resolver.resolve(dns.name.from_text(name), kind, search=False)
@@ -71,7 +71,7 @@ class DnsRecords:
         return tuple(value for each in found for value in each.values)
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Fit to be shown and stored: no control characters, no line breaks, not endless."""
     clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_SHOWN])
     return clean.strip() if len(text) <= MAX_SHOWN else f"{clean[:-1].strip()}…"
@@ -84,7 +84,7 @@ def _text(record: dns.rdata.Rdata) -> str:
     return record.to_text().removesuffix(".").lower()
 
 
-def _why(error: Exception) -> tuple[Problem, str]:
+def _why(error: Exception) -> tuple[LookupProblem, str]:
     match error:
         case dns.resolver.NXDOMAIN() | dns.resolver.YXDOMAIN() | dns.name.NameTooLong() | dns.name.LabelTooLong():
             return "no_name", ""
@@ -99,9 +99,9 @@ def _why(error: Exception) -> tuple[Problem, str]:
     return "server_failed", ""
 
 
-def _why_none(errors: Sequence[object]) -> tuple[Problem, str]:
+def _why_none(errors: Sequence[object]) -> tuple[LookupProblem, str]:
     if any(isinstance(error, dns.message.ChainTooLong) for error in errors):
         return "loop", ""
     if all(isinstance(error, OSError) for error in errors):
         return "unreachable", ""
-    return "server_failed", next((plain(error) for error in errors if isinstance(error, str)), "")
+    return "server_failed", next((printable(error) for error in errors if isinstance(error, str)), "")

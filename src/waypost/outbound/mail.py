@@ -15,7 +15,7 @@ from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import sender_of, server_of
 from waypost.outbound.client import trusting
-from waypost.outbound.dns_records import plain
+from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import Unreachable
 
 TIMEOUT = 20.0  # seconds of each step
@@ -75,7 +75,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
         return f"the server refused the recipient ({', '.join(str(each.code) for each in error.recipients)})"
     if isinstance(error, aiosmtplib.SMTPResponseException):
-        return plain(f"the server answered {error.code} {error.message}")
+        return printable(f"the server answered {error.code} {error.message}")
     if isinstance(error, TimeoutError):
         return "timed out"
-    return plain(str(error)) or "the connection broke off"
+    return printable(str(error)) or "the connection broke off"

@@ -15,7 +15,7 @@ from typing import Literal
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound.addresses import Address, Network, Reachable, own_addresses
 from waypost.outbound.client import trusting
-from waypost.outbound.dns_records import plain
+from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import OutboundError
 from waypost.outbound.failures import reason_of
 from waypost.outbound.names import Names
@@ -56,7 +56,7 @@ class TlsProbe:
         except TimeoutError:
             return TlsProbeResult("none", reason="timed out")
         except (OutboundError, BadUrl) as error:
-            return TlsProbeResult("none", reason=plain(str(error)))
+            return TlsProbeResult("none", reason=printable(str(error)))
 
     async def _first(self, addresses: Sequence[Address], hostname: str) -> TlsProbeResult:
         seen = TlsProbeResult("none", reason="dns: the host has no address")
@@ -71,7 +71,9 @@ class TlsProbe:
             # by its address, which was checked: nobody resolves anything again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
         except ssl.SSLCertVerificationError as error:
-            return TlsProbeResult("bad", reason=plain(f"tls: {error.verify_message or 'the certificate is not valid'}"))
+            return TlsProbeResult(
+                "bad", reason=printable(f"tls: {error.verify_message or 'the certificate is not valid'}")
+            )
         except ssl.SSLError:
             return TlsProbeResult("none", reason="tls: the handshake failed")
         except OSError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from waypost.outbound import DnsLookup, plain
+from waypost.outbound import DnsLookup, printable
 from waypost.resources.domains.checks import words
 from waypost.resources.domains.checks.findings import Claim, Seen
 
@@ -25,7 +25,7 @@ def told(claim: Claim, seen: Seen) -> str:
 def _txt(claim: Claim, lookup: DnsLookup) -> str:
     if not lookup.values:
         return _absent(lookup)
-    value, count = plain(lookup.values[0]), len(lookup.values)
+    value, count = printable(lookup.values[0]), len(lookup.values)
     other = words.TXT_OTHER if count == 1 else words.TXT_OTHERS
     return other.format(value=value, count=count, token=claim.token)
 
@@ -37,7 +37,7 @@ def _cname(claim: Claim, seen: Seen) -> str:
     if not last.is_answer or last.problem == "loop":
         return _absent(last)
     if hops:  # the end of the chain is no alias: that is where it leads
-        return words.CNAME_OTHER.format(found=plain(last.name), target=claim.target)
+        return words.CNAME_OTHER.format(found=printable(last.name), target=claim.target)
     if seen.addresses:
         return words.CNAME_ADDRESS.format(address=seen.addresses[0])
     return _absent(last)

@@ -1,6 +1,6 @@
 """What owners of domains read when a check fails: what was looked for, where, what was there, what to do.
 
-All are in docs/domains.md. Values that strangers wrote pass through `plain` before they get in here.
+All are in docs/domains.md. Values that strangers wrote pass through `printable` before they get in here.
 """
 
 LOOKED = "No proof was found that {hostname} is yours. TXT {txt_name}: {txt} CNAME {hostname}: {cname} {advice}"
