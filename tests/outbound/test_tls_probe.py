@@ -1,4 +1,4 @@
-"""A tls_probe tells until when a name's certificate is good, goes only where it may, and ends."""
+"""A probe reports until when a name's certificate is good, goes only where it may, and ends."""
 
 import asyncio
 import ssl
@@ -10,7 +10,7 @@ import pytest
 import trustme
 from servers import ALLOW, OPEN, PRIVATE, NameServer, Receiver, canary, page, stall
 
-from waypost.outbound import TlsProbe, TlsProbeResult
+from waypost.outbound import TlsProbe, TlsProbeResult, tls_probe
 from waypost.outbound.addresses import own_addresses
 
 END = datetime(2040, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -41,7 +41,7 @@ def serving(certificate: trustme.LeafCert, host: str = OPEN) -> Receiver:
     return Receiver(page("secret"), host, tls=tls)
 
 
-async def test_it_works(probe, authority: trustme.CA) -> None:
+async def test_reports_when_a_good_certificate_expires(probe, authority: trustme.CA) -> None:
     async with serving(authority.issue_cert("go.test", not_after=END)) as server:
         assert await probe(server.port) == TlsProbeResult("good", END)
         assert server.heads == []
