@@ -5,7 +5,7 @@
 # make bench       measures, prints one table and writes docs/benchmarks.md
 # make attack      attacks a started service, prints what others felt meanwhile, and writes it into docs/security.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
-# make bots        refreshes the copied lists of robots, and says what changed
+# make bots        refreshes the copied lists of bots, and says what changed
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8

@@ -44,7 +44,7 @@ _BUILDS = (
 class Agent:
     raw: bytes
     browser: str
-    """Of robots: "", as are the next two. Nobody is asked what a robot looks like."""
+    """Of bots: "", as are the next two. Nobody is asked what a bot looks like."""
     platform: str
     device: str
     kind: str

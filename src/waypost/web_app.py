@@ -22,7 +22,7 @@ from waypost.resources.account import api as account_api
 from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import api as clicks_api
 from waypost.resources.clicks.dashboard.pages import Figures as ClickFigures
-from waypost.resources.clicks.intake.robots import robot_of
+from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.sparklines import sparklines
 from waypost.resources.domains import api as domains_api
@@ -151,8 +151,8 @@ def new_probe_app(settings: Settings, db: Database, clock: Clock, is_leaving: Ca
     return app
 
 
-def _is_robot(user_agent: bytes) -> bool:
-    return robot_of(user_agent) is not None
+def _is_bot(user_agent: bytes) -> bool:
+    return bot_of(user_agent) is not None
 
 
 def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]) -> Plane:
@@ -160,7 +160,7 @@ def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool
         table,
         hosts,
         spool,
-        is_robot=_is_robot,
+        is_bot=_is_bot,
         shared_host=settings.shared_domain,
         app_host=settings.base_host,
         app_segments={"", *RESERVED},

@@ -1,4 +1,4 @@
-"""R18: whatever is written into a link, the page that robots are shown of it says it and does nothing."""
+"""R18: whatever is written into a link, the page that bots are shown of it says it and does nothing."""
 
 from collections.abc import Iterator
 
@@ -33,10 +33,10 @@ def make(service: Service, **fields: str) -> str:
 async def test_it_works(chromium: Browser, service: Service, website: Website) -> None:
     destination = f"{website.url}/spring?a=1&lt;b&copy=2"
     url = make(service, destination_url=destination, title="Spring", og_description="One\nTwo")
-    robot = await watched(chromium, user_agent=GOOGLEBOT)
-    await robot.visit(url)
-    assert (robot.loaded, robot.trouble) == ([url], [])
-    page = robot.page
+    bot = await watched(chromium, user_agent=GOOGLEBOT)
+    await bot.visit(url)
+    assert (bot.loaded, bot.trouble) == ([url], [])
+    page = bot.page
     assert [await page.title(), await page.inner_text("h1")] == ["Spring", "Spring"]
     assert await page.inner_text("p >> nth=0") == "One\nTwo"
     assert await page.eval_on_selector("body", "body => getComputedStyle(body).textAlign") == "center"
@@ -45,7 +45,7 @@ async def test_it_works(chromium: Browser, service: Service, website: Website) -
 
 
 async def test_hostile_text_does_nothing(chromium: Browser, service: Service, website: Website) -> None:
-    robot = await watched(chromium, user_agent=GOOGLEBOT)
+    bot = await watched(chromium, user_agent=GOOGLEBOT)
     for name, text in TEXTS.items():
         url = make(
             service,
@@ -55,26 +55,24 @@ async def test_hostile_text_does_nothing(chromium: Browser, service: Service, we
             og_description=text * 3,
             og_image="https://images.example.com/'onerror='window.harmed=1'.png",
         )
-        await robot.visit(url)
-        assert (robot.loaded, robot.trouble) == ([url], []), name
-        assert await robot.page.text_content("h1") == text, name
-        assert await robot.page.get_attribute('meta[property="og:description"]', "content") == text * 3, name
-        assert await robot.page.evaluate("document.querySelectorAll('script, img, base, iframe, svg').length") == 0, (
-            name
-        )
+        await bot.visit(url)
+        assert (bot.loaded, bot.trouble) == ([url], []), name
+        assert await bot.page.text_content("h1") == text, name
+        assert await bot.page.get_attribute('meta[property="og:description"]', "content") == text * 3, name
+        assert await bot.page.evaluate("document.querySelectorAll('script, img, base, iframe, svg').length") == 0, name
 
 
 async def test_what_a_harmful_page_did_would_be_seen(chromium: Browser, service: Service) -> None:
     """The same policy, on a page that was written without care."""
     policy = service.client.get("/nothing").headers["content-security-policy"]
-    robot = await watched(chromium)
+    bot = await watched(chromium)
 
     async def careless(route: object) -> None:
         body = "<script>1</script><img src=https://images.example.com/a.png>"
         await route.fulfill(body=body, headers={"content-type": "text/html", "content-security-policy": policy})
 
-    await robot.page.route(f"{service.base_url}/careless", careless)
-    await robot.visit(f"{service.base_url}/careless")
-    refused = "".join(robot.trouble)
+    await bot.page.route(f"{service.base_url}/careless", careless)
+    await bot.visit(f"{service.base_url}/careless")
+    refused = "".join(bot.trouble)
     assert "script-src-elem inline" in refused
     assert "img-src https://images.example.com/a.png" in refused

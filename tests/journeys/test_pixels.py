@@ -18,7 +18,7 @@ from resources.pixels.events.platforms import HANGS, IDS, TOKENS, Platforms
 from resources.webhooks.receiver import Receiver
 
 PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
-ROBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+BOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_who_asks_for_privacy_fires_nothing(service: Service, receiver: Receiver
     link = make_link(service, make_pixel(service, "tiktok"))
     assert visit(service, link, Sec_GPC="1").status_code == 302
     assert visit(service, link, DNT="1").status_code == 302
-    visit(service, link, User_Agent=ROBOT)
+    visit(service, link, User_Agent=BOT)
     last = visit_id(visit(service, link))
     told = [each.envelope for each in receiver.wait_for("/hook", 4)]
     assert sorted(each["event"] for each in told) == ["link.clicked"] * 3 + ["pixel.fired"]

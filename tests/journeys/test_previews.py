@@ -1,4 +1,4 @@
-"""A link that is shared: robots fetch its preview, people follow it, and only people are counted."""
+"""A link that is shared: bots fetch its preview, people follow it, and only people are counted."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import httpx
 import pytest
 from journeys.service import Service, Website, eventually
 
-ROBOTS = {
+BOTS = {
     "crawler": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
     "preview": "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
     "another preview": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
@@ -33,7 +33,7 @@ def tags(answer: httpx.Response) -> dict[str, str]:
 def test_it_works(service: Service) -> None:
     with Website() as page:
         made = service.client.post("/api/v1/links", json={"slug": "shared", "destination_url": page.url}).json()["data"]
-    for agent in ROBOTS.values():
+    for agent in BOTS.values():
         told = tags(visit(service, "shared", agent))
         assert (told["og:title"], told["og:description"]) == ("A page", "About it")
         assert told["og:url"] == f"{service.base_url}/shared"
@@ -48,12 +48,12 @@ def test_it_works(service: Service) -> None:
     assert sorted(kinds) == ["crawler", *["human"] * 4, "prefetch", "preview", "preview"]
 
 
-def test_a_change_is_seen_by_the_next_robot(service: Service) -> None:
+def test_a_change_is_seen_by_the_next_bot(service: Service) -> None:
     with Website() as page:
         made = service.client.post("/api/v1/links", json={"slug": "news", "destination_url": page.url}).json()["data"]
     for title in ("First", "Second"):
         service.client.patch(f"/api/v1/links/{made['id']}", json={"og_title": title})
-        assert tags(visit(service, "news", ROBOTS["preview"]))["og:title"] == title
+        assert tags(visit(service, "news", BOTS["preview"]))["og:title"] == title
     service.client.delete(f"/api/v1/links/{made['id']}")
-    gone = visit(service, "news", ROBOTS["preview"])
+    gone = visit(service, "news", BOTS["preview"])
     assert (gone.status_code, "This link leads nowhere" in gone.text) == (404, True)

@@ -11,7 +11,7 @@ from resources.webhooks.receiver import Receiver
 
 WAITS = (0.2, 0.4, 0.6, 0.8)
 PERSON = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
-ROBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+BOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_it_works(service: Service, receiver: Receiver) -> None:
     assert (created.headers["X-Event-Type"], created.headers["Content-Type"]) == ("link.created", "application/json")
     assert json.dumps(created.envelope["data"]) == json.dumps(read(service, f"/links/{link['id']}"))
 
-    service.client.get(f"/{link['slug']}", headers={"User-Agent": ROBOT})
+    service.client.get(f"/{link['slug']}", headers={"User-Agent": BOT})
     visited = service.client.get(
         f"/{link['slug']}", headers={"User-Agent": PERSON, "Referer": "https://from.example/x"}
     )
@@ -87,7 +87,7 @@ def test_it_works(service: Service, receiver: Receiver) -> None:
     (shown,) = read(service, "/clicks")
     assert click == {field: shown[field] for field in click}
     eventually(lambda: all(each["status"] == "delivered" for each in deliveries(service, webhook)), every=1)
-    assert len(receiver.received("/hook")) == 2  # nothing was told of the robot
+    assert len(receiver.received("/hook")) == 2  # nothing was told of the bot
 
 
 def test_a_receiver_that_fails_is_tried_again_at_the_waits_set(service: Service, receiver: Receiver) -> None:

@@ -96,8 +96,8 @@ class Traffic:
         self._slugs = [target.slug for target in targets]
         self._shares = list(itertools.accumulate(target.share for target in targets))
         people = [agent for agent in agents() if agent.kind == "human"]
-        self._robots = [agent for agent in agents() if agent.kind != "human"]
-        self._of_robots = list(itertools.accumulate(agent.weight for agent in self._robots))
+        self._bots = [agent for agent in agents() if agent.kind != "human"]
+        self._of_bots = list(itertools.accumulate(agent.weight for agent in self._bots))
         self._visitors = _visitors(chance, places, people, int(visits / _EACH))
 
     def quarter(self, number: int) -> list[Asked]:
@@ -136,8 +136,8 @@ class Traffic:
         if dice < 0.07:
             self.counted[slug, number].kinds["prefetch"] += 1
             return self._asked(b"GET", slug, b"", self._human(), self._chance.choice(_PREFETCHING)), 302
-        if chance() < self._of_robots[-1]:
-            return self._robot(number, slug)
+        if chance() < self._of_bots[-1]:
+            return self._bot(number, slug)
         return self._click(number, slug)
 
     def _click(self, number: int, slug: str) -> Asked:
@@ -154,11 +154,11 @@ class Traffic:
         query = self._chance.choice(_SCANS if is_scan else _NO_SCANS)
         return self._asked(b"GET", slug, query, visitor, b"Referer: " + sent if sent else b""), 302
 
-    def _robot(self, number: int, slug: str) -> Asked:
-        robot = self._chance.choices(self._robots, cum_weights=self._of_robots)[0]
-        self.counted[slug, number].kinds[robot.kind] += 1
-        head = b"X-Forwarded-For: 66.249.66.1\r\nUser-Agent: %s\r\n" % robot.raw
-        return self._asked(b"GET", slug, b"", Visitor(0, head, robot, "")), 200
+    def _bot(self, number: int, slug: str) -> Asked:
+        bot = self._chance.choices(self._bots, cum_weights=self._of_bots)[0]
+        self.counted[slug, number].kinds[bot.kind] += 1
+        head = b"X-Forwarded-For: 66.249.66.1\r\nUser-Agent: %s\r\n" % bot.raw
+        return self._asked(b"GET", slug, b"", Visitor(0, head, bot, "")), 200
 
     def _human(self) -> Visitor:
         return self._visitors[int(len(self._visitors) * self._chance.random())]

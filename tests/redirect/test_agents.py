@@ -15,27 +15,27 @@ class Judge:
 
 def test_it_works() -> None:
     judge = Judge()
-    robots = Agents(judge)
+    bots = Agents(judge)
     assert judge.asked == [b""]
-    assert [robots[b"ABot"], robots[b"Firefox"], robots[b"ABot"], robots[b""]] == [True, False, True, False]
+    assert [bots[b"ABot"], bots[b"Firefox"], bots[b"ABot"], bots[b""]] == [True, False, True, False]
     assert judge.asked == [b"", b"ABot", b"Firefox"]
 
 
 def test_a_flood_is_bounded_and_does_not_push_out_who_comes_often(monkeypatch) -> None:
     monkeypatch.setattr(agents, "_HALF", 10)
     judge = Judge()
-    robots = Agents(judge)
+    bots = Agents(judge)
     for number in range(1000):
-        assert robots[b"ABot"]
-        assert not robots[b"made up %d" % number]
-        assert len(robots) + len(robots._old) <= 20
+        assert bots[b"ABot"]
+        assert not bots[b"made up %d" % number]
+        assert len(bots) + len(bots._old) <= 20
     assert judge.asked.count(b"ABot") == 1
     assert len(judge.asked) == 1002
 
 
 def test_a_long_one_is_not_kept() -> None:
     judge = Judge()
-    robots = Agents(judge)
-    assert [robots[b"x" * 1022 + b"Bot"] for _ in range(3)] == [True] * 3
+    bots = Agents(judge)
+    assert [bots[b"x" * 1022 + b"Bot"] for _ in range(3)] == [True] * 3
     assert [len(agent) for agent in judge.asked] == [0, 1025, 1025, 1025]
-    assert (list(robots), robots._old) == ([b""], {})
+    assert (list(bots), bots._old) == ([b""], {})

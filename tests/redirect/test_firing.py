@@ -111,7 +111,7 @@ async def test_for_some_nothing_is_fired(header: bytes, how: bytes, fast, visits
     assert visit.pixels == b""
 
 
-async def test_a_robot_gets_its_page(fast, visits, previews) -> None:
+async def test_a_bot_gets_its_page(fast, visits, previews) -> None:
     assert (await fast.say(asks(BOT))).endswith(b"<title>" + LINK + b"</title>")
     previews.is_gone = True
     assert (await fast.say(asks(BOT))).startswith(b"HTTP/1.1 302 Found\r\n")

@@ -13,7 +13,7 @@ import pytest
 from domains import domain
 from journeys.service import Website
 from people import Person, new_person
-from wire import HOST, Routes, Wire, is_robot, route, serve
+from wire import HOST, Routes, Wire, is_bot, route, serve
 
 from waypost.database import Database
 from waypost.redirect import Connections, HostTable, Plane, RouteTable, Spool, new_host, protocol_for, unserved
@@ -201,7 +201,7 @@ async def test_the_application_has_one_host(
         table,
         hosts,
         spool,
-        is_robot=is_robot,
+        is_bot=is_bot,
         shared_host="go.test",
         app_host=app_host,
         app_segments={"", "api", "healthz"},

@@ -170,8 +170,8 @@ SAME_AS_PLAIN = {
     "missing": head(b"GET /nothing"),
     "root": head(b"GET /"),
     "robot": head(b"GET /hello", b"User-Agent: ExampleBot/1.0"),
-    "robot asking for the head": head(b"HEAD /hello", b"User-Agent: ExampleBot/1.0"),
-    "robot on a missing link": head(b"GET /nothing", b"User-Agent: ExampleBot/1.0"),
+    "bot asking for the head": head(b"HEAD /hello", b"User-Agent: ExampleBot/1.0"),
+    "bot on a missing link": head(b"GET /nothing", b"User-Agent: ExampleBot/1.0"),
     "close, then more": head(b"GET /hello", b"Connection: close") + GET,
 }
 

@@ -88,11 +88,11 @@ def hosts(feed: ChangeFeed) -> HostTable:
 def plane(table: RouteTable, hosts: HostTable, tmp_path: Path) -> AsyncIterator[Plane]:
     spool = Spool(tmp_path / "spool", limit=1 << 30)
     host = HOST.decode()
-    yield Plane(table, hosts, spool, is_robot=is_robot, shared_host=host, app_host=host, app_segments={"", "api"})
+    yield Plane(table, hosts, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"})
     spool.close()
 
 
-def is_robot(user_agent: bytes) -> bool:
+def is_bot(user_agent: bytes) -> bool:
     return b"Bot" in user_agent
 
 

@@ -115,7 +115,7 @@ class DestinationChecker:
             raise Unreachable("timed out") from None
 
     async def _visit(self, url: Url, kind: _Kind) -> OutboundResponse:
-        """One hop. All but 5xx will do: robots are refused (with a 999, even), pages announced before they exist."""
+        """One hop. All but 5xx will do: bots are refused (with a 999, even), pages announced before they exist."""
         await self._refuse_unsafe(url)
         answer = await self._outbound.request(
             "GET",

@@ -1,4 +1,4 @@
-"""Which user agents are robots', remembered: who decides is handed in and asked about each once.
+"""Which user agents are bots', remembered: who decides is handed in and asked about each once.
 
 The memory is bounded in entries and in bytes, for whoever likes can send a new one with every request.
 """
@@ -16,17 +16,17 @@ class Agents(dict[bytes, bool]):
     flood of invented agents does not make us forget the real ones.
     """
 
-    def __init__(self, is_robot: Callable[[bytes], bool]) -> None:
-        super().__init__({b"": is_robot(b"")})  # whoever decides may have to get ready first: not while a visitor waits
-        self._is_robot = is_robot
+    def __init__(self, is_bot: Callable[[bytes], bool]) -> None:
+        super().__init__({b"": is_bot(b"")})  # whoever decides may have to get ready first: not while a visitor waits
+        self._is_bot = is_bot
         self._old: dict[bytes, bool] = {}
 
     def __missing__(self, agent: bytes) -> bool:
         if len(agent) > _LONGEST:
-            return self._is_robot(agent)
+            return self._is_bot(agent)
         known = self._old.pop(agent, None)
         if known is None:
-            known = self._is_robot(agent)
+            known = self._is_bot(agent)
         if len(self) >= _HALF:
             self._old = dict(self)
             self.clear()

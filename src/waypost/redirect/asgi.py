@@ -1,6 +1,6 @@
 """The slow brother of the fast protocol: the same answers for what reaches ASGI, and the entry point of the site.
 
-Robots end up here, and are shown what a link leads to. Hosts that only serve links never reach the application. A slug
+Bots end up here, and are shown what a link leads to. Hosts that only serve links never reach the application. A slug
 on an unknown host gets a bare 404, built from nothing that was sent.
 """
 
@@ -25,15 +25,15 @@ IsHttps = Callable[[Scope], bool]
 """Whether the visitor came over HTTPS, as far as proxies may be believed."""
 
 Preview = Callable[[bytes], Awaitable[bytes | None]]
-"""The page that robots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
+"""The page that bots are shown of a link, by its id in 32 hex digits. None: it is gone. Raises Unavailable."""
 
 _METHODS = {"GET", "HEAD"}
 _WELL_KNOWN = b".well-known"
 _PROOFS = b"/.well-known/acme-challenge/"
 """On any host, also one that nobody has: a certificate authority asks before a name is served."""
 _PREVIEWS_AT_ONCE = 4
-"""Each asks the database: a crowd of robots must leave it to those who write links and read figures."""
-_ROBOTS_AT_MOST = 64
+"""Each asks the database: a crowd of bots must leave it to those who write links and read figures."""
+_BOTS_AT_MOST = 64
 """Who comes when so many wait is redirected."""
 _NO_VISIT = b"0" * 32
 """Takes the place of an id where the head of a page is asked for."""
@@ -107,8 +107,8 @@ class Site:
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
 
     def _is_fired(self, head: Head) -> bool:
-        """Not for a robot either that is redirected because nothing can be shown just now."""
-        return firing.is_wanted(head) and not self.plane.robots[head[USER_AGENT]]
+        """Not for a bot either that is redirected because nothing can be shown just now."""
+        return firing.is_wanted(head) and not self.plane.bots[head[USER_AGENT]]
 
     def _begin_round(self) -> None:
         if not self.plane.senders:
@@ -140,10 +140,10 @@ class Site:
             await _answer(send, 404, [])
 
     async def _page_for(self, route: Route, head: Head) -> bytes | None:
-        """Empty for whoever is redirected: people, and robots whom nothing can be shown just now. They read what the
+        """Empty for whoever is redirected: people, and bots whom nothing can be shown just now. They read what the
         destination says of itself. None for a link that is gone, although the route is not yet forgotten.
         """
-        if not self.plane.robots[head[USER_AGENT]] or self._waiting == _ROBOTS_AT_MOST:
+        if not self.plane.bots[head[USER_AGENT]] or self._waiting == _BOTS_AT_MOST:
             return b""
         self._waiting += 1
         try:

@@ -54,7 +54,7 @@ class Plane:
         hosts: HostTable,
         spool: Spool,
         *,
-        is_robot: Callable[[bytes], bool],
+        is_bot: Callable[[bytes], bool],
         shared_host: str,
         app_host: str,
         app_segments: Iterable[str],
@@ -62,7 +62,7 @@ class Plane:
         has_https: bool = False,
         time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`is_robot`: of a user agent, as sent; robots are shown what a link leads to, and so leave the fast path.
+        """`is_bot`: of a user agent, as sent; bots are shown what a link leads to, and so leave the fast path.
 
         `app_segments`: the first path segments, in lower case, that are the application's own on its host; those
         `everywhere` it answers on any host that is not for links alone. `has_https`: the service's own hosts are
@@ -73,7 +73,7 @@ class Plane:
         self.table = table
         self.hosts = hosts
         self.spool = spool
-        self.robots = Agents(is_robot)
+        self.bots = Agents(is_bot)
         self.shared_host = shared_host.encode()
         self._app_host = app_host.encode()
         self.own_hosts = frozenset([self.shared_host, self._app_host])

@@ -1,7 +1,7 @@
 """Visits answered inside the HTTP protocol; everything else goes on to uvicorn and the ASGI application untouched.
 
 An ordinary GET of a route in memory is answered where its bytes arrive: no task, no scope, no ASGI message. Whatever is
-unusual about a request (a robot, a body, an upgrade, HTTP/1.0, `Expect`, a doubled header, an encoded path, several
+unusual about a request (a bot, a body, an upgrade, HTTP/1.0, `Expect`, a doubled header, an encoded path, several
 requests or only a part of one at a time, another answer still in progress on the connection) makes it not ours.
 """
 
@@ -71,7 +71,7 @@ class _VisitProtocol(BoundedProtocol):
             plane.begin_round()
         if plane.leads_nowhere(route, head[0]):
             return self._answer_missing(slug, head[0])
-        if plane.robots[head[USER_AGENT]]:
+        if plane.bots[head[USER_AGENT]]:
             return False
         tags = route[TAGS]
         if tags and firing.is_wanted(head):

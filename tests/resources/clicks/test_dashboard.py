@@ -62,7 +62,7 @@ async def test_it_works(place: Place) -> None:
     told = words(page.text)
     assert "Clicks 3 +200% against 3 Nov 2029 to 2 Dec 2029 Visitors 2 +100%" in told
     assert "QR scans 1 new against" in told
-    assert "1 from robots 1 from link previews" in told
+    assert "1 from bots 1 from link previews" in told
     assert "3 Dec 2029 to 1 Jan 2030" in told
     assert "First click 31 Dec 2029, 12:00, last click 1 Jan 2030, 11:00." in told
     assert "Referrers news.example 2 67% Direct 1 33%" in told

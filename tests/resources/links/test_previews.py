@@ -1,4 +1,4 @@
-"""The page that robots are shown of a link: every fact in it, and nothing but facts."""
+"""The page that bots are shown of a link: every fact in it, and nothing but facts."""
 
 import io
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ CARD = Card("https://go.test/a", "https://example.com/", "Title", "Description",
 
 @dataclass
 class Seen(HTMLParser):
-    """What a robot reads: tags by their name, each element with its attributes, texts by element."""
+    """What a bot reads: tags by their name, each element with its attributes, texts by element."""
 
     page: bytes
     tags: dict[str, str] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from waypost.resources.clicks.model import click_totals
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.qrcodes.model import qr_scans
 
-ROBOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+BOT = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def scanned(env: Env, spool: Spool) -> dict[str, Any]:
     link, other = await env.links.make(), await env.links.make()
     one, two = UUID(link["id"]), UUID(other["id"])
     lines = [visit(one, query=query) for query in (b"r=qr", b"x=1&r=qr&y", b"", b"r=qrx", b"R=QR", b"r=q")]
-    ahead = {"user_agent": ROBOT}, {"purpose": b"prefetch"}
+    ahead = {"user_agent": BOT}, {"purpose": b"prefetch"}
     await drain(env.deps.db, spool, *lines, *(visit(one, query=b"r=qr", **each) for each in ahead), visit(two))
     assert await counted(env.deps.db) == {one: 2}
     return link

@@ -49,7 +49,7 @@ _FILTERS = (
 
 BROWSE = endpoint(
     "List clicks",
-    "Of all links, newest first. Robots and link previews are no clicks; ask for them by their kind.",
+    "Of all links, newest first. Bots and link previews are no clicks; ask for them by their kind.",
     scope="links:read",
     shows=Page[Click],
     query=(*PAGING, _LINK_ID, *_FILTERS),

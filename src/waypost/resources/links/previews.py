@@ -1,4 +1,4 @@
-"""What crawlers and link-preview robots are shown of a link: one page of its Open Graph and Twitter tags.
+"""What crawlers and link-preview bots are shown of a link: one page of its Open Graph and Twitter tags.
 
 Holds nothing but text, all of it escaped, and a plain link for a person who comes by. Nothing on it is ever loaded.
 """

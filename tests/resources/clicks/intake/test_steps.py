@@ -253,7 +253,7 @@ def test_of_a_long_user_agent_the_beginning_is_told() -> None:
     assert made_of(pixels=b"f" + b"0" * 32, user_agent=b"a" * 5_000).user_agent == "a" * 512
 
 
-def test_a_robot_fires_none() -> None:
+def test_a_bot_fires_none() -> None:
     assert made_of(pixels=b"f" + b"0" * 32, user_agent=b"Googlebot/2.1").pixels == ()
     assert made_of(pixels=b"f" + b"0" * 32, purpose=b"prefetch").pixels == ()
 

@@ -126,7 +126,7 @@ async def test_a_firing_is_told_once(db: Database, env: Env, spool: Spool, drain
     assert [len(its) for its in (await queued(db)).values()] == [1]
 
 
-async def test_robots_and_prefetches_fire_nothing(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+async def test_bots_and_prefetches_fire_nothing(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     await subscribe(db, account_id=env.alice.account_id, events=["pixel.fired"])
     pixel = await new_pixel(db, "facebook", account_id=env.alice.account_id)
     link, those = await env.link(), fired(("f", pixel))
@@ -257,6 +257,6 @@ async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
     while await drainer.step():
         told.append(len(await deliveries(db)))
     await drainer.close()
-    assert told == [4, 6, 10]  # a robot's visit counts among what a batch may make, too
+    assert told == [4, 6, 10]  # a bot's visit counts among what a batch may make, too
     assert len({json.loads(row.body)["data"]["id"] for row in await deliveries(db)}) == 5
     assert (await env.shown("/clicks"))["meta"]["total"] == 5

@@ -1,10 +1,10 @@
-"""What a user agent says of itself, for robots that no list has yet, and for the people who look a little like one.
+"""What a user agent says of itself, for bots that no list has yet, and for the people who look a little like one.
 
 Patterns in Rust's syntax, asked in this order, without regard to case; the first that finds something decides. They run
 in time linear in the length of the text, whatever it holds: the engine has neither look-around nor back references.
 """
 
-PEOPLE, ROBOT = "people", "robot"
+PEOPLE, BOT = "people", "bot"
 
 _STARTS_LIKE_BROWSER = r"""^["'= ]*(?:user-agent:? ?)*["']?mozilla"""
 
@@ -82,7 +82,7 @@ _MODELS = (
     "htc_botdugls",
     "hbbtv/",
 )
-"""Phones and televisions whose name is like a robot's."""
+"""Phones and televisions whose name is like a bot's."""
 
 _SOFT = (
     *("fetch(?:er|or|ing)?", "monitor(?:ing)?", "check(?:er|s|ing)?", "validat(?:or|ion|e)", "scan(?:ner|ning)?"),
@@ -93,7 +93,7 @@ _SOFT = (
     *("pagespeed", "collector", "pentest", "vuln", "thumbnail(?:s|er)?", "thumb(?:shots?|s)?", "crawl", "feeds?"),
     *("rss", "preview(?:er)?", "inspect(?:or|ion)"),
 )
-"""What robots are for."""
+"""What bots are for."""
 
 
 def _first_word(words: tuple[str, ...]) -> str:
@@ -108,30 +108,30 @@ RULES = (
     (_first_word(_HTTP_CLIENTS), PEOPLE),
     (_any(_BROWSERS_WITH_ADDRESS), PEOPLE),
     # an address to read about it or to write to
-    (r"https?:|\bwww\.|mailto:", ROBOT),
-    (r"[a-z0-9_.+-]+ ?@ ?[a-z][a-z0-9.-]*\.[a-z]{2,}", ROBOT),
-    (r"[a-z](?: at |\[at\]|\(at\)| \(?at\)? )[a-z0-9-]+(?: dot |\.|\[dot\]|\(dot\))[a-z]", ROBOT),
+    (r"https?:|\bwww\.|mailto:", BOT),
+    (r"[a-z0-9_.+-]+ ?@ ?[a-z][a-z0-9.-]*\.[a-z]{2,}", BOT),
+    (r"[a-z](?: at |\[at\]|\(at\)| \(?at\)? )[a-z0-9-]+(?: dot |\.|\[dot\]|\(dot\))[a-z]", BOT),
     # what is no name at all, but tried on whoever reads it
-    (r"\$\{|\{\{|\(\) ?\{|<(?:script|img|input|iframe|video|svg)|/bin/", ROBOT),
+    (r"\$\{|\{\{|\(\) ?\{|<(?:script|img|input|iframe|video|svg)|/bin/", BOT),
     # its name
     (_any(_MODELS), PEOPLE),
-    (r"bots?(?:[^a-z]|$)|(?:^|[^a-z])bot|robot|b0t\b|crawl|spider|spyder|heritrix|nutch", ROBOT),
+    (r"bots?(?:[^a-z]|$)|(?:^|[^a-z])bot|robot|b0t\b|crawl|spider|spyder|heritrix|nutch", BOT),
     # a comment where browsers have none
-    (r"\(khtml, like gecko; [a-z]|(?:\)|safari/[0-9.]+|firefox/[0-9.]+) \(compatible; [a-ln-su-z]", ROBOT),
+    (r"\(khtml, like gecko; [a-z]|(?:\)|safari/[0-9.]+|firefox/[0-9.]+) \(compatible; [a-ln-su-z]", BOT),
     (r"\(compatible; ?konqueror", PEOPLE),
-    (r"^mozilla/5\.0 ?\(compatible; ?\+?[a-z][a-z0-9._-]*/v?[0-9]", ROBOT),
+    (r"^mozilla/5\.0 ?\(compatible; ?\+?[a-z][a-z0-9._-]*/v?[0-9]", BOT),
     # what it is for; on phones words are names of models and apps
     (r"\bandroid [0-9]|\((?:iphone|ipad|ipod)|cfnetwork/|^microsoft ", PEOPLE),
-    (rf"(?:{_any(_SOFT)})(?:[^a-z]|$)", ROBOT),
+    (rf"(?:{_any(_SOFT)})(?:[^a-z]|$)", BOT),
     # nothing of a browser, a phone or a system about it
     (rf"{_any(_OF_DEVICES)}|{_any(_SYSTEMS)}", PEOPLE),
     (_first_word(_READERS), PEOPLE),
     (r"^mozilla/5\.0 \(compatible[; a-z-]{0,8}\)$", PEOPLE),
-    (r"^mozilla/5\.0[ ;(+].*(?-i:[a-z]{4})", ROBOT),
-    (r"^yandex[a-z]*/", ROBOT),
+    (r"^mozilla/5\.0[ ;(+].*(?-i:[a-z]{4})", BOT),
+    (r"^yandex[a-z]*/", BOT),
     (_STARTS_LIKE_BROWSER, PEOPLE),
     (r"^(?-i:[a-z0-9]+|[A-Z0-9]+|[A-Z][a-z]+|.{0,3})$", PEOPLE),
-    (r"^[a-z]", ROBOT),
+    (r"^[a-z]", BOT),
 )
 
 NAMES = (

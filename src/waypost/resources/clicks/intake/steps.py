@@ -15,7 +15,7 @@ from waypost.kit.proxies import ForwardingHeaders, kept_address, visitor_address
 from waypost.redirect.firing import LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
-from waypost.resources.clicks.intake.robots import robot_of
+from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
 
 _END_OF_TIME = 4_102_444_800_000_000  # the year 2100: no clock that is right tells of later ones for long
@@ -86,11 +86,11 @@ def visitor(click: Click, visit: Visit, rules: Rules) -> None:
 
 
 def kind(click: Click, visit: Visit, _rules: Rules) -> None:
-    """A browser that fetches ahead, in case the visitor goes there, is not a visitor. Nor is a robot."""
+    """A browser that fetches ahead, in case the visitor goes there, is not a visitor. Nor is a bot."""
     if visit.purpose and any(word in visit.purpose.lower() for word in _PREFETCHING):
         click.kind = PREFETCH
-    elif robot := robot_of(visit.user_agent):
-        click.kind, click.bot = robot.kind, robot.name
+    elif bot := bot_of(visit.user_agent):
+        click.kind, click.bot = bot.kind, bot.name
     else:
         click.kind = HUMAN
 

@@ -38,7 +38,7 @@ async def audiences(db: Database, accounts: Collection[bytes]) -> Mapping[bytes,
 
 
 async def tell(tx: Tx, clicks: Sequence[Click], rules: Rules, *, now: datetime) -> None:
-    """Of visits that count; robots and prefetches are nobody's click."""
+    """Of visits that count; bots and prefetches are nobody's click."""
     human = [click for click in clicks if click.kind == HUMAN]
     await _tell_of_clicks(tx, human)
     fired = [click for click in human if click.pixels]

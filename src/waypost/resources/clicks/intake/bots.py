@@ -1,7 +1,7 @@
-"""Which visits are of robots that say so: crawlers, and the fetchers of link previews.
+"""Which visits are of bots that say so: crawlers, and the fetchers of link previews.
 
-The patterns are those of crawler-user-agents, copies of two other lists (robot_lists/), and our own. A program that
-anyone runs to follow a link is no robot: HTTP clients and headless browsers count like people, and so do the browsers
+The patterns are those of crawler-user-agents, copies of two other lists (bot_lists/), and our own. A program that
+anyone runs to follow a link is no bot: HTTP clients and headless browsers count like people, and so do the browsers
 inside apps.
 """
 
@@ -18,13 +18,13 @@ import ua_parser_rs
 from waypost.resources.clicks.intake import declared
 from waypost.resources.clicks.model import CRAWLER, PREVIEW
 
-_LOOKED_AT = 512  # bytes of a user agent: robots name themselves earlier
+_LOOKED_AT = 512  # bytes of a user agent: bots name themselves earlier
 _NAME_LIMIT = 100
 _CACHED = 4_096
-_LISTS = Path(__file__).parent / "robot_lists"
+_LISTS = Path(__file__).parent / "bot_lists"
 
 OWN = {
-    # robots that others claim to be, or that claim to be others, come before those others
+    # bots that others claim to be, or that claim to be others, come before those others
     r"facebookexternalhit/1\.1 Facebot Twitterbot": (PREVIEW, "iMessage"),
     r"kakaotalk-scrap": (PREVIEW, "KakaoTalk"),
     r"line-poker": (PREVIEW, "LINE"),
@@ -43,7 +43,7 @@ OWN = {
 }
 """Pattern: kind and name. Asked before the package's."""
 
-NOT_ROBOTS = frozenset(
+NOT_BOTS = frozenset(
     {
         # HTTP clients: whoever runs one follows the link
         *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "lwp-trivial"),
@@ -79,22 +79,22 @@ STRICTER = {
 }
 """Patterns of the package that take too much, and what stands in their place."""
 
-RobotKind = Literal["crawler", "preview"]
+BotKind = Literal["crawler", "preview"]
 
 
 @dataclass(frozen=True, slots=True)
-class Robot:
+class Bot:
     name: str
-    kind: RobotKind
+    kind: BotKind
 
 
-def robot_of(user_agent: bytes) -> Robot | None:
+def bot_of(user_agent: bytes) -> Bot | None:
     """None for people. The first call takes some 200 ms, a new user agent some 60 µs, a known one nanoseconds."""
-    return _robot_of(user_agent[:_LOOKED_AT])
+    return _bot_of(user_agent[:_LOOKED_AT])
 
 
 @lru_cache(_CACHED)
-def _robot_of(user_agent: bytes) -> Robot | None:
+def _bot_of(user_agent: bytes) -> Bot | None:
     text = user_agent.decode("latin-1")
     found = _kinds().extract(text)
     if found is None:
@@ -102,7 +102,7 @@ def _robot_of(user_agent: bytes) -> Robot | None:
     kind, _, name = found.family.partition(":")
     if kind == declared.PEOPLE:
         return None
-    return Robot(_plain(name) or _declared_name(text), "preview" if kind == PREVIEW else "crawler")
+    return Bot(_plain(name) or _declared_name(text), "preview" if kind == PREVIEW else "crawler")
 
 
 def _declared_name(text: str) -> str:
@@ -138,7 +138,7 @@ def _extractor(rows: list[tuple[str, str]]) -> ua_parser_rs.UserAgentExtractor:
 def used_patterns() -> Iterator[tuple[str, str]]:
     """Of the package: each pattern with its kind."""
     for pattern, tags in listed_patterns():
-        if pattern not in NOT_ROBOTS:
+        if pattern not in NOT_BOTS:
             yield STRICTER.get(pattern, pattern), PREVIEW if "social-preview" in tags else CRAWLER
 
 

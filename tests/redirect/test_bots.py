@@ -1,4 +1,4 @@
-"""What robots are shown, and that they are in nobody's way."""
+"""What bots are shown, and that they are in nobody's way."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ async def test_it_works(fast, visits) -> None:
     assert (visit.link, visit.user_agent, visit.peer) == (LINK, b"ExampleBot/1.0", b"127.0.0.1")
 
 
-async def test_the_page_is_for_robots_and_can_do_nothing(fast) -> None:
+async def test_the_page_is_for_bots_and_can_do_nothing(fast) -> None:
     headers = headers_of(await fast.say(asks()))
     assert headers[b"content-type"] == b"text/html; charset=utf-8"
     assert headers[b"cache-control"] == b"private, no-store"
@@ -57,7 +57,7 @@ async def test_asking_for_the_head_tells_the_length_and_records_nothing(fast, vi
     assert visits() == []
 
 
-async def test_without_a_page_a_robot_is_redirected(fast, previews, visits) -> None:
+async def test_without_a_page_a_bot_is_redirected(fast, previews, visits) -> None:
     previews.is_gone = True
     answer = await fast.say(asks())
     assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
@@ -66,7 +66,7 @@ async def test_without_a_page_a_robot_is_redirected(fast, previews, visits) -> N
 
 
 @pytest.mark.parametrize("method", [b"GET", b"HEAD"])
-async def test_a_link_that_is_gone_is_missing_for_robots(fast, previews, visits, method: bytes) -> None:
+async def test_a_link_that_is_gone_is_missing_for_bots(fast, previews, visits, method: bytes) -> None:
     """Deleted or switched off, while its route is still remembered."""
     previews.has_link = False
     answer = await fast.say(asks(method=method), bodies=method == b"GET")
@@ -75,8 +75,8 @@ async def test_a_link_that_is_gone_is_missing_for_robots(fast, previews, visits,
     assert visits() == []
 
 
-async def test_robots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.redirect.asgi._ROBOTS_AT_MOST", 4)
+async def test_bots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatch) -> None:
+    monkeypatch.setattr("waypost.redirect.asgi._BOTS_AT_MOST", 4)
     previews.gate = asyncio.Event()
     shown = [asyncio.create_task(fast.say(asks())) for _ in range(4)]
     await _until_asked(previews, 4)
@@ -88,7 +88,7 @@ async def test_robots_in_a_crowd_are_redirected(fast, previews, visits, monkeypa
     assert len(visits()) == 8
 
 
-async def test_some_robots_wait_for_their_page(fast, previews) -> None:
+async def test_some_bots_wait_for_their_page(fast, previews) -> None:
     previews.gate = asyncio.Event()
     shown = [asyncio.create_task(fast.say(asks())) for _ in range(12)]
     await _until_asked(previews, 4)
@@ -105,7 +105,7 @@ async def _until_asked(previews, count: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_what_leads_nowhere_does_so_for_robots(fast, source, visits) -> None:
+async def test_what_leads_nowhere_does_so_for_bots(fast, source, visits) -> None:
     source.routes[b"over"] = route(expires_at=1.0)
     for request in (asks(path=b"/nothing"), asks(path=b"/over"), asks(path=b"/%00")):
         answer = await fast.say(request)
@@ -115,7 +115,7 @@ async def test_what_leads_nowhere_does_so_for_robots(fast, source, visits) -> No
     assert visits() == []
 
 
-async def test_robots_and_people_on_one_connection(fast, visits) -> None:
+async def test_bots_and_people_on_one_connection(fast, visits) -> None:
     answer = await fast.say(asks(HUMAN) + asks() + asks(HUMAN) + asks() + asks(HUMAN), answers=5)
     assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answer)] == [302, 200, 302, 200, 302]
     assert len({visit.id for visit in visits()}) == 5
@@ -127,16 +127,16 @@ async def test_a_prefetch_is_redirected_and_told(fast, visits) -> None:
     assert [visit.purpose for visit in visits()] == [b"prefetch;prerender"]
 
 
-NOT_A_ROBOT = {
+NOT_A_BOT = {
     "none": b"X: y",
     "empty": b"User-Agent:",
     "binary": b"User-Agent: \xff\xfe\x80",
     "long": b"User-Agent: " + b"a" * 8000,
-    "a robot elsewhere": b"Referer: https://example.com/ExampleBot/1.0",
+    "a bot elsewhere": b"Referer: https://example.com/ExampleBot/1.0",
 }
 
 
-@pytest.mark.parametrize("agent", NOT_A_ROBOT.values(), ids=NOT_A_ROBOT)
+@pytest.mark.parametrize("agent", NOT_A_BOT.values(), ids=NOT_A_BOT)
 async def test_other_agents_are_people(fast, visits, agent: bytes) -> None:
     assert (await fast.say(asks(agent))).startswith(b"HTTP/1.1 302 Found\r\n")
     assert len(visits()) == 1

