@@ -19,7 +19,7 @@ from waypost.kit.clock import Clock, now
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
-from waypost.resources.clicks.intake import telling
+from waypost.resources.clicks.intake import publish
 from waypost.resources.clicks.intake.drained import erase_drained, remove_drained
 from waypost.resources.clicks.intake.steps import Rules, click_of
 from waypost.resources.clicks.model import Click
@@ -139,7 +139,7 @@ class Drainer:
         links_of_lines = {visit.link for visit in batch.visits if visit}
         await self._learn_accounts(links_of_lines)
         accounts = {self._accounts[link] for link in links_of_lines if link in self._accounts}
-        audiences = await telling.audiences(self._db, accounts) if accounts else {}
+        audiences = await publish.audiences(self._db, accounts) if accounts else {}
         await asyncio.to_thread(self._enrich, batch, audiences)
         return batch
 
@@ -185,7 +185,7 @@ class Drainer:
             accounts = await links.find_accounts(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
-    def _enrich(self, batch: _Batch, audiences: Mapping[bytes, telling.Audience]) -> None:
+    def _enrich(self, batch: _Batch, audiences: Mapping[bytes, publish.Audience]) -> None:
         """Nothing is left of links there never were, nor of lines torn by a full disk or a crash of the machine."""
         orphaned, further, faults = 0, 0, set[str]()
         for number, visit in enumerate(batch.visits):
@@ -219,7 +219,7 @@ class Drainer:
             added = await store.add(tx, batch.clicks)
             figures = batch.figures if len(added) == len(batch.clicks) else tally(added)
             await self._count(tx, figures)
-            await telling.tell(tx, added, self._rules, now=self._clock())
+            await publish.tell(tx, added, self._rules, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("visits told before", repeated=len(batch.clicks) - len(added))
 
@@ -256,7 +256,7 @@ class _Overtaken(Exception):
     """Another drainer has moved the position of a segment: nothing is committed, and the positions are read again."""
 
 
-def _rows_beside(visit: Visit, audience: telling.Audience | None) -> int:
+def _rows_beside(visit: Visit, audience: publish.Audience | None) -> int:
     """What is stored to tell of it."""
     pixels = visit.pixels.count(b",") + 1 if visit.pixels else 0
     return pixels + (audience.clicked + audience.fired * pixels if audience else 0)
