@@ -12,7 +12,7 @@ from caddy import Caddy, needs_caddy
 from journeys.service import Service, Website, eventually
 from sqlalchemy import create_engine, update
 
-from waypost.redirect import ChangeFeed, of_host
+from waypost.redirect import ChangeFeed, host_change
 from waypost.resources.domains import domains
 
 APP, GO, BRAND, CLAIMED = "app.test", "go.test", "go.brand.test", "claimed.test"
@@ -95,5 +95,5 @@ def prove(directory: Path, name: str) -> None:
         tx.execute(update(domains).where(domains.c.hostname == name).values(is_live=True, status="verified"))
     engine.dispose()
     feed = ChangeFeed(directory / "data" / "run" / "changes")
-    feed.publish([of_host(name)])
+    feed.publish([host_change(name)])
     feed.close()

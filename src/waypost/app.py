@@ -22,7 +22,7 @@ from waypost.metrics import LateCounter
 from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE, bounded_protocol
-from waypost.redirect.plane import keep_in_order
+from waypost.redirect.plane import maintain
 from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
@@ -63,7 +63,7 @@ async def run_web(
         tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
         server = Server(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
-        order = keep_in_order(web.plane, guard, server.server_state)
+        order = maintain(web.plane, guard, server.server_state)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
         leaving = asyncio.create_task(server.leave_on(stop))

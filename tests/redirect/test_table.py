@@ -9,7 +9,7 @@ import pytest
 from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import ChangeFeed, Route, RouteTable, new_route, of_host, of_pixel, unserved
+from waypost.redirect import ChangeFeed, Route, RouteTable, host_change, new_route, pixel_change, unserved
 from waypost.redirect.route import MISSING
 
 
@@ -61,10 +61,10 @@ def with_pixels(*pixels: UUID, destination: str = "https://example.com/", host: 
 @pytest.mark.parametrize(
     ("changed", "forgotten"),
     [
-        (of_pixel(PIXEL), {b"one", b"both", b"unfired"}),
-        (of_pixel(OTHER), {b"both", b"custom"}),
-        (of_host("go.brand.test"), {b"custom", b"unserved"}),
-        (of_host("brand.test"), set()),
+        (pixel_change(PIXEL), {b"one", b"both", b"unfired"}),
+        (pixel_change(OTHER), {b"both", b"custom"}),
+        (host_change("go.brand.test"), {b"custom", b"unserved"}),
+        (host_change("brand.test"), set()),
     ],
 )
 def test_a_change_of_what_many_routes_depend_on(
@@ -80,7 +80,7 @@ def test_a_change_of_what_many_routes_depend_on(
     }
     for slug in source.routes:
         table.find(slug)
-    feed.publish(["another", of_pixel(UUID(int=3))])
+    feed.publish(["another", pixel_change(UUID(int=3))])
     source.routes = {slug: route("https://example.com/new") for slug in source.routes}
     source.asked.clear()
     feed.publish([changed])
@@ -94,14 +94,14 @@ def test_a_change_of_what_many_routes_depend_on(
 def test_what_is_read_after_a_change_stays(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     source.routes[b"one"] = with_pixels(PIXEL)
     for _ in range(3):
-        feed.publish([of_pixel(PIXEL)])
+        feed.publish([pixel_change(PIXEL)])
         table.find(b"one")
-        feed.publish([of_pixel(OTHER)])
+        feed.publish([pixel_change(OTHER)])
         table.find(b"one")
     assert source.asked == [b"one"] * 3
 
 
-@pytest.mark.parametrize("message", [of_pixel(PIXEL), of_host(CUSTOM.decode())])
+@pytest.mark.parametrize("message", [pixel_change(PIXEL), host_change(CUSTOM.decode())])
 def test_a_change_costs_the_same_however_many_routes_are_in_memory(
     source: Routes, feed: ChangeFeed, message: str
 ) -> None:
@@ -139,9 +139,9 @@ def test_changes_that_are_remembered_are_bounded(
     for slug in (b"hello", b"one"):
         table.find(slug)
     source.asked.clear()
-    feed.publish([of_pixel(PIXEL)])
+    feed.publish([pixel_change(PIXEL)])
     source.routes[b"one"] = route("https://example.com/new", host=CUSTOM)
-    feed.publish(of_pixel(UUID(int=n)) for n in range(100, 300))
+    feed.publish(pixel_change(UUID(int=n)) for n in range(100, 300))
     for slug in (b"hello", b"one"):
         for _ in range(2):
             table.find(slug)
@@ -158,7 +158,7 @@ async def test_a_pixel_s_change_during_a_read_is_not_cached_over(
     while not source.asked:
         await asyncio.sleep(0)
     source.routes[b"one"] = route()
-    feed.publish([of_pixel(PIXEL)])
+    feed.publish([pixel_change(PIXEL)])
     source.gate.set()
     assert await reading == with_pixels(PIXEL)  # asked before the change
     assert await table.load(b"one") == route()
@@ -173,7 +173,7 @@ async def test_a_changed_route_is_not_served_without_its_source_either(
     source.is_gone = True
     table.distrust()
     assert await table.load(b"one") == with_pixels(PIXEL)
-    table.drop(of_pixel(PIXEL).encode())
+    table.drop(pixel_change(PIXEL).encode())
     with pytest.raises(Unavailable):
         await table.load(b"one")
 

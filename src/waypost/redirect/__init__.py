@@ -9,7 +9,7 @@ from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, new_host, new_route, unserved
 from waypost.redirect.spool import Spool
-from waypost.redirect.table import HostTable, RouteTable, Source, of_host, of_pixel
+from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
 
 __all__ = [
     "NEVER",
@@ -21,10 +21,10 @@ __all__ = [
     "RouteTable",
     "Source",
     "Spool",
+    "host_change",
     "new_host",
     "new_route",
-    "of_host",
-    "of_pixel",
+    "pixel_change",
     "protocol_for",
     "unserved",
 ]

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import firing, pages
-from waypost.redirect.firing import FIRED, Tags
+from waypost.redirect import pages, pixel_pages
 from waypost.redirect.head import USER_AGENT, Head, head_of
+from waypost.redirect.pixel_pages import FIRED, PixelPage
 from waypost.redirect.plane import NOSNIFF, REDIRECT_HEADERS, Plane
-from waypost.redirect.route import LINK, LOCATION, MISSING, TAGS, Route
+from waypost.redirect.route import LINK, LOCATION, MISSING, PIXEL_PAGE, Route
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -97,18 +97,18 @@ class Site:
         if page is None:
             await self._answer_missing(send, host, slug, with_body=is_get)
             return
-        tags = route[TAGS] if self._is_fired(head) else None
-        visit = self._record(scope, route, head, tags[FIRED] if tags else b"") if is_get else _NO_VISIT
+        pixel_page = route[PIXEL_PAGE] if self._is_fired(head) else None
+        visit = self._record(scope, route, head, pixel_page[FIRED] if pixel_page else b"") if is_get else _NO_VISIT
         if page:
             await _answer(send, 200, _PREVIEW_HEADERS, page, with_body=is_get)
-        elif tags:
-            await self._answer_with_tags(send, tags, visit, with_body=is_get)
+        elif pixel_page:
+            await self._answer_with_pixels(send, pixel_page, visit, with_body=is_get)
         else:
             await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
 
     def _is_fired(self, head: Head) -> bool:
         """Not for a bot either that is redirected because nothing can be shown just now."""
-        return firing.is_wanted(head) and not self.plane.bots[head[USER_AGENT]]
+        return pixel_pages.may_fire(head) and not self.plane.bots[head[USER_AGENT]]
 
     def _begin_round(self) -> None:
         if not self.plane.senders:
@@ -154,9 +154,15 @@ class Site:
         finally:
             self._waiting -= 1
 
-    async def _answer_with_tags(self, send: Send, tags: Tags, visit: bytes, *, with_body: bool) -> None:
+    async def _answer_with_pixels(self, send: Send, pixel_page: PixelPage, visit: bytes, *, with_body: bool) -> None:
         nonce = next(self.plane.nonces)
-        await _answer(send, 200, firing.headers(tags, nonce), firing.page(tags, nonce, visit), with_body=with_body)
+        await _answer(
+            send,
+            200,
+            pixel_pages.headers(pixel_page, nonce),
+            pixel_pages.page(pixel_page, nonce, visit),
+            with_body=with_body,
+        )
 
     def _record(self, scope: Scope, route: Route, head: Head, fired: bytes) -> bytes:
         self._begin_round()  # the last one may have ended while a page was waited for

@@ -10,8 +10,8 @@ from typing import Protocol
 from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
-from waypost.redirect import firing, pages
-from waypost.redirect.agents import Agents
+from waypost.redirect import pages, pixel_pages
+from waypost.redirect.bot_cache import BotCache
 from waypost.redirect.connections import Connections
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
@@ -41,8 +41,8 @@ class Plane:
     """Seconds since 1970 when this round of the loop heard its first visit."""
     redirect_head = shared_redirect_head = b""
     """A redirect's bytes up to its location: on custom domains, and on the shared one."""
-    firing_head = shared_firing_head = b""
-    """Those of a page with tags up to its nonce."""
+    pixel_page_head = shared_pixel_page_head = b""
+    """Those of a pixel page up to its nonce."""
     not_found = b""
     _at = b""
     _id = 0
@@ -73,7 +73,7 @@ class Plane:
         self.table = table
         self.hosts = hosts
         self.spool = spool
-        self.bots = Agents(is_bot)
+        self.bots = BotCache(is_bot)
         self.shared_host = shared_host.encode()
         self._app_host = app_host.encode()
         self.own_hosts = frozenset([self.shared_host, self._app_host])
@@ -95,7 +95,7 @@ class Plane:
         shared_headers = [*default_headers, *self.hsts]
         missing = [*shared_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
         self.redirect_head, self.shared_redirect_head = map(_redirect_head, (default_headers, shared_headers))
-        self.firing_head, self.shared_firing_head = map(_firing_head, (default_headers, shared_headers))
+        self.pixel_page_head, self.shared_pixel_page_head = map(_pixel_page_head, (default_headers, shared_headers))
         self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
@@ -152,8 +152,8 @@ def _redirect_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"HTTP/1.1 302 Found\r\n" + lines[:-2]
 
 
-def _firing_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    return firing.OPENING % _lines([*headers, *firing.HEADERS])
+def _pixel_page_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return pixel_pages.OPENING % _lines([*headers, *pixel_pages.HEADERS])
 
 
 def _nonces() -> Iterator[bytes]:
@@ -167,7 +167,7 @@ def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"".join(b"%s: %s\r\n" % header for header in headers)
 
 
-async def keep_in_order(plane: Plane, guard: Connections, server: ServerState) -> None:
+async def maintain(plane: Plane, guard: Connections, server: ServerState) -> None:
     """Once a second: the date, the spool to the disk, and an end to connections whose clients are overdue."""
     while True:
         await asyncio.sleep(1)

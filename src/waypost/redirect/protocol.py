@@ -10,13 +10,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from waypost.redirect import firing
+from waypost.redirect import pixel_pages
 from waypost.redirect.bounded import BoundedProtocol
 from waypost.redirect.connections import Connections
-from waypost.redirect.firing import FIRED, Tags
 from waypost.redirect.head import USER_AGENT, Head
+from waypost.redirect.pixel_pages import FIRED, PixelPage
 from waypost.redirect.plane import Plane
-from waypost.redirect.route import LOCATION, SLUG, TAGS, Route
+from waypost.redirect.route import LOCATION, PIXEL_PAGE, SLUG, Route
 
 
 def protocol_for(plane: Plane, guard: Connections) -> type[HttpToolsProtocol]:
@@ -73,20 +73,20 @@ class _VisitProtocol(BoundedProtocol):
             return self._answer_missing(slug, head[0])
         if plane.bots[head[USER_AGENT]]:
             return False
-        tags = route[TAGS]
-        if tags and firing.is_wanted(head):
-            self._answer_with_tags(route, tags, query, head)
+        pixel_page = route[PIXEL_PAGE]
+        if pixel_page and pixel_pages.may_fire(head):
+            self._answer_with_pixels(route, pixel_page, query, head)
             return True
         plane.record(route, query, self.peer, head)
         opening = plane.shared_redirect_head if head[0] == plane.shared_host else plane.redirect_head
         self._will_send(opening + route[1][LOCATION] + b"\r\n\r\n")
         return True
 
-    def _answer_with_tags(self, route: Route, tags: Tags, query: bytes, head: Head) -> None:
+    def _answer_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, head: Head) -> None:
         plane = self.plane
-        visit = plane.record(route, query, self.peer, head, tags[FIRED])
-        opening = plane.shared_firing_head if head[0] == plane.shared_host else plane.firing_head
-        self._will_send(firing.answer(opening, tags, next(plane.nonces), visit))
+        visit = plane.record(route, query, self.peer, head, pixel_page[FIRED])
+        opening = plane.shared_pixel_page_head if head[0] == plane.shared_host else plane.pixel_page_head
+        self._will_send(pixel_pages.answer(opening, pixel_page, next(plane.nonces), visit))
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
         """Only on the shared host: another may be a custom domain with a page of its own."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from waypost.redirect import firing
-from waypost.redirect.firing import Tags
+from waypost.redirect import pixel_pages
+from waypost.redirect.pixel_pages import PixelPage
 
-Route = tuple[bytes, bytes, float, Tags | None, tuple[bytes, ...]]
+Route = tuple[bytes, bytes, float, PixelPage | None, tuple[bytes, ...]]
 """(host, the link's id and its location, expiry in seconds since 1970, what its page fires, ids of its pixels in hex).
 
 Plain tuples of bytes and a float, because the garbage collector stops tracking those: with a million routes in
@@ -21,7 +21,7 @@ HOST: Final = 0
 LINK = slice(32)
 LOCATION = slice(32, None)
 """Where in a route's second part: the id is 32 hex digits."""
-TAGS: Final = 3
+PIXEL_PAGE: Final = 3
 PIXELS: Final = 4
 """Also of pixels that cannot be fired for now: a change of theirs is a change of the route."""
 
@@ -62,8 +62,8 @@ def new_route(
     """
     location = _location(destination)
     fired = [(id_, platform, theirs) for id_, platform, theirs in pixels if theirs is not None]
-    tags = firing.prepare(destination, fired) if fired else None
-    return host, link.hex.encode() + location, expires_at, tags, tuple(id_.hex.encode() for id_, _, _ in pixels)
+    pixel_page = pixel_pages.prepare(destination, fired) if fired else None
+    return host, link.hex.encode() + location, expires_at, pixel_page, tuple(id_.hex.encode() for id_, _, _ in pixels)
 
 
 def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Route:

@@ -40,7 +40,7 @@ class Visit(NamedTuple):
     language: bytes = b""
     purpose: bytes = b""  # Sec-Purpose, Purpose or X-Moz: prefetching is not visiting
     privacy: bytes = b""  # "1" when Sec-GPC or DNT asks for it
-    pixels: bytes = b""  # fired, separated by commas: a letter of `firing.LETTERS` and our pixel's 32 hex digits
+    pixels: bytes = b""  # fired, with commas: a letter of PLATFORM_LETTERS and the pixel's id, 32 hex digits
 
 
 def encode(visit: tuple[bytes, ...]) -> bytes:

@@ -32,12 +32,12 @@ _UNTRUSTED = -1  # no position of a feed
 _CHANGED_AT_MOST = 20_000  # hosts and pixels whose last change is remembered
 
 
-def of_host(hostname: str) -> str:
+def host_change(hostname: str) -> str:
     """Published in a slug's place: every route on this host may have changed, and the host's own."""
     return f"{_OF_HOST.decode()}{hostname}"
 
 
-def of_pixel(pixel_id: UUID) -> str:
+def pixel_change(pixel_id: UUID) -> str:
     """Published in a slug's place: every route with this pixel may have changed."""
     return f"{_OF_PIXEL.decode()}{pixel_id.hex}"
 
@@ -112,9 +112,7 @@ class RouteTable:
             raise
 
     def drop(self, told: bytes) -> None:
-        """A slug, or what `of_host` or `of_pixel` made: what was known of it is not served any more, nor kept when it
-        is being read right now.
-        """
+        """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
         if told.startswith((_OF_HOST, _OF_PIXEL)):
             self._note_change(told[1:])
         else:
@@ -257,5 +255,5 @@ class HostTable(RouteTable):
         super().__init__(source, feed, capacity=capacity, shared_host=b"")
 
     def drop(self, told: bytes) -> None:
-        """`told`: a host's name, or `of_host` of it."""
+        """`told`: a host's name, or `host_change` of it."""
         self._forget(told.removeprefix(_OF_HOST))

@@ -12,7 +12,7 @@ from resources.domains.certificates.conftest import domain
 from sqlalchemy import insert, update
 
 from waypost.database import Database
-from waypost.redirect import ChangeFeed, HostTable, Source, new_host, of_host
+from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
 from waypost.resources.domains import Hosts, ask, domains
 from waypost.web import new_api
 
@@ -65,7 +65,7 @@ async def test_it_works(caddy: Caddy, db: Database, feed: ChangeFeed) -> None:
 
     async with db.write() as tx:
         await tx.execute(update(domains).values(is_live=domains.c.hostname == CLAIMED))
-    feed.publish([of_host(LIVE), of_host(CLAIMED)])
+    feed.publish([host_change(LIVE), host_change(CLAIMED)])
     assert [await caddy.asks(f"domain={name}") for name in (LIVE, CLAIMED)] == [404, 200]
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
-from waypost.redirect import of_host
+from waypost.redirect import host_change
 from waypost.resources.domains import service
 from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.links.domain_detach import JOB
@@ -32,7 +32,7 @@ async def test_it_works(env: Env) -> None:
     env.told.clear()
     answer = await env.delete(made)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert env.told == [of_host(NAME)], "the host and every link on it"
+    assert env.told == [host_change(NAME)], "the host and every link on it"
     assert await freed(env) == [made["id"]]
     moved = (await env.links.find(link)).json()["data"]
     assert moved == link | {"hostname": "go.test", "short_url": moved["short_url"]}
@@ -47,7 +47,7 @@ async def test_one_that_was_never_verified(env: Env) -> None:
     env.told.clear()
     await env.delete(empty)
     await env.delete(used)
-    assert env.told == [of_host(NAME), of_host("used.test")]
+    assert env.told == [host_change(NAME), host_change("used.test")]
 
 
 async def test_its_certificate_goes_with_it(env: Env) -> None:

@@ -9,7 +9,7 @@ from resources.links.env import KEYS, Env, faults
 from resources.pixels.asking import NEW, ask, make, patch
 from sqlalchemy import select
 
-from waypost.redirect import of_pixel
+from waypost.redirect import pixel_change
 from waypost.resources.pixels import pixels, service
 
 
@@ -97,4 +97,4 @@ async def test_only_what_is_fired_is_told_to_the_redirects(env: Env) -> None:
     assert env.told == []
     await patch(env, made, {"pixel_id": "5"})
     await patch(env, made, {"platform": "pinterest"})
-    assert env.told == [of_pixel(UUID(made["id"]))] * 2
+    assert env.told == [pixel_change(UUID(made["id"]))] * 2

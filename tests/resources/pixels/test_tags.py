@@ -9,9 +9,9 @@ import pytest
 from resources.pixels.ids import FORMS
 
 from waypost.database import KeyRing
-from waypost.redirect import firing, new_route
-from waypost.redirect.firing import FIRED
-from waypost.redirect.route import TAGS
+from waypost.redirect import new_route, pixel_pages
+from waypost.redirect.pixel_pages import FIRED
+from waypost.redirect.route import PIXEL_PAGE
 from waypost.resources.links.rules import MAX_PIXELS
 from waypost.resources.pixels import Tags, pixels
 from waypost.resources.pixels.model import Platform
@@ -25,12 +25,12 @@ CHANGED = {
 }
 
 
-def tags_of(*given: tuple[str, str]) -> firing.Tags:
+def tags_of(*given: tuple[str, str]) -> pixel_pages.PixelPage:
     sealed = [
         (UUID(int=n), platform, KEYS.seal(pixels.c.pixel_id, UUID(int=n), text))
         for n, (platform, text) in enumerate(given)
     ]
-    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=Tags(KEYS).opened(sealed))[TAGS]
+    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=Tags(KEYS).opened(sealed))[PIXEL_PAGE]
     assert tags
     return tags
 
@@ -41,18 +41,18 @@ def test_every_accepted_id_fires(platform: Platform, form: str) -> None:
     text = FORMS[form]
     assert NewPixel(platform=platform, pixel_id=text).pixel_id == text
     tags = tags_of((platform, text))
-    page = firing.page(tags, b"n" * 32, b"v" * 32)
+    page = pixel_pages.page(tags, b"n" * 32, b"v" * 32)
     (data,) = re.findall(rb'<script type="application/json" id="visit">(.*?)</script>', page)
     assert json.loads(data)["pixels"] == [[platform, CHANGED.get((platform, text), text)]]
     assert page.isascii()
     assert not set(data) & set(b"<>&")
-    assert tags[FIRED] == firing.LETTERS[platform].encode() + b"0" * 32
+    assert tags[FIRED] == pixel_pages.PLATFORM_LETTERS[platform].encode() + b"0" * 32
 
 
 def test_the_page_stays_small_and_routes_share_what_is_long() -> None:
     longest = [("tiktok", f"{n:05}" + "\U0001f517" * 250) for n in range(MAX_PIXELS)]
     first, second = tags_of(*longest), tags_of(*longest[::-1])
-    page = firing.page(first, b"n" * 32, b"v" * 32)
+    page = pixel_pages.page(first, b"n" * 32, b"v" * 32)
     assert len(page) < 75_000
     assert b"content-length: %d\r\n" % len(page) in first[2]
     assert {id(pixel) for pixel in first[-1]} == {id(pixel) for pixel in second[-1]}

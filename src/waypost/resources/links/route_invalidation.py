@@ -6,7 +6,7 @@ from uuid import UUID
 
 from waypost.database import Tx
 from waypost.kit.clock import Clock
-from waypost.redirect import of_host, of_pixel
+from waypost.redirect import host_change, pixel_change
 from waypost.resources.links import store
 
 Publish = Callable[[Sequence[str]], None]
@@ -14,12 +14,12 @@ Publish = Callable[[Sequence[str]], None]
 
 async def pixel_changed(publish: Publish, clock: Clock, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
     """Its links fire something else from now on. Call what this returns after the commit."""
-    return await _announced(publish, clock, tx, of_pixel(pixel_id))
+    return await _announced(publish, clock, tx, pixel_change(pixel_id))
 
 
 async def host_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
     """A domain and its links are served differently from now on. Call what this returns after the commit."""
-    return await _announced(publish, clock, tx, of_host(hostname))
+    return await _announced(publish, clock, tx, host_change(hostname))
 
 
 async def host_pages_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:

@@ -21,7 +21,7 @@ from waypost.resources.links.model import ALIVE, links
 from waypost.resources.pixels import Tags, link_pixels, pixels
 
 CHANNEL = "waypost_routes"
-"""Of PostgreSQL's notifications; each carries a slug, or what `of_host` or `of_pixel` made. See `store.announce`."""
+"""Of PostgreSQL's notifications: each carries a slug, a `host_change` or a `pixel_change`. See `store.announce`."""
 
 _FIND = (
     select(

@@ -13,7 +13,7 @@ from resources.domains.env import NAME, TARGET
 from sqlalchemy import update
 
 from waypost.outbound import DnsRecords
-from waypost.redirect import ChangeFeed, HostTable, of_host
+from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import Hosts, domains
@@ -38,11 +38,11 @@ async def test_it_works(checking: Checking) -> None:
         None,
     )
     assert found.check_at == now + SOON
-    assert env.told == [of_host(NAME)]
+    assert env.told == [host_change(NAME)]
     assert await Hosts(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
     assert (await checking.a_day_later(domain)).verified_at == env.clock()
-    assert env.told == [of_host(NAME)]  # nothing new
+    assert env.told == [host_change(NAME)]  # nothing new
     assert await checking.mails() == []
 
 
@@ -91,7 +91,7 @@ async def test_three_strikes(checking: Checking) -> None:
     found = await checking.a_day_later(domain)
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == env.clock()
-    assert env.told == [of_host(NAME)]
+    assert env.told == [host_change(NAME)]
     assert await Hosts(env.deps.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
@@ -100,7 +100,7 @@ async def test_three_strikes(checking: Checking) -> None:
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_live
-    assert env.told == [of_host(NAME)] * 2
+    assert env.told == [host_change(NAME)] * 2
 
 
 async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:

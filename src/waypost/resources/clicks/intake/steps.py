@@ -12,7 +12,7 @@ from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
 from waypost.kit.proxies import ForwardingHeaders, kept_address, visitor_address
-from waypost.redirect.firing import LETTERS
+from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
 from waypost.resources.clicks.intake.bots import bot_of
@@ -25,7 +25,7 @@ _REFERRER_KEPT = 500  # characters
 _AGENT_KEPT = 512  # bytes
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PREFETCHING = (b"prefetch", b"prerender", b"preview")
-_PLATFORMS = {letter: platform for platform, letter in LETTERS.items()}
+_PLATFORMS = {letter: platform for platform, letter in PLATFORM_LETTERS.items()}
 _PIXEL = re.compile(rb"([%b])([0-9a-f]{32})" % "".join(_PLATFORMS).encode())
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and what turns text around
 

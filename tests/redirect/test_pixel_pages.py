@@ -1,4 +1,4 @@
-"""The page with tags as it leaves the plane; what it does in a browser is seen in `tests/browser`."""
+"""The pixel page as the redirects send it; `tests/browser` shows what it does in a browser."""
 
 import json
 import re

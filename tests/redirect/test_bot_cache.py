@@ -1,7 +1,7 @@
 """The memory of user agents: each is decided once, and nobody can fill it."""
 
-from waypost.redirect import agents
-from waypost.redirect.agents import Agents
+from waypost.redirect import bot_cache
+from waypost.redirect.bot_cache import BotCache
 
 
 class Judge:
@@ -15,16 +15,16 @@ class Judge:
 
 def test_it_works() -> None:
     judge = Judge()
-    bots = Agents(judge)
+    bots = BotCache(judge)
     assert judge.asked == [b""]
     assert [bots[b"ABot"], bots[b"Firefox"], bots[b"ABot"], bots[b""]] == [True, False, True, False]
     assert judge.asked == [b"", b"ABot", b"Firefox"]
 
 
 def test_a_flood_is_bounded_and_does_not_push_out_who_comes_often(monkeypatch) -> None:
-    monkeypatch.setattr(agents, "_HALF", 10)
+    monkeypatch.setattr(bot_cache, "_HALF", 10)
     judge = Judge()
-    bots = Agents(judge)
+    bots = BotCache(judge)
     for number in range(1000):
         assert bots[b"ABot"]
         assert not bots[b"made up %d" % number]
@@ -35,7 +35,7 @@ def test_a_flood_is_bounded_and_does_not_push_out_who_comes_often(monkeypatch) -
 
 def test_a_long_one_is_not_kept() -> None:
     judge = Judge()
-    bots = Agents(judge)
+    bots = BotCache(judge)
     assert [bots[b"x" * 1022 + b"Bot"] for _ in range(3)] == [True] * 3
     assert [len(agent) for agent in judge.asked] == [0, 1025, 1025, 1025]
     assert (list(bots), bots._old) == ([b""], {})

@@ -1,4 +1,4 @@
-"""The page that fires a link's tags and goes on to its destination, prepared once for each link.
+"""The page that fires a link's pixels and goes on to its destination, prepared once for each link.
 
 A visit puts in a nonce and its own id, nothing else. What an owner wrote is on it as JSON only, never as script.
 """
@@ -13,13 +13,13 @@ from uuid import UUID
 
 from waypost.redirect.head import PRIVACY, PURPOSE, Head
 
-Tags = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
+PixelPage = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
 """(the spool's pixels, the policy behind its nonce, the rest of the head, the page up to its pixels, these as JSON)."""
 
 FIRED: Final = 0
 _POLICY: Final = 1
 
-LETTERS = {"facebook": "f", "tiktok": "t", "pinterest": "p", "google_ads": "g"}
+PLATFORM_LETTERS = {"facebook": "f", "tiktok": "t", "pinterest": "p", "google_ads": "g"}
 """What the spool calls each platform."""
 
 _HOSTS = {
@@ -64,16 +64,16 @@ _BEFORE_VISIT = b'],"visit":"'
 _BEFORE_NONCE = b'"}</script>\n<script nonce="'
 _AFTER_NONCE = b'">\n%s</script>\n</html>\n' % b"".join(
     line.strip() + b"\n"
-    for line in (Path(__file__).parent / "firing.js").read_bytes().splitlines()
+    for line in (Path(__file__).parent / "pixel_pages.js").read_bytes().splitlines()
     if line and not line.lstrip().startswith(b"//")
 )
 _FILLED_IN = len(_BEFORE_VISIT) + 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
 _PIXELS_SHARED = 10_000  # of up to 3 KB each
 
 
-def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> Tags:
+def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelPage:
     """`pixels`: (our id, platform, what its tag is given)."""
-    fired = ",".join(LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
+    fired = ",".join(PLATFORM_LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
     shown = tuple(_pixel(platform, theirs) for _, platform, theirs in pixels)
     data = _json({"to": destination, "pixels": []}).removesuffix("]}")
     start = _PAGE.format(to=escape(destination), data=data).encode()
@@ -81,27 +81,27 @@ def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> Tags:
     return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, shown
 
 
-def is_wanted(head: Head) -> bool:
+def may_fire(head: Head) -> bool:
     """Not by who asks for privacy, nor by a browser that only prefetches."""
     return not (head[PRIVACY] or head[PURPOSE])
 
 
-def answer(opening: bytes, tags: Tags, nonce: bytes, visit: bytes) -> bytes:
+def answer(opening: bytes, pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
     """The same as `headers` and `page`, as bytes for the wire."""
-    _, policy, end_of_head, start, pixels = tags
+    _, policy, end_of_head, start, pixels = pixel_page
     shown = b",".join(pixels)
     return b"".join(
         (opening, nonce, policy, end_of_head, start, shown, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
     )
 
 
-def headers(tags: Tags, nonce: bytes) -> list[tuple[bytes, bytes]]:
-    return [*HEADERS, (b"content-security-policy", _POLICY_START + nonce + tags[_POLICY])]
+def headers(pixel_page: PixelPage, nonce: bytes) -> list[tuple[bytes, bytes]]:
+    return [*HEADERS, (b"content-security-policy", _POLICY_START + nonce + pixel_page[_POLICY])]
 
 
-def page(tags: Tags, nonce: bytes, visit: bytes) -> bytes:
+def page(pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
     """`visit`: its id in 32 hex digits."""
-    *_, start, pixels = tags
+    *_, start, pixels = pixel_page
     return b"".join((start, b",".join(pixels), _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE))
 
 

@@ -1,4 +1,4 @@
-// Fires the tags that the page's data names, each as its platform's own snippet does, and leaves.
+// Fires the pixels that the page's data names, each as its platform's own snippet does, and leaves.
 // Comments and indentation are taken out before it is sent.
 (() => {
   const { to, pixels, visit } = JSON.parse(document.getElementById("visit").textContent);

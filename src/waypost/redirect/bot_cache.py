@@ -9,7 +9,7 @@ _LONGEST = 1024  # bytes; a longer one is decided each time anew
 _HALF = 4_000  # entries of a generation
 
 
-class Agents(dict[bytes, bool]):
+class BotCache(dict[bytes, bool]):
     """`agents[user_agent]`: one look-up in a dictionary where it is known, which is what nearly every visit costs.
 
     Two generations: when the young one is full it becomes the old one, and who is seen again comes back from it. So a
