@@ -11,7 +11,6 @@ from waypost.commands.doctor import examine
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.resources.clicks.model import click_retention
-from waypost.resources.clicks.stats.owed import JOB
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Fault, Settings
 from waypost.worker import jobs
@@ -134,16 +133,6 @@ async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
         file.truncate(40 << 20)
     full = settings.model_copy(update={"spool_limit_mb": 64})
     assert (await found(full, "spool")).state == "failed"
-
-
-async def test_older_clicks_that_nobody_adds_up(settings: Settings, db: Database) -> None:
-    async with db.write() as tx:
-        await jobs.enqueue(tx, JOB, {}, now=clock.now())
-    assert (await found(settings, "clicks")).state == "ok"
-    async with db.write() as tx:
-        await tx.execute(update(table).values(failed_at=clock.now()))
-    finding = await found(settings, "clicks")
-    assert (finding.state, finding.advice) == ("failed", "Run waypost stats rebuild.")
 
 
 @pytest.mark.parametrize(("days_ago", "state"), [(30, "ok"), (29, "warning"), (-1, "failed")])

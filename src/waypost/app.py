@@ -27,8 +27,6 @@ from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.owed import JOB
-from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.clicks.stats.runs import RunKeeper
 from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import domain_detach
@@ -99,7 +97,6 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
 
 def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> jobs.Handlers:
     return {
-        JOB: Rebuild(db, clock=now),
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.Forgotten(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sending(settings),

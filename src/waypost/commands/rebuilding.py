@@ -12,9 +12,6 @@ async def rebuilt(db: Database, start: datetime | None) -> str:
     """Says what was done; a day is taken whole, whenever in it `start` is."""
     with progress("Counting days") as told:
         done = await rebuild(db, from_day=(start - EPOCH).days if start else None, told=told)
-    if done.are_counters_left:
-        left = "links' counters left as they are until all days are counted: run it without --from"
-        return f"{done.days} days counted anew; {done.corrected} parts put right; {left}."
     if not (done.corrected or done.links):
         return f"{done.days} days counted anew: all figures were right."
     return f"{done.days} days counted anew; {done.corrected} parts put right, and {done.links} counters of links."

@@ -7,10 +7,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from people import START, FakeClock, new_person
-from resources.clicks import visited
-from sqlalchemy import Table, select, text, update
-from structlog.testing import capture_logs
+from people import START, FakeClock
+from sqlalchemy import Table, select, text
 
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds
@@ -20,15 +18,8 @@ from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import rollups
-from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.clicks.stats.tally import tally
-from waypost.resources.links import Link, add_clicks
-from waypost.resources.links import store as link_store
-from waypost.resources.links.model import link_clicks
-from waypost.worker import jobs
-from waypost.worker.model import jobs as job_rows
 
 TODAY = (START - EPOCH).days
 ACCOUNT, LINK = new_id(), new_id()
@@ -186,72 +177,6 @@ async def test_today_is_never_touched(db: Database, keep: int) -> None:
     await add(db, [click(0)])
     await run(retention(db, keep))
     assert await days(db) == [0]
-
-
-async def upgraded(db: Database) -> UUID:
-    """As an upgrade leaves a database: rows and counters, but no figures; and a job that shall make them."""
-    made = await new_link(db)
-    link = made.id
-    told = [click(days_ago, link=link) for days_ago in (1, 20, 40, 400)]
-    async with db.write() as tx:
-        await store.add(tx, told)
-        await add_clicks(tx, [(link.bytes, made.account_id.bytes, len(told))])
-        await jobs.enqueue(tx, JOB, {}, now=START)
-    await add(db, [click(0, link=link)])  # drained since
-    async with db.write() as tx:
-        await add_clicks(tx, [(link.bytes, made.account_id.bytes, 1)])
-    return link
-
-
-async def new_link(db: Database) -> Link:
-    alice = await new_person(db, "Alice")
-    made = visited.new_link(alice.account_id)
-    async with db.write() as tx:
-        await link_store.add(tx, made)
-    return made
-
-
-async def counter(db: Database, link: UUID) -> int | None:
-    async with db.read() as tx:
-        return await tx.scalar(select(link_clicks.c.clicks).where(link_clicks.c.link_id == link))
-
-
-async def work(db: Database) -> None:
-    """All jobs, one after the other."""
-    handler = Rebuild(db, clock=FakeClock())
-    while claimed := await jobs.claim(db, clock=FakeClock(), limit=1, leased_by="tests"):
-        await handler(claimed[0])
-        await jobs.finish(db, claimed[0])
-
-
-async def test_what_an_upgrade_left_is_added_up_before_it_goes(db: Database) -> None:
-    link = await upgraded(db)
-    assert await run(retention(db, 30)) == 0
-    await work(db)
-    assert (await days(db), await counter(db, link)) == ([0, 1, 20, 40, 400], 5)
-    await run(retention(db, 30))
-    assert await days(db) == [0, 1, 20]
-    done = await rebuild(db)
-    assert (done.corrected, done.links, await counter(db, link)) == (0, 0, 5)
-
-
-async def test_a_job_that_failed_for_good_is_told_once_and_settled_by_the_command(db: Database) -> None:
-    link = await upgraded(db)
-    async with db.write() as tx:
-        await tx.execute(update(job_rows).values(failed_at=START))
-    ticks = Ticks()
-    poller = retention(db, 30, monotonic=ticks)
-    with capture_logs() as told:
-        await run(poller)
-        await run(poller)
-    assert ["run waypost stats rebuild" in entry["event"] for entry in told] == [True]
-    done = await rebuild(db, from_day=TODAY - 1)
-    assert (done.are_counters_left, await counter(db, link)) == (True, 5)
-    await rebuild(db)
-    await run(retention(db, 30))
-    assert (await days(db), await counter(db, link)) == ([0, 1, 20], 5)
-    async with db.read() as tx:
-        assert (await tx.execute(select(job_rows.c.id))).all() == []
 
 
 async def test_a_clock_that_jumps_ahead_for_less_than_an_hour_takes_a_day_at_most(db: Database) -> None:

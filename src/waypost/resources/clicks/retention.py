@@ -1,14 +1,13 @@
 """Takes away the rows of clicks that are older than the operator wants to keep; what was added up from them stays.
 
 Refuses to hold anybody up: from the moment a day is over its time nothing shows its rows, and they go in small groups.
-Refuses to take what is not added up yet, and to believe a clock at once.
+Refuses to believe a clock at once.
 """
 
 import math
 import time
 from collections.abc import Callable
 
-import structlog
 from sqlalchemy import bindparam, delete, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -17,9 +16,6 @@ from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats import rollups
-from waypost.resources.clicks.stats.owed import owed
-
-log = structlog.get_logger(__name__)
 
 _EVERY = 3600.0  # seconds
 _AT_ONCE = 2_000  # rows; some 20 ms
@@ -54,7 +50,6 @@ class Retention:
         self._next = -math.inf
         self._kept_since: int | None = None  # while rows of earlier days are being deleted
         self._wanted: int | None = None  # the boundary, by the clock of the look before
-        self._has_warned = False
 
     async def step(self) -> bool:
         """Deletes one group of rows. False when there was none, or it is not time yet."""
@@ -74,18 +69,9 @@ class Retention:
         if day is not None:
             async with self._db.write() as tx:
                 await rollups.lock(tx)  # a rebuild has either written its day, or will find that it must not
-                if await self._is_added_up(tx):
-                    await _raise(tx, day)
+                await _raise(tx, day)
         async with self._db.read() as tx:
             return await kept_since(tx)
-
-    async def _is_added_up(self, tx: Tx) -> bool:
-        """Rows without figures are the only trace of their visits."""
-        state = await owed(tx)
-        if state == "failed" and not self._has_warned:
-            log.error("clicks of before an upgrade are not added up, so none are removed: run waypost stats rebuild")
-            self._has_warned = True
-        return state == "nothing"
 
     def _believed(self) -> int | None:
         """The first day that is kept, if the clock said nearly so an hour ago: what is taken does not come back."""

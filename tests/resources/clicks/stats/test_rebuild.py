@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from people import START, FakeClock
+from people import START
 from sqlalchemy import Table, delete, insert, select, update
 
 from waypost.database import Database, Tx
@@ -27,15 +27,13 @@ from waypost.resources.clicks.model import (
 )
 from waypost.resources.clicks.stats import counters as link_counters
 from waypost.resources.clicks.stats import pieces, rollups
-from waypost.resources.clicks.stats.owed import JOB
 from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.rebuild_job import Rebuild
 from waypost.resources.clicks.stats.tally import tally
 from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.qrcodes import add_scans
 from waypost.resources.qrcodes.model import qr_scans
-from waypost.worker.model import Job, jobs
+from waypost.worker.model import jobs
 
 FIGURES = (click_totals, click_dimensions, visitor_days)
 DAY = 20_000
@@ -238,51 +236,10 @@ async def test_nothing_there(db: Database) -> None:
     assert told == [(0, 0)]
 
 
-async def test_as_a_job_it_goes_on_where_its_time_was_up(db: Database) -> None:
-    await add(db, [click(timedelta(days=n), link) for n in range(2) for link in LINKS])
-    right, counted = await contents(db), await counters(db)
-    await forget_figures(db)
-    async with db.write() as tx:
-        await tx.execute(delete(link_clicks))
-    payloads: list[Any] = [{}]
-    while payloads[-1] is not None:
-        payloads.append(await run(db, payloads[-1], shift=0))  # each time one piece
-    assert [sorted(payload) for payload in payloads[1:-1]] == [["after", "from_day"]] * 4 + [["counters"]]
-    assert (await contents(db), await counters(db)) == (right, counted)
-
-
-async def run(db: Database, payload: Any, shift: float = 20.0) -> Any:
-    """What it left to the next job."""
-    await Rebuild(db, clock=FakeClock(), shift=shift)(Job(new_id(), JOB, payload, None, 1, 8, "tests"))
-    async with db.write() as tx:
-        queued = (await tx.execute(delete(jobs).returning(jobs.c.name, jobs.c.payload))).all()
-    assert [each.name for each in queued] in ([], [JOB])
-    return queued[0].payload if queued else None
-
-
 async def forget_figures(db: Database) -> None:
     async with db.write() as tx:
         for table in FIGURES:
             await tx.execute(delete(table))
-
-
-async def test_as_a_job_it_puts_off_what_never_rests(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    await add(db, [click(link=link) for link in LINKS])
-    right = await contents(db)
-    await forget_figures(db)
-    busy, recounted = ACCOUNTS[0], pieces.correct_in_groups
-
-    async def overtaken(db: Database, piece: pieces.Piece, *rest: Any) -> bool:
-        return piece.account_id != busy and await recounted(db, piece, *rest)
-
-    monkeypatch.setattr(pieces, "correct_in_groups", overtaken)
-    again = {"again": [[DAY, busy.hex]]}
-    assert await run(db, {}) == again
-    assert await run(db, {"from_day": DAY, "after": ACCOUNTS[1].hex} | again) == again
-    assert await run(db, again) == again
-    monkeypatch.setattr(pieces, "correct_in_groups", recounted)
-    assert await run(db, again) == {"counters": True}
-    assert await contents(db) == right
 
 
 async def test_the_command_makes_wait_what_never_rests(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,15 +255,13 @@ async def test_the_command_makes_wait_what_never_rests(db: Database, monkeypatch
     assert await contents(db) == right
 
 
-async def test_counters_of_many_links_in_more_than_one_job(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_counters_of_many_links_are_set_in_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_counters, "_LINKS_AT_ONCE", 3)
     await add(db, [click(link=link) for link in LINKS])
     counted = await counters(db)
     async with db.write() as tx:
         await tx.execute(delete(link_clicks))
-    assert await run(db, {"counters": True}, shift=0) == {"counters": True}
-    assert len(await counters(db)) == 3
-    assert await run(db, {"counters": True}, shift=0) is None
+    assert (await rebuild(db)).links == 4
     assert await counters(db) == counted
 
 

@@ -3,8 +3,6 @@
 Whether the days are whole is for the caller to know.
 """
 
-from collections.abc import Callable
-
 from sqlalchemy import Integer, TextClause, bindparam, text
 
 from waypost.database import Database, Id
@@ -39,12 +37,8 @@ def _set(table: str, count: str, others: str = "") -> TextClause:
 _SET_CLICKS, _SET_SCANS = _set("link_clicks", "clicks", "account_id, "), _set("qr_scans", "scans")
 
 
-def _never() -> bool:
-    return False
-
-
-async def count_links(db: Database, is_over: Callable[[], bool] = _never) -> tuple[int, bool]:
-    """(how many were set, whether that is all): `is_over` is asked after each group of them."""
+async def count_links(db: Database) -> int:
+    """Returns how many were set."""
     async with db.read() as tx:
         wrong = (await tx.execute(_MISCOUNTED, {"whole_day": WHOLE_DAY})).all()
     for start in range(0, len(wrong), _LINKS_AT_ONCE):
@@ -59,7 +53,4 @@ async def count_links(db: Database, is_over: Callable[[], bool] = _never) -> tup
             ):
                 if ids:
                     await tx.execute(statement, given | {"ids": ids})
-        done = start + len(some)
-        if done < len(wrong) and is_over():
-            return done, False
-    return len(wrong), True
+    return len(wrong)

@@ -16,7 +16,6 @@ from waypost.resources.clicks.model import clicks
 from waypost.resources.clicks.stats import leaders, rollups
 from waypost.resources.clicks.stats.recount import Recount, recounts
 
-FIRST_ACCOUNT = UUID(int=0)
 _ROWS_AT_ONCE = 2_000
 _TRIES = 5
 
@@ -40,8 +39,9 @@ class Piece:
     account_id: UUID
 
 
-async def pieces(db: Database, day: int, after: UUID = FIRST_ACCOUNT) -> AsyncIterator[Piece]:
-    """Of the accounts with clicks on this day, behind `after`."""
+async def pieces(db: Database, day: int) -> AsyncIterator[Piece]:
+    """Of the accounts with clicks on this day."""
+    after = UUID(int=0)
     while True:
         async with db.read() as tx:
             account = await tx.scalar(_NEXT_ACCOUNT, {"day": day, "after": after})

@@ -7,7 +7,6 @@ from waypost.database import Database
 from waypost.resources.clicks.days import days_of, kept_since
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats.counters import count_links
-from waypost.resources.clicks.stats.owed import owed, settle
 from waypost.resources.clicks.stats.pieces import Piece, clear_strays, pieces, recount, recount_at_once
 
 
@@ -19,14 +18,12 @@ class Rebuilt:
     """Pieces that were not as they should be, or days with figures of no click."""
     links: int = 0
     """Those whose counter was set."""
-    are_counters_left: bool = False
-    """Because days before those that were asked for are not added up yet."""
 
 
 async def rebuild(
     db: Database, *, from_day: int | None = None, told: Callable[[int, int], None] | None = None
 ) -> Rebuilt:
-    """`told` gets the number of days done and of all. Without `from_day` it does what a job may still have to."""
+    """`told` gets the number of days done and of all."""
     done = Rebuilt()
     moving: list[Piece] = []
     days = await days_to_count(db, from_day)
@@ -45,20 +42,8 @@ async def rebuild(
             await recount_at_once(db, piece)
     if told:
         told(done.days, len(days))
-    await _finish(db, done, is_whole=from_day is None)
+    done.links = await count_links(db)
     return done
-
-
-async def _finish(db: Database, done: Rebuilt, *, is_whole: bool) -> None:
-    """Counters know of all clicks. While figures do not, a sum of some days would make less of them."""
-    async with db.read() as tx:
-        is_settled = is_whole or await owed(tx) == "nothing"
-    done.are_counters_left = not is_settled
-    if is_settled:
-        done.links, _ = await count_links(db)
-    if is_whole:
-        async with db.write() as tx:
-            await settle(tx)
 
 
 async def days_to_count(db: Database, from_day: int | None) -> list[int]:
