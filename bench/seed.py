@@ -12,8 +12,8 @@ from uuid import UUID
 
 from sqlalchemy import insert, update
 
-from waypost.auth import SCOPES, accounts, create_account, hash_password, keys, store
-from waypost.auth.model import ApiKey
+from waypost.auth import SCOPES, create_account, hash_password, keys, store
+from waypost.auth.model import ApiKey, accounts
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now

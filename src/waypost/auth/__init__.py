@@ -13,7 +13,6 @@ from waypost.auth.model import (
     Proven,
     Scope,
     Visitor,
-    accounts,
 )
 from waypost.auth.passwords import hash_password
 from waypost.auth.rules import is_live, is_usable
@@ -28,7 +27,8 @@ from waypost.auth.service import (
     revoke_key,
     set_plan,
 )
-from waypost.auth.store import hold_account
+from waypost.auth.store import account_id_after, all_account_ids, email_of, find_email, hold_account
+from waypost.auth.usage import adjust_image_bytes, adjust_links_count, count_links, image_bytes, links_count_of
 
 __all__ = [
     "REQUESTS_PER_MINUTE",
@@ -47,16 +47,24 @@ __all__ = [
     "Scope",
     "Taken",
     "Visitor",
-    "accounts",
+    "account_id_after",
+    "adjust_image_bytes",
+    "adjust_links_count",
+    "all_account_ids",
     "browse_keys",
+    "count_links",
     "create_account",
     "create_key",
+    "email_of",
     "find_account",
+    "find_email",
     "find_key",
     "hash_password",
     "hold_account",
+    "image_bytes",
     "is_live",
     "is_usable",
+    "links_count_of",
     "list_accounts",
     "list_keys",
     "revoke_key",

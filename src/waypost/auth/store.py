@@ -5,7 +5,20 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from waypost.auth.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
 from waypost.database import PointRead, Tx
@@ -79,6 +92,29 @@ async def all_accounts(tx: Tx) -> list[Account]:
     return [account_from(row) for row in rows]
 
 
+def email_of(account_id: ColumnElement[UUID]) -> ScalarSelect[str]:
+    """As an expression for the statement around it."""
+    return select(accounts.c.email).where(accounts.c.id == account_id).scalar_subquery()
+
+
+def all_account_ids() -> Select[UUID]:
+    """As an expression for the statement around it; closed accounts included."""
+    return select(accounts.c.id)
+
+
+async def find_email(tx: Tx, account_id: UUID) -> str | None:
+    found: str | None = await tx.scalar(select(accounts.c.email).where(accounts.c.id == account_id))
+    return found
+
+
+async def account_id_after(tx: Tx, account_id: UUID) -> UUID | None:
+    """The next one in the order of ids; None at the end."""
+    found: UUID | None = await tx.scalar(
+        select(accounts.c.id).where(accounts.c.id > account_id).order_by(accounts.c.id).limit(1)
+    )
+    return found
+
+
 async def hold_account(tx: Tx, account_id: UUID) -> None:
     """It cannot be closed until the transaction ends, and nobody else holds it. Raises NotFound when it is closed.
 
@@ -112,6 +148,11 @@ async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Acco
     changed = update(accounts).where(*its).values(updated_at=now, **values).returning(*ACCOUNT)
     row = (await tx.execute(changed)).one_or_none()
     return None if row is None else account_from(row)
+
+
+async def delete_account(tx: Tx, account_id: UUID) -> None:
+    """With every row that refers to it and cascades."""
+    await tx.execute(delete(accounts).where(accounts.c.id == account_id))
 
 
 async def remove_keys(tx: Tx, account_id: UUID) -> None:

@@ -15,7 +15,8 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
-from waypost.auth import accounts, sessions
+from waypost.auth import sessions
+from waypost.auth.model import accounts
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live

@@ -10,7 +10,7 @@ from resources.links.env import Env, faults
 from resources.links.test_images import picture, upload
 from sqlalchemy import select, update
 
-from waypost.auth import accounts
+from waypost.auth.model import accounts
 from waypost.database import Database
 from waypost.resources.links import images, media, rules
 from waypost.resources.links.images import CleanImage, clean

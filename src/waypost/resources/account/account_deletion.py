@@ -14,7 +14,8 @@ from uuid import UUID
 
 from sqlalchemy import Table, delete, func, select, update
 
-from waypost.auth import Account, accounts, passkeys, past_addresses, sessions, store, tokens
+from waypost import auth
+from waypost.auth import Account, passkeys, past_addresses, sessions, store, tokens
 from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.sessions import Session
 from waypost.database import Database, Tx
@@ -47,7 +48,7 @@ _PHASES = ("links", "clicks", "rest")
 async def what_ends(deps: Deps, account: Account) -> dict[str, Any]:
     """For its owner to read before: how many links, and what is paid."""
     async with deps.signing.db.read() as tx:
-        links = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account.id)) or 0
+        links = await auth.count_links(tx, account.id)
         return {"links": links, "pays": await plan.pays(tx, account.id), "tries": deps.signing.new_plan == "trial"}
 
 
@@ -183,7 +184,7 @@ class AccountDeletion:
             yield
         async with self.db.write() as tx:
             await mail.forget(tx, account_id)
-            await tx.execute(delete(accounts).where(accounts.c.id == account_id))
+            await store.delete_account(tx, account_id)
 
     async def _days(self) -> list[int]:
         """On which anybody's links were clicked, from one to the next."""

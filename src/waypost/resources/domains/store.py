@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.auth import accounts
+from waypost.auth import email_of
 from waypost.database import Tx
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains.model import Domain, domains
@@ -61,7 +61,7 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Dom
 
 async def everyone_s(tx: Tx) -> list[tuple[str, Domain]]:
     """(the owner's e-mail address, the domain), by name."""
-    owned = _DOMAIN.add_columns(accounts.c.email).join(accounts, accounts.c.id == domains.c.account_id)
+    owned = _DOMAIN.add_columns(email_of(domains.c.account_id).label("email"))
     rows = await tx.execute(owned.order_by(domains.c.hostname))
     return [(row[-1], Domain(*row[:-1])) for row in rows]
 

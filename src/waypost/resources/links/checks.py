@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+from waypost import auth
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.ids import parse_id
@@ -119,7 +120,7 @@ async def image_has_room(deps: Deps, account: UUID, fields: LinkFields, replaced
     if fields.og_image_file is None:
         return
     async with deps.db.point_read() as tx:
-        if await store.image_bytes(tx, account) - replaced >= rules.MAX_IMAGES_MB << 20:
+        if await auth.image_bytes(tx, account) - replaced >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.NO_ROOM_FOR_IMAGE)
 
 

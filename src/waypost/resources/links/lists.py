@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, FromClause, Select, TextClause, func, or_, select
 
-from waypost.auth import accounts
+from waypost import auth
 from waypost.database import Tx
 from waypost.kit.pagination import PageRequest
 from waypost.resources import domains
@@ -96,7 +96,7 @@ async def _total(tx: Tx, ids: "_Ids", request: PageRequest, order: Order, most: 
     """None where the way along the order counts as well as any other."""
     account_id, wanted, offset = ids.account_id, ids.wanted, request.offset
     if wanted.is_everything:  # counting a million rows would take longer than all the rest
-        return await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id)) or 0
+        return await auth.count_links(tx, account_id)
     if most is None:
         return await _count(tx, ids.ordered("newest"))
     if wanted.is_of_tag:  # tags are of links that are there

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
+from waypost import auth
 from waypost.auth import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
@@ -183,7 +184,7 @@ async def _kept_if_saved(deps: Deps, image: CleanImage | None) -> AsyncIterator[
 
 
 async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
-    if not await store.count_image_bytes(tx, account, difference):
+    if not await auth.adjust_image_bytes(tx, account, difference, limit=rules.MAX_IMAGES_MB << 20):
         raise Invalid({"og_image_file": [rules.NO_ROOM_FOR_IMAGE]})
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.auth import accounts
+from waypost import auth
 from waypost.database import Id, PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels
@@ -102,7 +102,7 @@ async def add(tx: Tx, link: Link) -> bool:
     await _add_tags(tx, link)
     if link.pixel_ids:
         await pixels.attach(tx, link.id, link.pixel_ids)
-    if not await _count(tx, link.account_id, 1):
+    if not await auth.adjust_links_count(tx, link.account_id, 1):
         raise NotFound
     return True
 
@@ -131,26 +131,6 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
-async def image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
-    """Of all images that are hosted for an account."""
-    held = (await tx.execute(select(accounts.c.image_bytes).where(accounts.c.id == account_id))).one_or_none()
-    return held.image_bytes if held else 0
-
-
-async def count_image_bytes(tx: Tx, account_id: UUID, difference: int) -> bool:
-    """False when there would be more than an account may have; two uploads at once cannot both pass the limit.
-
-    The account's row comes last in a transaction: others that hold links or domains wait for it.
-    """
-    if difference == 0:
-        return True
-    its = accounts.c.id == account_id
-    if difference > 0:
-        its &= accounts.c.image_bytes + difference <= rules.MAX_IMAGES_MB << 20
-    counted = update(accounts).where(its).values(image_bytes=accounts.c.image_bytes + difference)
-    return (await tx.execute(counted)).rowcount > 0
-
-
 async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
     await tx.execute(
         update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None, og_image_bytes=0)
@@ -159,8 +139,8 @@ async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
     await _drop_tags(tx, link)
     await pixels.attach(tx, link.id, [])
     await domains.move_link(tx, link.domain_id, None)
-    await _count(tx, link.account_id, -1)
-    await count_image_bytes(tx, link.account_id, -link.og_image_bytes)
+    await auth.adjust_links_count(tx, link.account_id, -1)
+    await auth.adjust_image_bytes(tx, link.account_id, -link.og_image_bytes, limit=rules.MAX_IMAGES_MB << 20)
 
 
 async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
@@ -187,10 +167,3 @@ async def _drop_tags(tx: Tx, link: Link) -> None:
     gone = (link_tags.c.account_id == link.account_id, link_tags.c.tag.in_(link.tags), link_tags.c.link_id == link.id)
     if link.tags:
         await tx.execute(delete(link_tags).where(*gone))
-
-
-async def _count(tx: Tx, account_id: UUID, difference: int) -> bool:
-    """False for an account that is closed."""
-    its = accounts.c.id == account_id, accounts.c.closed_at.is_(None)
-    counted = update(accounts).where(*its).values(links_count=accounts.c.links_count + difference)
-    return (await tx.execute(counted)).rowcount > 0

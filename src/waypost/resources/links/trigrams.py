@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, column, func, select, table, text, union_all
 
-from waypost.auth import accounts
+from waypost import auth
 from waypost.database import Id, Tx
 from waypost.resources.links.model import ALIVE, links
 
@@ -51,7 +51,7 @@ _SAMPLE = union_all(
 )
 _NUMBERS = table("link_numbers", column("number"), column("account_id", Id), column("link_id", Id))
 _HOW_MANY = select(
-    select(accounts.c.links_count).where(accounts.c.id == bindparam("account_id", type_=Id)).scalar_subquery(),
+    auth.links_count_of(bindparam("account_id", type_=Id)),
     func.coalesce(select(func.max(_NUMBERS.c.number)).scalar_subquery(), 0),
 )
 _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :trigrams LIMIT :most")

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
 
+from waypost import auth
 from waypost.auth import Account, hold_account
 from waypost.auth import store as accounts_store
 from waypost.auth.cache_version import invalidating_callers
@@ -29,7 +30,7 @@ async def customer_of(deps: Deps, account: Account) -> Customer | None:
 
 async def count_links(deps: Deps, account: Account) -> int:
     async with deps.db.read() as tx:
-        return await store.count_links(tx, account.id)
+        return await auth.count_links(tx, account.id)
 
 
 async def check_out(deps: Deps, account: Account, price_id: str) -> str:

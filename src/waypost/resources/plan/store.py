@@ -5,7 +5,6 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
-from waypost.auth import accounts
 from waypost.database import Tx
 from waypost.resources.plan.model import Customer, stripe_checkouts, stripe_customers, stripe_events
 
@@ -56,11 +55,6 @@ async def count_checkout(tx: Tx, customer: Customer, checkout_id: str, now: date
         return False
     await tx.execute(insert(stripe_checkouts).values(id=checkout_id, account_id=customer.account_id, counted_at=now))
     return True
-
-
-async def count_links(tx: Tx, account_id: UUID) -> int:
-    count: int | None = await tx.scalar(select(accounts.c.links_count).where(accounts.c.id == account_id))
-    return count or 0
 
 
 async def _customer(tx: Tx, which: ColumnElement[bool]) -> Customer | None:

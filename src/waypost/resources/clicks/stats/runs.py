@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, select, tuple_, update
+from sqlalchemy import delete, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import accounts
+from waypost import auth
 from waypost.database import Database, Tx
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
@@ -56,9 +56,8 @@ class RunKeeper:
             return True
         if self._monotonic() < self._next:
             return False
-        following = select(accounts.c.id).where(accounts.c.id > self._after).order_by(accounts.c.id).limit(1)
         async with self._db.read() as tx:
-            account = await tx.scalar(following)
+            account = await auth.account_id_after(tx, self._after)
         if account is None:
             self._after, self._next = _FIRST, self._monotonic() + _EVERY
             return False

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import structlog
 
+from waypost import auth
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Unavailable
@@ -126,7 +127,7 @@ class Checker:
 
     async def _tell_owner(self, tx: Tx, domain: Domain) -> None:
         """Without what was found: a stranger may have written that. Once a day, however often it goes up and down."""
-        to, now = await queue.address_of(tx, domain.account_id), self._deps.clock()
+        to, now = await auth.find_email(tx, domain.account_id), self._deps.clock()
         if to is None or not await queue.may_tell(tx, domain.id, now):
             return
         looked = words.MAIL_TXT if domain.needs_txt else words.MAIL_EITHER

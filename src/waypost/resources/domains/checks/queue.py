@@ -13,7 +13,6 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 
-from waypost.auth import accounts
 from waypost.database import Tx, take
 from waypost.kit.clock import Clock
 from waypost.resources.domains.model import Domain, domains
@@ -66,10 +65,6 @@ async def held(tx: Tx, claimed: Claimed) -> tuple[Domain, bool] | None:
 
 async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
     await tx.execute(update(domains).where(_D.id == domain_id).values(**values))
-
-
-async def address_of(tx: Tx, account_id: UUID) -> str | None:
-    return (await tx.execute(select(accounts.c.email).where(accounts.c.id == account_id))).scalar_one_or_none()
 
 
 async def may_tell(tx: Tx, domain_id: UUID, now: datetime) -> bool:
