@@ -11,7 +11,7 @@ from sqlalchemy import event
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import Wanted
+from waypost.resources.links.filters import LinkFilter
 
 WORST = ["a" * 253 + "b", "b" + "a" * 253, "*" * 254, "[" * 254, "%" * 254, "é" * 254, "a_" * 127, "\\" * 254]
 SIGNS = ["*", "?", "[", "]", "[a]", "[^a]", "%", "_", "\\", "\\%", "'", "É", "ß", "東"]
@@ -56,9 +56,9 @@ async def test_signs_mean_themselves(env: Env, db: Database) -> None:
         await env.make(title=title, slug=str(number))
     for wanted in SIGNS:
         async with db.read() as tx:
-            searched = Wanted(search=wanted)
-            found, _ = await lists.page(tx, env.alice.account_id, searched, PageRequest(1, 100), env.clock())
-        assert {link.title for link in found} == {each for each in SIGNS if wanted.casefold() in each.casefold()}
+            filter_, request = LinkFilter(search=wanted), PageRequest(1, 100)
+            page = await lists.exact_page(tx, env.alice.account_id, filter_, request, env.clock())
+        assert {link.title for link in page.items} == {each for each in SIGNS if wanted.casefold() in each.casefold()}
 
 
 async def test_few_trigrams_are_compared_in_the_event_loop(

@@ -1,4 +1,4 @@
-"""Lists whose length is counted only so far, as pages show them."""
+"""Lists of links: exact ones, bounded ones, and the plans that find them."""
 
 from datetime import timedelta
 from typing import Any, get_args
@@ -11,23 +11,23 @@ from sqlalchemy import Select, update
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import Wanted
-from waypost.resources.links.model import link_clicks
-from waypost.resources.links.rules import Order
+from waypost.resources.links.filters import LinkFilter
+from waypost.resources.links.list_plan import Lead, ListPlan, ListStatistics, Order, plan_list
+from waypost.resources.links.model import Link, link_clicks
 
-WANTED = [
-    Wanted(),
-    Wanted(search="PAGE"),
-    Wanted(search="Number 3"),
-    Wanted(search="nowhere"),
-    Wanted(tag="all"),
-    Wanted(tag="few"),
-    Wanted(tag="none"),
-    Wanted(status="active"),
-    Wanted(status="inactive"),
-    Wanted(hostname="go.elsewhere.example"),
-    Wanted(on_shared_domain=True),
-    Wanted(search="number", tag="all", status="active", on_shared_domain=True),
+FILTERS = [
+    LinkFilter(),
+    LinkFilter(search="PAGE"),
+    LinkFilter(search="Number 3"),
+    LinkFilter(search="nowhere"),
+    LinkFilter(tag="all"),
+    LinkFilter(tag="few"),
+    LinkFilter(tag="none"),
+    LinkFilter(status="active"),
+    LinkFilter(status="inactive"),
+    LinkFilter(hostname="go.elsewhere.example"),
+    LinkFilter(on_shared_domain=True),
+    LinkFilter(search="number", tag="all", status="active", on_shared_domain=True),
 ]
 
 
@@ -50,41 +50,88 @@ async def fill(env: Env, db: Database) -> None:
     env.clock.move(timedelta(hours=2))
 
 
+async def all_links(env: Env, db: Database, filter_: LinkFilter, order: Order = "newest") -> list[Link]:
+    """The exact list of the API, sorted in Python."""
+    async with db.read() as tx:
+        page = await lists.exact_page(tx, env.alice.account_id, filter_, PageRequest(1, 100), env.clock())
+    assert page.total == len(page.items)
+    found = list(page.items)
+    if order == "clicks":
+        found.sort(key=lambda link: (link.clicks, link.id), reverse=True)
+    if order == "title":
+        found.sort(key=lambda link: link.search_text[:64])
+    return found
+
+
 @pytest.mark.parametrize(  # on SQLite, few links are searched without its index of trigrams
     ("database_url", "scanned"),
     [("sqlite", -1), ("sqlite", 5_000), ("postgresql", 5_000)],
     indirect=["database_url"],
 )
-async def test_they_hold_what_lists_hold_that_are_counted_to_their_end(
+async def test_bounded_pages_hold_the_links_of_exact_lists(
     env: Env, db: Database, scanned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_SCANNED", scanned)
     await fill(env, db)
-    account = env.alice.account_id
-    for wanted in WANTED:
+    for filter_ in FILTERS:
         for order in get_args(Order):
-            for request in (PageRequest(1, 3), PageRequest(2, 3), PageRequest(9, 3)):
-                given = account, wanted, request, env.clock(), order
-                async with db.read() as tx:
-                    found, total = await lists.page(tx, *given)
-                    for most in (3, 100):
-                        shown, counted = await lists.page(tx, *given, most)
-                        assert shown == found
-                        assert counted == total or counted > most, (wanted, order, request)
+            expected = await all_links(env, db, filter_, order)
+            for number in (1, 2, 9):
+                given = env.alice.account_id, filter_, PageRequest(number, 3), env.clock(), order
+                for limit in (3, 100):
+                    async with db.read() as tx:
+                        page = await lists.bounded_page(tx, *given, limit=limit)
+                    assert page.items == expected[number * 3 - 3 : number * 3], (filter_, order, number)
+                    assert page.total == len(expected) or page.total > limit, (filter_, order, number)
 
 
-@pytest.mark.parametrize("number", [3, 8])
-async def test_what_is_counted_is_bounded(env: Env, db: Database, number: int) -> None:
+async def test_pages_of_exact_lists_follow_each_other(env: Env, db: Database) -> None:
+    await fill(env, db)
+    for filter_ in FILTERS:
+        expected = await all_links(env, db, filter_)
+        for number in (1, 2, 9):
+            async with db.read() as tx:
+                request = PageRequest(number, 3)
+                page = await lists.exact_page(tx, env.alice.account_id, filter_, request, env.clock())
+            assert (page.items, page.total) == (expected[number * 3 - 3 : number * 3], len(expected)), filter_
+
+
+@pytest.mark.parametrize("limit", [3, 8])
+async def test_bounded_pages_count_no_further_than_their_limit(env: Env, db: Database, limit: int) -> None:
     await fill(env, db)
     async with db.read() as tx:
-        for wanted, total in ((Wanted(tag="all"), 8), (Wanted(search="page"), 8), (Wanted(on_shared_domain=True), 8)):
-            given = env.alice.account_id, wanted, PageRequest(1, 2), env.clock()
-            assert (await lists.page(tx, *given, most=number))[1] == min(total, number + 1)
-            assert (await lists.page(tx, *given))[1] == total
+        for filter_ in (LinkFilter(tag="all"), LinkFilter(search="page"), LinkFilter(on_shared_domain=True)):
+            given = env.alice.account_id, filter_, PageRequest(1, 2), env.clock(), "newest"
+            assert (await lists.bounded_page(tx, *given, limit=limit)).total == min(8, limit + 1)
 
 
-async def plan(db: Database, statement: Select[Any]) -> list[str]:
-    """SQLite's."""
+ALL = {"search": "x", "tag": "a", "hostname": "a.example"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "statistics", "lead"),
+    [
+        ({}, ListStatistics(), "newest"),
+        ({"status": "active"}, ListStatistics(), "newest"),
+        ({"tag": "a"}, ListStatistics(), "newest"),
+        ({"hostname": "a.example"}, ListStatistics(), "domain"),
+        (ALL, ListStatistics(), "search"),
+        (ALL, ListStatistics(is_tag_rare=True), "tag"),
+        (ALL, ListStatistics(candidates=[1], is_tag_rare=True), "candidates"),
+    ],
+)
+def test_the_rarest_filter_leads(filters: dict[str, Any], statistics: ListStatistics, lead: Lead) -> None:
+    filter_ = LinkFilter(**filters)
+    assert plan_list(filter_, statistics, "newest", is_match_common=False) == ListPlan(lead, is_sorted_afterwards=False)
+    for order in ("clicks", "title"):
+        plan = plan_list(filter_, statistics, order, is_match_common=False)
+        assert plan == ListPlan(lead, is_sorted_afterwards=True)
+        is_selective = lead in {"candidates", "tag"}
+        plan = plan_list(filter_, statistics, order, is_match_common=True)
+        assert plan == ListPlan(lead if is_selective else order, is_sorted_afterwards=is_selective)
+
+
+async def sqlite_plan(db: Database, statement: Select[Any]) -> list[str]:
     async with db.read() as tx:
         compiled = statement.compile(dialect=tx.dialect)
         nothing = (None,) * len(compiled.params)
@@ -93,11 +140,12 @@ async def plan(db: Database, statement: Select[Any]) -> list[str]:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL reads so few rows all
 @pytest.mark.parametrize("order", get_args(Order))
-@pytest.mark.parametrize("wanted", [Wanted(), Wanted(tag="all"), Wanted(status="active")])
-async def test_nothing_is_sorted(env: Env, db: Database, order: Order, wanted: Wanted) -> None:
-    given = env.alice.account_id, wanted, env.clock(), "sqlite"
-    ids = lists._Ids(*given, tag_leads=False, rarest=[], searched=None, are_common=True)
-    steps = await plan(db, ids.ordered(order))
+@pytest.mark.parametrize("filter_", [LinkFilter(), LinkFilter(tag="all"), LinkFilter(status="active")])
+async def test_common_matches_are_read_in_order_of_an_index(
+    env: Env, db: Database, order: Order, filter_: LinkFilter
+) -> None:
+    query = lists._ListQuery(env.alice.account_id, filter_, ListStatistics(), env.clock(), "sqlite")
+    steps = await sqlite_plan(db, query.ids(order, is_match_common=True))
     assert steps
     assert not [step for step in steps if "TEMP B-TREE" in step]
 
@@ -105,11 +153,11 @@ async def test_nothing_is_sorted(env: Env, db: Database, order: Order, wanted: W
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("order", get_args(Order))
 @pytest.mark.parametrize(
-    "wanted", [Wanted(search="rare"), Wanted(search="rare", tag="all"), Wanted(search="rare", hostname="a.example")]
+    "filter_",
+    [LinkFilter(search="rare"), LinkFilter(search="rare", tag="all"), LinkFilter(search="rare", hostname="a.example")],
 )
-async def test_what_is_searched_for_leads_where_it_is_rare(
-    env: Env, db: Database, order: Order, wanted: Wanted
-) -> None:
-    ids = lists._Ids(env.alice.account_id, wanted, env.clock(), "sqlite", tag_leads=False, rarest=[], searched=[1])
-    of_links = [step for step in await plan(db, ids.ordered(order)) if " links " in f"{step} "]
+async def test_rare_candidates_are_read_by_id(env: Env, db: Database, order: Order, filter_: LinkFilter) -> None:
+    statistics = ListStatistics(candidates=[1])
+    query = lists._ListQuery(env.alice.account_id, filter_, statistics, env.clock(), "sqlite")
+    of_links = [step for step in await sqlite_plan(db, query.ids(order)) if " links " in f"{step} "]
     assert {*of_links} == {"SEARCH links USING INDEX sqlite_autoindex_links_1 (id=?)"}

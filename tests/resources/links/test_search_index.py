@@ -13,7 +13,7 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
-from waypost.resources.links.lists import Wanted
+from waypost.resources.links.filters import LinkFilter
 from waypost.resources.links.model import links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -38,9 +38,9 @@ async def titles(db: Database, env: Env, wanted: str) -> list[str]:
     assert await candidates(db, env, wanted) is not None
     async with db.read() as tx:
         account, request = env.alice.account_id, PageRequest(1, 300)
-        found, total = await lists.page(tx, account, Wanted(search=wanted), request, env.clock())
-    assert total == len(found)
-    return sorted(link.title for link in found)
+        page = await lists.exact_page(tx, account, LinkFilter(search=wanted), request, env.clock())
+    assert page.total == len(page.items)
+    return sorted(link.title for link in page.items)
 
 
 async def test_it_finds_what_is_there_and_of_whom(env: Env, db: Database) -> None:

@@ -8,15 +8,16 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.kit.fields import parse
-from waypost.resources.links import openapi, service
-from waypost.resources.links.asked import read_wanted
+from waypost.resources.links import lists, openapi, service
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.filters import read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 from waypost.web.api import PREFIX
 from waypost.web.body import read_fields
 from waypost.web.guard import Guard, path_id
 from waypost.web.pagination import paginated, read_page
+from waypost.web.query import read_query
 from waypost.web.responses import Json, data, no_content
 
 _ONE = "/{id}"
@@ -36,10 +37,10 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     @router.get("", **openapi.BROWSE)
     async def browse(caller: reader, request: Request) -> Response:
         problems = Problems()
-        page, wanted = read_page(request, problems), read_wanted(request, deps, problems)
+        page, filter_ = read_page(request, problems), read_filter(read_query(request), deps.shared_domain, problems)
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
-            found = await service.browse(tx, deps, caller, wanted, page)
+            found = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())
         return Json(paginated(found.map(show), request, deps.base_url))
 
     @router.post("", **openapi.CREATE)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import (
@@ -22,6 +22,8 @@ from sqlalchemy import (
 
 from waypost.database import Id, Instant, Json, metadata
 from waypost.resources import domains, pixels
+
+LinkStatus = Literal["active", "inactive"]
 
 # PostgreSQL's default collation follows the server's language; slugs are compared byte by byte everywhere
 SLUG = Text().with_variant(Text(collation="C"), "postgresql")

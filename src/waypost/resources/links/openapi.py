@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import rules
-from waypost.resources.links.asked import MAX_SEARCH
+from waypost.resources.links.filters import MAX_SEARCH
+from waypost.resources.links.model import LinkStatus
 from waypost.resources.links.schemas import LinkChange, NewLink, UtmKey
 from waypost.web.openapi import PAGING, One, Page, endpoint, parameter
 from waypost.web.openapi_bodies import request_body
@@ -29,7 +30,7 @@ class Link(BaseModel):
     expires_at: datetime | None
     pixel_ids: list[UUID]
     clicks: int
-    status: rules.Status
+    status: LinkStatus
     created_at: datetime
     updated_at: datetime
 
@@ -69,7 +70,7 @@ _FILTERS = (
     parameter("search", {**_ANY_TEXT, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
     parameter("tag", _ANY_TEXT, "A tag, whole"),
     parameter("hostname", _ANY_TEXT, "A domain of the account, or the shared one"),
-    parameter("status", {"type": "string", "enum": list(get_args(rules.Status))}, "Whether the link resolves"),
+    parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Whether the link resolves"),
 )
 
 BROWSE = endpoint(

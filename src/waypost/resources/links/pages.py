@@ -13,12 +13,12 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links import form_pages, service
-from waypost.resources.links.asked import FILTERS, read_wanted
+from waypost.resources.links import form_pages, lists, service
 from waypost.resources.links.choices import choices
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.filters import FILTERS, read_filter
+from waypost.resources.links.list_plan import Order
 from waypost.resources.links.model import Link
-from waypost.resources.links.rules import Order
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import path_id, read_page, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -73,18 +73,19 @@ class _Pages:
     async def browse(self, request: Request) -> Response:
         session = await self._auth.session(request)
         problems = Problems()
-        wanted = read_wanted(request, self._deps, problems)
+        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
         asked = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
         async with self._deps.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
-                found = await service.browse(tx, self._deps, session, wanted, page, _order(asked), most=_COUNTED)
+                now, order = self._deps.clock(), _order(asked)
+                found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_COUNTED)
             rows = await self._rows(tx, found)
             offered = None if is_part else await choices(tx, session.account.id)
         told: dict[str, Any] = {"page": rows, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
-        told["counted"] = found.total if wanted.is_everything else _COUNTED
+        told["counted"] = found.total if filter_.is_empty else _COUNTED
         status = 422 if problems else 200
         if is_part:
             answer = self._views.part(request, "links/list.html", "found", status=status, **told)

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.urls import Url
+from waypost.resources.links.model import LinkStatus
 
-Status = Literal["active", "inactive"]
-Order = Literal["newest", "clicks", "title"]
 SlugState = Literal["free", "own", "here", "taken", "refused"]
 
 UNTITLED = "Untitled"
@@ -103,5 +102,5 @@ def _told_port(port: int | None) -> int | None:
     return None if port in {80, 443} else port
 
 
-def status(*, is_on: bool, expires_at: datetime | None, now: datetime) -> Status:
+def status(*, is_on: bool, expires_at: datetime | None, now: datetime) -> LinkStatus:
     return "active" if is_on and (expires_at is None or expires_at > now) else "inactive"

@@ -16,7 +16,7 @@ from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS
 from waypost.resources.domains import names
 from waypost.resources.links import media, rules
-from waypost.resources.links.model import Link
+from waypost.resources.links.model import Link, LinkStatus
 
 UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 
@@ -85,7 +85,7 @@ class NewLink(LinkFields):
 class LinkChange(LinkFields):
     """`model_fields_set` tells what is to change; null clears."""
 
-    status: rules.Status | None = None
+    status: LinkStatus | None = None
 
     def sends(self, field: str) -> bool:
         return field in self.model_fields_set

@@ -1,4 +1,4 @@
-"""The verbs of links: create, change, delete, find, browse. Those that write open their own transaction.
+"""The verbs of links: create, change, delete, find. Those that write open their own transaction.
 
 Nothing slow is inside one.
 """
@@ -15,17 +15,15 @@ from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.fields import parse
 from waypost.kit.ids import new_id
-from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import Url
 from waypost.outbound import PagePreview
 from waypost.resources import webhooks
-from waypost.resources.links import checks, drafts, lists, media, rules, store
+from waypost.resources.links import checks, drafts, media, rules, store
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.images import CleanImage
-from waypost.resources.links.lists import Wanted
 from waypost.resources.links.media import Hosted
 from waypost.resources.links.model import Link
-from waypost.resources.links.rules import Order, SlugState
+from waypost.resources.links.rules import SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 
 
@@ -121,21 +119,6 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
 async def find(deps: Deps, caller: Caller, link_id: UUID) -> Link:
     async with deps.db.point_read() as tx:
         return _there(await store.find(tx, caller.account.id, link_id))
-
-
-async def browse(
-    tx: Tx,
-    deps: Deps,
-    caller: Caller,
-    wanted: Wanted,
-    request: PageRequest,
-    order: Order = "newest",
-    *,
-    most: int | None = None,
-) -> Page[Link]:
-    """`most`: of links that are picked out, no more than these are counted from the page's first one on."""
-    found, total = await lists.page(tx, caller.account.id, wanted, request, deps.clock(), order, most)
-    return Page(found, total, request)
 
 
 async def preview(deps: Deps, caller: Caller, address: str) -> PagePreview:
