@@ -27,7 +27,7 @@ from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.runs import RunKeeper
+from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper
 from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events

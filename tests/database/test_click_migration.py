@@ -24,7 +24,7 @@ from waypost.database.migrations import migrate
 from waypost.kit.clock import EPOCH
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.links.model import link_clicks
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings

@@ -5,7 +5,7 @@ from datetime import datetime
 from waypost.commands.progress import progress
 from waypost.database import Database
 from waypost.kit.clock import EPOCH
-from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.rebuild.service import rebuild
 
 
 async def rebuilt(db: Database, start: datetime | None) -> str:

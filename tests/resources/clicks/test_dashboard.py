@@ -15,7 +15,7 @@ from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import delete
 
 from waypost.resources import links
-from waypost.resources.clicks.dashboard import pages, period
+from waypost.resources.clicks.dashboard import pages, time_range
 from waypost.resources.clicks.model import click_dimensions
 from waypost.resources.links import store
 
@@ -217,9 +217,11 @@ def test_what_is_compared_with_is_as_long_and_just_before(zone: str) -> None:
         datetime(2028, 10, 27, tzinfo=UTC),
     ):
         for now in (begin + 4 * HOUR * step for step in range(18)):
-            for name in period.PERIODS:
+            for name in time_range.PERIODS:
                 dates = {"from": "2028-02-01", "to": "2028-02-27"} if name == "custom" else {}
-                found = period.chosen({"period": name, "timezone": zone, **dates}, usual_zone="", since=begin, now=now)
+                found = time_range.chosen(
+                    {"period": name, "timezone": zone, **dates}, usual_zone="", since=begin, now=now
+                )
                 assert not found.form.errors
                 assert found.asked.entries[0].start == found.asked.start
                 assert found.asked.end <= now
@@ -229,4 +231,4 @@ def test_what_is_compared_with_is_as_long_and_just_before(zone: str) -> None:
                 slack = 2 * DAY if name == "12m" else 2.25 * HOUR
                 assert abs(length - before) <= slack, (name, now)
                 assert found.before[1] <= found.asked.start or name == "12m"
-    assert date(2027, 2, 28) == period._year_before(date(2028, 2, 29))
+    assert date(2027, 2, 28) == time_range._year_before(date(2028, 2, 29))

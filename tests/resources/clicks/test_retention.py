@@ -17,9 +17,9 @@ from waypost.resources.clicks import store
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats import rollups
-from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.aggregate.batch import tally
+from waypost.resources.clicks.stats.rebuild.service import rebuild
 
 TODAY = (START - EPOCH).days
 ACCOUNT, LINK = new_id(), new_id()

@@ -24,7 +24,7 @@ from waypost.kit.errors import NotFound
 from waypost.resources import domains, plan
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats import rollups
+from waypost.resources.clicks.stats.aggregate import rollups
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains import store as domain_store
 from waypost.resources.links import media

@@ -12,9 +12,9 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import openapi, service
+from waypost.resources.clicks.filters import FILTERS, only, read_filters, read_link_id
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.pages import Filters
-from waypost.resources.clicks.parameters import FILTERS, only, read_filters, read_link_id
 from waypost.resources.clicks.schemas import shown
 from waypost.web import PREFIX, Guard, Json, paginated, path_id, read_page
 

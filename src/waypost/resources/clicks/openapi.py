@@ -6,8 +6,8 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from waypost.kit.fields import ONE_LINE
+from waypost.resources.clicks.filters import ALL, DEVICES, MAX_TEXT, UNKNOWN
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
-from waypost.resources.clicks.parameters import ALL, DEVICES, MAX_TEXT, UNKNOWN
 from waypost.web.openapi import PAGING, Page, endpoint, parameter
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from waypost.database import Tx
 from waypost.kit.clock import DAY, microseconds
 from waypost.kit.pagination import PageRequest
+from waypost.resources.clicks.day_slices import Part, day_of, parts, whole
 from waypost.resources.clicks.days import any_of, known
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -28,7 +29,6 @@ from waypost.resources.clicks.model import (
     clicks,
 )
 from waypost.resources.clicks.rows import COLUMNS, click_of
-from waypost.resources.clicks.stats.parts import Part, day_of, parts, whole
 from waypost.resources.clicks.subject import Subject
 
 _T, _D = click_totals.c, click_dimensions.c

@@ -15,7 +15,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.stats import rollups
+from waypost.resources.clicks.stats.aggregate import rollups
 
 _EVERY = 3600.0  # seconds
 _AT_ONCE = 2_000  # rows; some 20 ms

@@ -20,12 +20,13 @@ from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.model import DIMENSIONS, Click, click_dimensions, click_leaders
-from waypost.resources.clicks.stats import leaders, rollups, service, store, values
-from waypost.resources.clicks.stats.asked import divided
-from waypost.resources.clicks.stats.leaders import Run
-from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.runs import RunKeeper, runs
-from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.aggregate.batch import tally
+from waypost.resources.clicks.stats.query import divided
+from waypost.resources.clicks.stats.read import service, top_values, totals, values
+from waypost.resources.clicks.stats.read.top_values import Run
+from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper, runs
+from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store as link_store
 
@@ -44,7 +45,7 @@ async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred clicks are as many as a hundred thousand."""
     for name, count in (("BUSY", 60), ("TOP", 4), ("LEADERS", 8), ("_STRANGERS", 3)):
-        monkeypatch.setattr(leaders, name, count)
+        monkeypatch.setattr(top_values, name, count)
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ async def kept(db: Database) -> dict[tuple[UUID, str], Run]:
     async with db.read() as tx:
         found: dict[tuple[UUID, str], Run] = {}
         for account in await tx.scalars(select(accounts.c.id)):
-            found |= await leaders.kept(tx, account)
+            found |= await top_values.kept(tx, account)
         return found
 
 
@@ -91,7 +92,7 @@ async def lists(env: Env, link: links.Link | None = None, **query: Any) -> dict[
 async def counted(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
     """As `lists`, without leaders."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leaders, "BUSY", 10**9)
+        patch.setattr(top_values, "BUSY", 10**9)
         return await lists(env, link, **query)
 
 
@@ -132,12 +133,12 @@ async def three_weeks(env: Env, chance: random.Random) -> list[links.Link]:
 async def keep_some(env: Env, link: links.Link, chance: random.Random) -> None:
     """Of some days, whichever."""
     async with env.db.write() as tx:
-        await leaders.forget(tx)
+        await top_values.forget(tx)
         for subject in (Subject(env.alice.account_id, is_account=True), Subject(link.id)):
-            of_days = await store.of_days(tx, subject.id, range(TODAY - 21, TODAY + 1))
+            of_days = await totals.of_days(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
-            found = await values.ranked(tx, subject, days, (), leaders.LEADERS)
+            found = await values.ranked(tx, subject, days, (), top_values.LEADERS)
             row = {"subject_id": subject.id, "period": "some", "account_id": env.alice.account_id, "clicks": clicks}
             rest = {"first_day": days[0], "last_day": days[-1], "leaders": json.dumps(found), "attempt": new_id()}
             await tx.execute(insert(click_leaders).values(row | rest))
@@ -148,7 +149,7 @@ async def test_lists_are_those_of_a_count(env: Env, monkeypatch: pytest.MonkeyPa
     chance = random.Random(seed)
     made = await three_weeks(env, chance)
     told_by_leaders = 0
-    from_run = leaders._from_run
+    from_run = top_values._from_run
 
     async def noted(*given: Any) -> Any:
         nonlocal told_by_leaders
@@ -156,11 +157,11 @@ async def test_lists_are_those_of_a_count(env: Env, monkeypatch: pytest.MonkeyPa
         told_by_leaders += found is not None
         return found
 
-    monkeypatch.setattr(leaders, "_from_run", noted)
+    monkeypatch.setattr(top_values, "_from_run", noted)
     for number in range(60):
         for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_STRANGERS", chance.choice([0, 3, 10, 30]))):
-            monkeypatch.setattr(leaders, name, count)
-        monkeypatch.setattr(leaders, "LEADERS", leaders.TOP + chance.choice([0, 1, 4, 9]))
+            monkeypatch.setattr(top_values, name, count)
+        monkeypatch.setattr(top_values, "LEADERS", top_values.TOP + chance.choice([0, 1, 4, 9]))
         monkeypatch.setattr(values, "_FEW", (0, 5, 1000)[number % 3])
         await keep_some(env, made[0], chance)
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
@@ -169,7 +170,7 @@ async def test_lists_are_those_of_a_count(env: Env, monkeypatch: pytest.MonkeyPa
         subject = chance.choice((Subject(env.alice.account_id, is_account=True), Subject(made[0].id)))
         found = []
         for busy in (0, 10**9):  # the second counts
-            monkeypatch.setattr(leaders, "BUSY", busy)
+            monkeypatch.setattr(top_values, "BUSY", busy)
             async with env.db.read() as tx:
                 found.append((await service.read(tx, subject, asked, shared_domain="x", now=START + DAY)).values)
         assert found[0] == found[1]
@@ -208,7 +209,7 @@ async def test_what_is_taken_off_a_leader_lets_others_up(
 ) -> None:
     """The first of them had most of its clicks in the hours of a day that the period leaves out."""
     for name, count in (("BUSY", 40), ("TOP", 2), ("LEADERS", 3)):
-        monkeypatch.setattr(leaders, name, count)
+        monkeypatch.setattr(top_values, name, count)
     a, b, c, d = [await env.link() for _ in range(4)]
     left_out = [new_click(a, at(10, 2), visitor_id=number) for number in range(15)]
     run = [*some(a, 9, 5), *some(b, 9, 19), *some(c, 9, 9), *some(d, 9, 8)]
@@ -350,7 +351,7 @@ async def test_what_is_corrected_meanwhile_is_not_kept(
     async def overtaken(*given: Any) -> Any:
         found = await ranked(*given)
         async with env.db.write() as tx:
-            await leaders.forget(tx, env.alice.account_id)
+            await top_values.forget(tx, env.alice.account_id)
         if another_begins:
             monkeypatch.setattr(values, "ranked", ended)
             with pytest.raises(ZeroDivisionError):
@@ -379,7 +380,7 @@ async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytes
     its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
     async with env.db.write() as tx:
         await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
-    has_forgotten, forget = asyncio.Event(), leaders.forget
+    has_forgotten, forget = asyncio.Event(), top_values.forget
     keeping: list[asyncio.Task[None]] = []
 
     async def slow(tx: Any, account_id: UUID | None = None) -> None:
@@ -389,7 +390,7 @@ async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytes
             await asyncio.wait(keeping, timeout=0.5)  # it waits for this very transaction
             has_forgotten.set()
 
-    monkeypatch.setattr(leaders, "forget", slow)
+    monkeypatch.setattr(top_values, "forget", slow)
     await rebuild(env.db)
     await asyncio.gather(*keeping)
     assert has_forgotten.is_set()
@@ -400,7 +401,7 @@ async def test_an_edge_of_very_many_values_is_counted(
     env: Env, monkeypatch: pytest.MonkeyPatch, sums: list[int]
 ) -> None:
     """Whoever visits chooses what he says to come from."""
-    monkeypatch.setattr(leaders, "_AT_EDGES", 20)
+    monkeypatch.setattr(top_values, "_AT_EDGES", 20)
     link = await env.link()
     before = [click for day in range(2, 30) for click in some(link, day, 5)]
     await fill(env.db, before + [new_click(link, at(1, 5), referrer=f"https://{n}.example/") for n in range(20)])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.resources.clicks.stats import periods
-from waypost.resources.clicks.stats.periods import MAX_ENTRIES, Interval, TooMany, default_start, entries
+from waypost.resources.clicks.stats.read import buckets
+from waypost.resources.clicks.stats.read.buckets import MAX_ENTRIES, Interval, TooMany, default_start, entries
 
 ZONES = [
     "UTC",
@@ -174,5 +174,5 @@ def test_nothing_is_left_out_and_nothing_told_twice(
 
 
 def test_zones() -> None:
-    assert {"Europe/Berlin", "UTC"} <= periods.zone_names()
-    assert not {"../etc/passwd", "localtime", "Factory"} & periods.zone_names()
+    assert {"Europe/Berlin", "UTC"} <= buckets.zone_names()
+    assert not {"../etc/passwd", "localtime", "Factory"} & buckets.zone_names()

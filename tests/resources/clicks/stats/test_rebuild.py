@@ -25,10 +25,10 @@ from waypost.resources.clicks.model import (
     clicks,
     visitor_days,
 )
-from waypost.resources.clicks.stats import counters as link_counters
-from waypost.resources.clicks.stats import pieces, rollups
-from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.tally import tally
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.aggregate.batch import tally
+from waypost.resources.clicks.stats.rebuild import account_days, link_counters
+from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.qrcodes import add_scans
@@ -209,12 +209,12 @@ async def test_what_retention_took_stays_counted(db: Database) -> None:
 
 async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a visitor known before, onto figures that are right in a part only."""
-    monkeypatch.setattr(pieces, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(account_days, "_ROWS_AT_ONCE", 1)
     await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
     async with db.write() as tx:
         for table in FIGURES:
             await tx.execute(delete(table))
-    may_write, late, calls = pieces._may_write, iter(range(4, 60)), iter(range(1000))
+    may_write, late, calls = account_days._may_write, iter(range(4, 60)), iter(range(1000))
 
     async def drain_first(tx: Tx, day: int) -> bool:
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
@@ -223,10 +223,10 @@ async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.Monk
             await rollups.add(tx, tally(some))
         return await may_write(tx, day)
 
-    monkeypatch.setattr(pieces, "_may_write", drain_first)
+    monkeypatch.setattr(account_days, "_may_write", drain_first)
     await rebuild(db)
     assert next(late) > 4
-    monkeypatch.setattr(pieces, "_may_write", may_write)
+    monkeypatch.setattr(account_days, "_may_write", may_write)
     assert (await rebuild(db)).corrected == 0
 
 
@@ -250,7 +250,7 @@ async def test_the_command_makes_wait_what_never_rests(db: Database, monkeypatch
     async def overtaken(*_: Any) -> bool:
         return False
 
-    monkeypatch.setattr(pieces, "correct_in_groups", overtaken)
+    monkeypatch.setattr(account_days, "correct_in_groups", overtaken)
     assert (await rebuild(db)).corrected == 2
     assert await contents(db) == right
 

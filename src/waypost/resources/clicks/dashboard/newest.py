@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from waypost.database import Database, Tx
 from waypost.resources import links
 from waypost.resources.clicks import pages
-from waypost.resources.clicks.dashboard.shown import Row, row_of
+from waypost.resources.clicks.dashboard.rendering import Row, row_of
 from waypost.resources.clicks.days import any_of
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals
 from waypost.resources.clicks.subject import Subject

@@ -14,12 +14,12 @@ from waypost.auth.sessions import Session
 from waypost.database import Tx
 from waypost.kit.clock import DAY, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.dashboard import period, shown
+from waypost.resources.clicks.dashboard import rendering, time_range
 from waypost.resources.clicks.dashboard.live import Live
 from waypost.resources.clicks.dashboard.newest import counts, newest
-from waypost.resources.clicks.dashboard.period import Chosen
-from waypost.resources.clicks.stats import service
-from waypost.resources.clicks.stats.leaders import BUSY
+from waypost.resources.clicks.dashboard.time_range import Chosen
+from waypost.resources.clicks.stats.read import service
+from waypost.resources.clicks.stats.read.top_values import BUSY
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import rules
 from waypost.web.dashboard import SessionAuth, Views
@@ -84,20 +84,20 @@ class Figures:
             before=None if are_alone else chosen.before,
             most=None if "lists" in request.query_params else BUSY,
         )
-        lists = [*(shown.top_links(stats) if subject.is_account else ()), *shown.lists_of(stats)]
+        lists = [*(rendering.top_links(stats) if subject.is_account else ()), *rendering.lists_of(stats)]
         if are_alone:
             return {"total": stats.total, "lists": lists}
         return {
             "total": stats.total,
-            "stats": shown.stats_of(stats),
-            "chart": shown.chart_of(chosen, stats),
-            "series": shown.series_of(chosen, stats),
+            "stats": rendering.stats_of(stats),
+            "chart": rendering.chart_of(chosen, stats),
+            "series": rendering.series_of(chosen, stats),
             "lists": lists,
             "rows": () if _is_part(request) else await newest(tx, subject, shared_domain=self._deps.shared_domain),
         }
 
     def _answer(self, request: Request, template: str, chosen: Chosen, told: dict[str, Any]) -> Response:
-        told |= {"chosen": chosen, "periods": period.PERIODS.items(), "intervals": period.INTERVALS.items()}
+        told |= {"chosen": chosen, "periods": time_range.PERIODS.items(), "intervals": time_range.INTERVALS.items()}
         status = 422 if chosen.form.errors else 200
         if _are_lists_alone(request):
             return self._views.part(request, "clicks/_lists.html", "lists", status=status, **told)
@@ -146,4 +146,4 @@ def _are_lists_alone(request: Request) -> bool:
 
 
 def _chosen(request: Request, *, since: datetime, now: datetime) -> Chosen:
-    return period.chosen(request.query_params, usual_zone=request.cookies.get(_ZONE, ""), since=since, now=now)
+    return time_range.chosen(request.query_params, usual_zone=request.cookies.get(_ZONE, ""), since=since, now=now)

@@ -23,8 +23,8 @@ from waypost.resources.clicks.intake import publish
 from waypost.resources.clicks.intake.drained import erase_drained, remove_drained
 from waypost.resources.clicks.intake.steps import Rules, click_of
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats import rollups
-from waypost.resources.clicks.stats.tally import Tally, tally
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.aggregate.batch import Tally, tally
 from waypost.resources.clicks.store import Span
 
 log = structlog.get_logger(__name__)

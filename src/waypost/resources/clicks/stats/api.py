@@ -9,7 +9,8 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
-from waypost.resources.clicks.stats import asked, openapi, schemas, service
+from waypost.resources.clicks.stats import openapi, query, schemas
+from waypost.resources.clicks.stats.read import service
 from waypost.resources.clicks.subject import Subject
 from waypost.web import PREFIX, Guard, data, path_id
 
@@ -24,7 +25,7 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     @router.get("/stats", **openapi.OF_ACCOUNT)
     async def of_account(caller: reader, request: Request) -> Response:
         at = clock()
-        wanted, of = asked.read(request, at), Subject(caller.account.id, is_account=True)
+        wanted, of = query.read(request, at), Subject(caller.account.id, is_account=True)
         async with db.read_for(caller.account.id) as tx:
             stats = await service.read(tx, of, wanted, shared_domain=shared_domain, now=at)
         return data(schemas.of_account(wanted, stats))
@@ -32,7 +33,7 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     @router.get(_OF_LINK, **openapi.OF_LINK)
     async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         at = clock()
-        wanted = asked.read(request, at)
+        wanted = query.read(request, at)
         async with db.read_for(caller.account.id) as tx:
             link = await links.require(tx, caller.account.id, link_id)
             stats = await service.read(tx, Subject(link.id), wanted, shared_domain=shared_domain, now=at)

@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from waypost.resources.clicks.openapi import FROM, TO
-from waypost.resources.clicks.stats.asked import DEFAULT_INTERVAL, DEFAULT_ZONE
-from waypost.resources.clicks.stats.periods import Interval
+from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE
+from waypost.resources.clicks.stats.read.buckets import Interval
 from waypost.web.openapi import One, endpoint, parameter
 
 

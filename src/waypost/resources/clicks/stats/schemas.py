@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from waypost.kit.clock import timestamp
-from waypost.resources.clicks.stats.asked import Asked
-from waypost.resources.clicks.stats.service import Stats
+from waypost.resources.clicks.stats.query import Asked
+from waypost.resources.clicks.stats.read.service import Stats
 
 _LISTS = {
     "countries": "country",

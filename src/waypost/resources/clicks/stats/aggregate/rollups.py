@@ -11,7 +11,7 @@ from sqlalchemy import Column, Table
 
 from waypost.database import Tx, bulk, take
 from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
-from waypost.resources.clicks.stats.tally import Row, Tally, Visitor
+from waypost.resources.clicks.stats.aggregate.batch import Row, Tally, Visitor
 
 _HALF = 48
 _MORNING = (1 << _HALF) - 1

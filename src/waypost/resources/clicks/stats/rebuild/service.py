@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from waypost.database import Database
 from waypost.resources.clicks.days import days_of, kept_since
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats.counters import count_links
-from waypost.resources.clicks.stats.pieces import Piece, clear_strays, pieces, recount, recount_at_once
+from waypost.resources.clicks.stats.rebuild.account_days import Piece, clear_strays, pieces, recount, recount_at_once
+from waypost.resources.clicks.stats.rebuild.link_counters import count_links
 
 
 @dataclass(slots=True)

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
-from waypost.resources.clicks.stats import periods
-from waypost.resources.clicks.stats.asked import DEFAULT_ZONE, Asked, divided
-from waypost.resources.clicks.stats.periods import Interval
-from waypost.resources.clicks.stats.service import Span
+from waypost.resources.clicks.stats.query import DEFAULT_ZONE, Asked, divided
+from waypost.resources.clicks.stats.read import buckets
+from waypost.resources.clicks.stats.read.buckets import Interval
+from waypost.resources.clicks.stats.read.service import Span
 from waypost.web.dashboard import Form
 
 PERIODS = {
@@ -103,7 +103,7 @@ def _dates(given: Mapping[str, str], today: date) -> dict[str, str]:
 
 
 def _known(name: str, otherwise: str) -> str:
-    return name if name in periods.zone_names() else otherwise
+    return name if name in buckets.zone_names() else otherwise
 
 
 def _asked(stretch: _Stretch, interval: str, zone: str) -> tuple[Asked, Errors]:
@@ -128,22 +128,22 @@ def _usual(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Stre
         return _Stretch(start, now, (start - _DAY, _quarter(now - _DAY)))
     if period == "all":
         first = min(since, _last(now)).astimezone(zone).date()
-        return _Stretch(periods.midnight(first, zone), now, None)
+        return _Stretch(buckets.midnight(first, zone), now, None)
     if period == "12m":
         first = date(today.year - 1, today.month, 1) + 31 * _DAY
         first = first.replace(day=1)
-        then = periods.midnight(_year_before(first), zone), _quarter(_at(_year_before(today), now, zone))
-        return _Stretch(periods.midnight(first, zone), now, _span(*then))
+        then = buckets.midnight(_year_before(first), zone), _quarter(_at(_year_before(today), now, zone))
+        return _Stretch(buckets.midnight(first, zone), now, _span(*then))
     return _days(today - (_DAYS[period] - 1) * _DAY, _DAYS[period], now, zone)
 
 
 def _days(first: date, count: int, end: datetime, zone: ZoneInfo) -> _Stretch:
     """`count` days of which the last may not be over; so then is the one compared with."""
     last = _last(end).astimezone(zone).date() - count * _DAY
-    is_whole = end == periods.midnight(last + (count + 1) * _DAY, zone)
-    until = periods.midnight(last + _DAY, zone) if is_whole else _quarter(_at(last, end, zone))
-    before = _span(periods.midnight(first - count * _DAY, zone), until)
-    return _Stretch(periods.midnight(first, zone), end, before)
+    is_whole = end == buckets.midnight(last + (count + 1) * _DAY, zone)
+    until = buckets.midnight(last + _DAY, zone) if is_whole else _quarter(_at(last, end, zone))
+    before = _span(buckets.midnight(first - count * _DAY, zone), until)
+    return _Stretch(buckets.midnight(first, zone), end, before)
 
 
 def _custom(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> _Stretch:
@@ -156,8 +156,8 @@ def _custom(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> _Stretch
         errors["from"] = ["This day has not come yet."]
     if errors or first is None or last is None:
         return replace(_usual(DEFAULT, zone, now, now), errors=errors)
-    end = min(now, periods.midnight(last + _DAY, zone))
-    if end <= periods.midnight(first, zone):  # the very moment at which the first day begins
+    end = min(now, buckets.midnight(last + _DAY, zone))
+    if end <= buckets.midnight(first, zone):  # the very moment at which the first day begins
         return replace(_usual(DEFAULT, zone, now, now), errors={})
     return _days(first, (_last(end).astimezone(zone).date() - first).days + 1, end, zone)
 

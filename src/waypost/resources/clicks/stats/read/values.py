@@ -25,10 +25,10 @@ from sqlalchemy import (
 )
 
 from waypost.database import Id, Tx
+from waypost.resources.clicks.day_slices import Edge, Part
 from waypost.resources.clicks.days import any_of
 from waypost.resources.clicks.model import DIMENSIONS, HUMAN, Dimension, click_dimensions, clicks
-from waypost.resources.clicks.stats.parts import Edge, Part
-from waypost.resources.clicks.stats.store import within
+from waypost.resources.clicks.stats.read.totals import within
 from waypost.resources.clicks.subject import Subject
 
 AGENT = ("device", "browser", "platform")

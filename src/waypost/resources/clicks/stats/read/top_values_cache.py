@@ -24,8 +24,9 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import known
 from waypost.resources.clicks.model import click_leaders
-from waypost.resources.clicks.stats import leaders, rollups, store, values
-from waypost.resources.clicks.stats.leaders import Place, Run
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.read import top_values, totals, values
+from waypost.resources.clicks.stats.read.top_values import Place, Run
 from waypost.resources.clicks.subject import Subject
 
 _EVERY = 3600.0  # seconds: a run that clicks came late for is found by then
@@ -67,7 +68,7 @@ class RunKeeper:
 
     async def _look_after(self, account: UUID) -> None:
         async with self._db.read() as tx:
-            kept = await leaders.kept(tx, account)
+            kept = await top_values.kept(tx, account)
             wanted = await self._wanted(tx, account)
         gone = kept.keys() - wanted.keys()
         if gone:
@@ -76,11 +77,11 @@ class RunKeeper:
         self._missing += [(account, place, run) for place, run in wanted.items() if kept.get(place) != run]
 
     async def _wanted(self, tx: Tx, account: UUID) -> dict[Place, Run]:
-        if await links.count_clicks(tx, account) <= leaders.BUSY:
+        if await links.count_clicks(tx, account) <= top_values.BUSY:
             return {}
         days, today = (await known(tx)).days, microseconds(self._clock()) // DAY
         found: dict[Place, Run] = {}
-        for subject in (account, *await links.find_busy(tx, account, leaders.BUSY)):
+        for subject in (account, *await links.find_busy(tx, account, top_values.BUSY)):
             found |= {(subject, period): run for period, run in runs(await _clicks(tx, subject, days), today).items()}
         return found
 
@@ -92,7 +93,7 @@ class RunKeeper:
                 await _begin(tx, missing, attempt)
         async with self._db.read() as tx:
             clicks = await _clicks(tx, subject.id, [day for day in (await known(tx)).days if run.has(day)])
-            found = await values.ranked(tx, subject, list(clicks), (), leaders.LEADERS)
+            found = await values.ranked(tx, subject, list(clicks), (), top_values.LEADERS)
         now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(clicks.values())}
         its = _L.subject_id == place[0], _L.period == place[1], _L.attempt == attempt
         async with self._db.write() as tx:
@@ -103,7 +104,7 @@ class RunKeeper:
 def runs(clicks: Mapping[int, int], today: int) -> dict[str, Run]:
     """By period, those with many clicks, and each with more than the one before. `clicks`: by day, in order."""
     found: dict[str, Run] = {}
-    most, over = leaders.BUSY, [day for day in list(clicks)[1:] if day < today]
+    most, over = top_values.BUSY, [day for day in list(clicks)[1:] if day < today]
     for period, start in _starts(today).items():
         days = [day for day in over if day >= start]
         count = sum(clicks[day] for day in days)
@@ -125,7 +126,7 @@ def _starts(today: int) -> dict[str, int]:
 
 async def _clicks(tx: Tx, subject_id: UUID, days: Sequence[int]) -> dict[int, int]:
     """By day."""
-    return {day: figures.clicks for day, figures in (await store.of_days(tx, subject_id, days)).items()}
+    return {day: figures.clicks for day, figures in (await totals.of_days(tx, subject_id, days)).items()}
 
 
 async def _begin(tx: Tx, missing: Missing, attempt: UUID) -> None:

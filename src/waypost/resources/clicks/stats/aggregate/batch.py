@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, WHOLE_DAY, Click
-from waypost.resources.clicks.stats.visitors import changes
+from waypost.resources.clicks.stats.aggregate.first_seen import changes
 
 Subject = bytes
 """The bytes of a link's or an account's UUID."""

@@ -8,7 +8,7 @@ from sqlalchemy import Integer, TextClause, bindparam, text
 from waypost.database import Database, Id
 from waypost.resources.clicks.days import days_of
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals
-from waypost.resources.clicks.stats import rollups
+from waypost.resources.clicks.stats.aggregate import rollups
 
 _LINKS_AT_ONCE = 500
 

@@ -9,12 +9,12 @@ from uuid import UUID
 from waypost.database import Tx
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.resources import links
+from waypost.resources.clicks.day_slices import Part, Plan, day_of, edge, parts, plan
 from waypost.resources.clicks.days import Known, known
-from waypost.resources.clicks.stats import leaders, store
-from waypost.resources.clicks.stats.asked import Asked
-from waypost.resources.clicks.stats.parts import Part, Plan, day_of, edge, parts, plan
-from waypost.resources.clicks.stats.store import Figures
-from waypost.resources.clicks.stats.values import Ranked
+from waypost.resources.clicks.stats.query import Asked
+from waypost.resources.clicks.stats.read import top_values, totals
+from waypost.resources.clicks.stats.read.totals import Figures
+from waypost.resources.clicks.stats.read.values import Ranked
 from waypost.resources.clicks.subject import Subject
 
 Span = tuple[datetime, datetime]
@@ -58,7 +58,7 @@ async def _total(tx: Tx, subject: Subject, span: Span | None, days: Known) -> Fi
     if span is None:
         return None
     begin, end = map(microseconds, span)
-    of_days = await store.of_days(tx, subject.id, days.between(begin // DAY, (end - 1) // DAY))
+    of_days = await totals.of_days(tx, subject.id, days.between(begin // DAY, (end - 1) // DAY))
     made = plan(parts(_TOTAL, begin, end, list(of_days)), days.kept_since)
     return (await _add_up(tx, subject, made, of_days)).get(_TOTAL, Figures())
 
@@ -68,7 +68,7 @@ async def _read(
 ) -> tuple[Figures, list[Figures], Ranked]:
     end = _end(asked.end, now, days.days)
     first, last = day_of(asked.start), (end - 1) // DAY
-    of_days = await store.of_days(tx, subject.id, days.between(first, last))
+    of_days = await totals.of_days(tx, subject.id, days.between(first, last))
     whole = list(parts(_TOTAL, microseconds(asked.start), end, list(of_days)))
     made = plan([*whole, *_of_entries(asked, end, list(of_days))], days.kept_since)
     found = await _add_up(tx, subject, made, of_days)
@@ -79,7 +79,7 @@ async def _read(
     edges = [edge(part) for part in whole if not part.is_day and part.day >= days.kept_since]
     are_whole = {part.day for part in whole} - {part.day for sign, part in edges if sign > 0}
     clicks = {day: figures.clicks for day, figures in of_days.items() if day in are_whole}
-    return total, series, await leaders.top(tx, subject, total.clicks, clicks, edges)
+    return total, series, await top_values.top(tx, subject, total.clicks, clicks, edges)
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:
@@ -103,12 +103,12 @@ def _of_entries(asked: Asked, end: int, of: Sequence[int]) -> Iterator[Part]:
 
 async def _add_up(tx: Tx, subject: Subject, made: Plan, of_days: dict[int, Figures]) -> dict[int, Figures]:
     """Figures by label."""
-    found = await store.of_quarters(tx, subject.id, made.quarters)
+    found = await totals.of_quarters(tx, subject.id, made.quarters)
     for part in made.days:
         found.setdefault(part.label, Figures()).add(of_days[part.day])
     counted: dict[tuple[int, int], Figures] = {}
     for part in made.clicks:  # the period's edges, which are also those of its first and last entry
         if (part.begin, part.end) not in counted:
-            counted[part.begin, part.end] = await store.of_clicks(tx, subject, part)
+            counted[part.begin, part.end] = await totals.of_clicks(tx, subject, part)
         found.setdefault(part.label, Figures()).add(counted[part.begin, part.end])
     return found

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 from starlette.requests import Request
 
 from waypost.kit.errors import Problems
-from waypost.resources.clicks.parameters import choice, in_order, only, read_period
-from waypost.resources.clicks.stats import periods
-from waypost.resources.clicks.stats.periods import MAX_ENTRIES, Entry, Interval, TooMany
+from waypost.resources.clicks.filters import choice, in_order, only, read_period
+from waypost.resources.clicks.stats.read import buckets
+from waypost.resources.clicks.stats.read.buckets import MAX_ENTRIES, Entry, Interval, TooMany
 from waypost.web import read_query
 
 NAMES = ("from", "to", "interval", "timezone")
@@ -40,11 +40,11 @@ def read(request: Request, now: datetime) -> Asked:
             problems.add(name, f"This must lie between the years {_EARLIEST.year} and {_LATEST.year}.")
     interval, timezone = given.get("interval", DEFAULT_INTERVAL), given.get("timezone", DEFAULT_ZONE)
     choice("interval", interval, get_args(Interval), problems)
-    if timezone not in periods.zone_names():
+    if timezone not in buckets.zone_names():
         problems.add("timezone", "This must be the name of a time zone, such as Europe/Berlin.")
     problems.raise_if_any()
     end = end or now
-    start = start or periods.default_start(end, ZoneInfo(timezone))
+    start = start or buckets.default_start(end, ZoneInfo(timezone))
     return divided(start, end, cast(Interval, interval), timezone)
 
 
@@ -54,7 +54,7 @@ def divided(start: datetime, end: datetime, interval: Interval, timezone: str) -
     in_order(start, end, problems)
     problems.raise_if_any()
     try:
-        entries = periods.entries(start, end, interval, ZoneInfo(timezone))
+        entries = buckets.entries(start, end, interval, ZoneInfo(timezone))
     except TooMany:
         most = f"{MAX_ENTRIES[interval]:,} entries"
         problems.add(

@@ -14,10 +14,10 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from waypost.database import Tx
+from waypost.resources.clicks.day_slices import Edge
 from waypost.resources.clicks.model import Dimension, click_leaders
-from waypost.resources.clicks.stats import values
-from waypost.resources.clicks.stats.parts import Edge
-from waypost.resources.clicks.stats.values import Counts, Ranked
+from waypost.resources.clicks.stats.read import values
+from waypost.resources.clicks.stats.read.values import Counts, Ranked
 from waypost.resources.clicks.subject import Subject
 
 TOP = 50

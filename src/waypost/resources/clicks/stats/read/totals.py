@@ -12,9 +12,9 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, String, bindparam, column, func, select, text
 
 from waypost.database import Id, Instant, Tx
+from waypost.resources.clicks.day_slices import Part
 from waypost.resources.clicks.days import any_of
 from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, click_totals, clicks
-from waypost.resources.clicks.stats.parts import Part
 from waypost.resources.clicks.subject import Subject
 
 

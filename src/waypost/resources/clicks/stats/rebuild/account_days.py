@@ -13,8 +13,9 @@ from sqlalchemy import Row, TextClause, bindparam, func, select
 from waypost.database import Database, Tx
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.stats import leaders, rollups
-from waypost.resources.clicks.stats.recount import Recount, recounts
+from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats.read import top_values
+from waypost.resources.clicks.stats.rebuild.recount import Recount, recounts
 
 _ROWS_AT_ONCE = 2_000
 _TRIES = 5
@@ -82,7 +83,7 @@ async def clear_strays(db: Database, day: int) -> bool:
         if await _may_write(tx, day):
             for each in wrong:
                 await tx.execute(each.clear_strays, given)
-            await leaders.forget(tx)
+            await top_values.forget(tx)
     return True
 
 
@@ -118,7 +119,7 @@ async def _wrong(tx: Tx, piece: Piece) -> list[Correction]:
 
 async def _correct(tx: Tx, piece: Piece, correction: Correction) -> None:
     how, rows = correction
-    await leaders.forget(tx, piece.account_id)
+    await top_values.forget(tx, piece.account_id)
     await tx.exec_driver_sql(how.remove, [tuple(row[: how.key_length]) for row in rows])
     right: list[tuple[Any, ...]] = [tuple(row[:-1]) for row in rows if row[-1]]
     if right:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import from_microseconds
-from waypost.resources.clicks.dashboard.period import Chosen
+from waypost.resources.clicks.dashboard.time_range import Chosen
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats.periods import Interval
-from waypost.resources.clicks.stats.service import Stats
+from waypost.resources.clicks.stats.read.buckets import Interval
+from waypost.resources.clicks.stats.read.service import Stats
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"
