@@ -1,7 +1,7 @@
 """The schema as the commands meet it: current, behind, or not there yet."""
 
 from waypost.database import Database
-from waypost.database.schema import pending
+from waypost.database.schema import pending, refuse_unknown
 from waypost.kit.errors import WaypostError
 from waypost.secret_key import make_data_dir
 from waypost.settings import Settings
@@ -24,10 +24,11 @@ async def migrated(settings: Settings) -> tuple[str | None, str]:
 
 
 async def require_current(db: Database) -> None:
-    """Raises SchemaBehind; on SQLite also when there is no database yet."""
+    """Raise SchemaBehind, also when there is no SQLite database yet, or SchemaUnknown."""
     if db.dialect == "sqlite" and not db.path.exists():
         raise SchemaBehind("There is no database yet. Run: waypost migrate")
     present, newest = await pending(db)
+    refuse_unknown(present)
     if present != newest:
         raise SchemaBehind
 

@@ -1,16 +1,23 @@
-"""Which revision a database is at, and which it should be at. For processes that never migrate: no Alembic here."""
+"""The revision of a database and the newest one. Without Alembic, for processes that never migrate."""
 
 from pathlib import Path
 
 from sqlalchemy import inspect, text
 
 from waypost.database.engine import Database, Tx
+from waypost.kit.errors import WaypostError
 
 _VERSIONS = Path(__file__).parent / "migrations" / "versions"
+_LAST_BEFORE_BASELINE = "d3574ac"
+"""The commit whose `waypost migrate` upgrades databases older than the baseline."""
+
+
+class SchemaUnknown(WaypostError):
+    """The database's schema is of a version that this one cannot upgrade."""
 
 
 async def pending(db: Database) -> tuple[str | None, str]:
-    """(revision of the database, newest revision): equal when nothing is left to do."""
+    """Return (revision of the database, newest revision): equal when no migration is needed."""
     async with db.read() as tx:
         return await revision(tx), newest()
 
@@ -22,5 +29,20 @@ async def revision(tx: Tx) -> str | None:
 
 
 def newest() -> str:
-    """Revisions are numbered, and a revision's file begins with its number."""
-    return max(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py"))
+    return max(_revisions())
+
+
+def refuse_unknown(revision: str | None) -> None:
+    if revision is None or revision in _revisions():
+        return
+    if revision > newest():
+        raise SchemaUnknown(f"The database has schema {revision} of a newer version of Waypost: run that version.")
+    raise SchemaUnknown(
+        f"The database has schema {revision}, which is too old for this version: run `waypost migrate` of commit"
+        f" {_LAST_BEFORE_BASELINE} first, then start this version again."
+    )
+
+
+def _revisions() -> set[str]:
+    """A revision's file name begins with its number."""
+    return {path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py")}

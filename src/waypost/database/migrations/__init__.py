@@ -1,4 +1,4 @@
-"""Alembic, run in-process: no ini file, no second way to say where the database is."""
+"""Alembic, run in-process, without an ini file: only the settings say where the database is."""
 
 from pathlib import Path
 from typing import Any
@@ -8,17 +8,21 @@ from alembic.config import Config
 from sqlalchemy import Connection, text
 
 from waypost.database.engine import Database
-from waypost.database.schema import revision
+from waypost.database.schema import refuse_unknown, revision
 
-_LOCK = 0x57_41_59  # any number of our own: two migrators of one PostgreSQL take turns
+_LOCK = 0x57_41_59  # any constant: two migrations of one PostgreSQL run one after the other
 
 
 async def migrate(db: Database) -> tuple[str | None, str]:
-    """Brings the schema to the newest revision in one transaction. Returns (revision before, revision after)."""
+    """Bring the schema to the newest revision in one transaction. Return (revision before, revision after).
+
+    Raise SchemaUnknown for a database that this version cannot upgrade.
+    """
     async with db.write() as tx:
         if db.dialect == "postgresql":
             await tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         before = await revision(tx)
+        refuse_unknown(before)
         await tx.run_sync(_upgrade)
         return before, await revision(tx) or ""
 

@@ -1,20 +1,22 @@
-"""A search finds few links among very many without reading each, on SQLite, too. Triggers keep the index in step.
+"""Trigram indexes, so that a search reads few of very many links.
 
-It goes by numbers of its own: VACUUM may change those of rows whose key is something else.
+PostgreSQL uses pg_trgm where it is available. SQLite uses an FTS5 table that triggers keep current. It has row numbers
+of its own: VACUUM may change those of a table whose key is something else.
 """
-# ruff: noqa: S608  # the triggers are put together from constants of this file alone
+# ruff: noqa: S608  # the triggers consist of constants of this file
 
 import sqlite3
 
+import sqlalchemy as sa
+import structlog
 from alembic import op
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from waypost.kit.errors import SettingsError
 
-revision = "0019"
-down_revision = "0018"
+log = structlog.get_logger(__name__)
 
-# without texts, and without places in them: what is found is compared with the links' own texts, whose case is folded
+# without texts and positions: what is found is compared with the links' own texts, whose case is folded
 _INDEX = """CREATE VIRTUAL TABLE link_trigrams
     USING fts5(search_text, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1')"""
 _NUMBERS = (
@@ -41,21 +43,37 @@ _TRIGGERS = (
     DELETE FROM link_numbers WHERE link_id = OLD.id;
     END""",
 )
-_FILL = (
-    "INSERT INTO link_numbers (account_id, link_id) SELECT account_id, id FROM links ORDER BY created_at, id",
-    """INSERT INTO link_trigrams (rowid, search_text)
-    SELECT number, search_text FROM link_numbers JOIN links ON links.id = link_id WHERE deleted_at IS NULL
-    ORDER BY number""",
-)
 
 
-def upgrade() -> None:
-    if op.get_bind().dialect.name != "sqlite":
-        return
+def create() -> None:
+    if op.get_bind().dialect.name == "sqlite":
+        _create_on_sqlite()
+    else:
+        _create_on_postgresql()
+
+
+def _create_on_sqlite() -> None:
     try:
         op.execute(_INDEX)
-    except OperationalError as error:  # or it would be told as an outage
+    except OperationalError as error:  # otherwise it would be reported as an outage
         needed = f"SQLite 3.34 or newer with FTS5 is needed. This Python has {sqlite3.sqlite_version}: {error.orig}"
         raise SettingsError(needed) from error
-    for statement in (*_NUMBERS, *_FILL, *_TRIGGERS):
+    for statement in (*_NUMBERS, *_TRIGGERS):
         op.execute(statement)
+
+
+def _create_on_postgresql() -> None:
+    try:
+        with op.get_bind().begin_nested():
+            op.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+            op.create_index(
+                "ix_links_trigrams",
+                "links",
+                ["search_text"],
+                postgresql_using="gin",
+                postgresql_ops={"search_text": "gin_trgm_ops"},
+                postgresql_with={"fastupdate": "off"},
+                postgresql_where=sa.text("deleted_at IS NULL"),
+            )
+    except DBAPIError as error:  # not installed, not allowed, or in a schema outside the search path
+        log.warning("pg_trgm_missing", reason=str(error.orig).strip(), hint="see docs/operations.md, Scaling")
