@@ -1,11 +1,11 @@
 # make run         a running service, from nothing: `make run ARGS="--port 9000"`
-# make test        checks the code and runs every test, on SQLite and PostgreSQL
-# make test-slow   kill loops, journeys, property tests and looks at pages in full, a day of a million visits, whether every code scans
-# make lint        the checks alone
-# make bench       measures, prints one table and writes docs/benchmarks.md
-# make attack      attacks a started service, prints what others felt meanwhile, and writes it into docs/security.md
+# make test        lint and all tests, on SQLite and PostgreSQL; one directory or file: `make test FILE=tests/web`
+# make test-slow   kill loops, journeys, property tests and pages in full, a day of a million visits, scans of all QR codes
+# make lint        ruff, mypy and the import contracts
+# make bench       benchmarks; prints one table and writes docs/benchmarks.md
+# make attack      attacks a started service, measures what others notice, writes the table in docs/security.md
 # make geo         rebuilds the bundled country data from Debian's tor-geoipdb
-# make bots        refreshes the copied lists of bots, and says what changed
+# make bots        refreshes the copied lists of bots and prints what changed
 # make clean       removes what the others made, but never the data
 SHELL := /bin/bash
 UV_VERSION := 0.13.8
@@ -17,11 +17,13 @@ SOURCES := src tests bench
 run: .venv/.installed-run
 	@exec .venv/bin/waypost serve $(ARGS)
 
-# what pixels do in whole is seen in tests/browser/test_pixels.py; its journeys wait for events to go out in lots.
-# loadfile: a service that the tests of a file share is started once, and not once for each of the two. Not reordered: files of
-# few tests are the slow ones, and would come last
-test: lint .venv/.tools-test
-	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/journeys/test_pixels.py $(ARGS)
+# FILE: the tests of a directory or file, without lint. tests/browser/test_pixels.py covers tests/journeys/test_pixels.py,
+# which waits for events to be sent in batches, so that runs in test-slow. loadfile: tests of a file share a service.
+# Not reordered: files with few tests are the slow ones, and would run last.
+FILE ?=
+test: $(if $(FILE),.venv/.installed-test,lint) .venv/.tools-test
+	.venv/bin/pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
+		$(or $(FILE),--ignore tests/journeys/test_pixels.py) $(ARGS)
 
 test-slow: .venv/.installed-test .venv/.tools-test
 	KILL_ROUNDS=20 WEBHOOK_KILL_ROUNDS=25 .venv/bin/pytest -q -n 2 --dist loadfile tests/journeys $(ARGS)
