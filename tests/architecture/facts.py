@@ -56,13 +56,13 @@ ENDPOINTS = (
     Endpoint("POST", "/v1/domains/{id}/verify", DOMAINS_WRITE, 202),
     Endpoint("DELETE", "/v1/domains/{id}", DOMAINS_WRITE, 204),
 )
-"""Those the application has, for whoever has a key."""
+"""Those the application has, for any key."""
 
 SIGNED = Endpoint("GET", "/v1/qrcodes/{id}/image/{format}", None, 200)
 """By its URL's signature, without a key."""
 
 NO_SUCH_VERB = (("PATCH", "/v1/webhooks/{id}"), ("PUT", "/v1/links/{id}"), ("DELETE", "/v1/links"))
-"""Verbs that no issue shall add: webhooks are deleted and made anew, links are never replaced whole nor all deleted."""
+"""Verbs that no issue shall add: webhooks are deleted and recreated, links are never replaced nor all deleted."""
 
 # ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -120,7 +120,7 @@ LINK_LIMITS = {
     "utm_params.utm_content": 255,
     "tags.0": 255,
 }
-"""Characters, by the name under which a fault is told."""
+"""Characters, by the name under which a fault is reported."""
 
 DOMAIN_URL = 2048
 """Characters of `root_url` and of `not_found_url`."""

@@ -36,7 +36,7 @@ def options(command: App) -> set[str]:
 COMMANDS = dict(commands())
 
 
-def test_it_works() -> None:
+def test_finds_the_commands_and_their_options() -> None:
     assert {"waypost serve", "waypost account create", "waypost key revoke"} <= set(COMMANDS)
     assert {"--workers", "--data-dir"} <= options(COMMANDS["waypost serve"])
     assert "--json" in options(COMMANDS["waypost key list"])
@@ -55,39 +55,39 @@ def test_every_command_is_explained(command: str) -> None:
 
 
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_other_command_or_setting_is_told_of(path: Path) -> None:
+def test_no_unknown_command_or_setting_is_mentioned(path: Path) -> None:
     code = "\n".join(CODE.findall(path.read_text()))
     named = set(re.findall(r"\bwaypost ((?:account|key|stats|export|webhook|secrets|domain) [\w-]+|[a-z]+)", code))
     assert {f"waypost {each}" for each in named} <= set(COMMANDS)
     assert {name.lower() for name in re.findall(rf"\b{PREFIX}(\w+)", code)} <= set(Settings.model_fields)
 
 
-def test_the_api_s_endpoints_are_told_with_their_scopes() -> None:
-    told = {
+def test_api_page_lists_endpoints_with_scopes() -> None:
+    reported = {
         (method, f"/v1{path}", scope)
         for endpoints, scope in re.findall(r"^\| (`[A-Z]+ /.*?) \| (.*?) \|$", API_PAGE.read_text(), re.MULTILINE)
         for method, path in re.findall(r"`([A-Z]+) (/[^`]*)`", endpoints)
     }
     keyed = {(each.method, each.path, f"`{each.scope}`" if each.scope else "any key") for each in ENDPOINTS}
-    assert told == keyed | {(SIGNED.method, SIGNED.path, "none: the URL is signed")}
+    assert reported == keyed | {(SIGNED.method, SIGNED.path, "none: the URL is signed")}
 
 
-def test_the_api_s_errors_are_told_with_their_codes() -> None:
+def test_api_page_lists_errors_with_codes() -> None:
     rows = re.findall(r"^\| (\d{3}(?:, \d{3})*) \| `(\w+)` \|", API_PAGE.read_text(), re.MULTILINE)
-    told = {int(status): code for statuses, code in rows for status in statuses.split(", ")}
-    assert told == {status: CODES.get(status, OTHER) for status in {*CODES, *KIT_ERRORS.values()}}
+    reported = {int(status): code for statuses, code in rows for status in statuses.split(", ")}
+    assert reported == {status: CODES.get(status, OTHER) for status in {*CODES, *KIT_ERRORS.values()}}
     bare = re.findall(r"^\| (\d{3}) \| none \|", API_PAGE.read_text(), re.MULTILINE)
     assert sorted(map(int, bare)) == sorted(BARE.values())
 
 
 def test_every_dependency_has_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    names = {re.split(r"[\[<>=~! ]", each)[0] for each in wanted}
+    expected = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    names = {re.split(r"[\[<>=~! ]", each)[0] for each in expected}
     rows = re.findall(r"^\| `([\w-]+)` \| *(\S[^|]*)\|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
-    told = {name for name, reason in rows if reason.strip()}
-    assert names - told == set()
-    assert told - names == set(), "these are not dependencies any more"
+    reported = {name for name, reason in rows if reason.strip()}
+    assert names - reported == set()
+    assert reported - names == set(), "these are not dependencies any more"
 
 
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))

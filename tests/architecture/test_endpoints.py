@@ -5,13 +5,13 @@ from architecture.facts import ENDPOINTS, NO_SUCH_VERB, PREFIX, SIGNED, Endpoint
 from architecture.running import RunningApp, routes_of
 
 
-async def test_it_works(running: RunningApp) -> None:
+async def test_every_endpoint_of_the_specification_exists_and_no_other(running: RunningApp) -> None:
     in_api = {(method, path.removeprefix(PREFIX)) for method, path in routes_of(running.app) if path.startswith(PREFIX)}
     built = {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS, SIGNED, SIGNED._replace(method="HEAD"))}
     assert {route for route in in_api if route[1].startswith("/v1/")} == built
 
 
-def test_none_is_told_twice() -> None:
+def test_no_endpoint_is_listed_twice() -> None:
     assert len({*ENDPOINTS, SIGNED}) == len(ENDPOINTS) + 1 == 33
 
 
@@ -22,7 +22,7 @@ async def test_verbs_that_shall_never_be(running: RunningApp, method: str, path:
     assert answer.status_code == (405 if is_known else 404)
 
 
-async def test_the_openapi_document_tells_of_each(running: RunningApp) -> None:
+async def test_openapi_document_describes_each_endpoint(running: RunningApp) -> None:
     paths = (await running.client.get("/api/openapi.json")).json()["paths"]
-    told = {(method.upper(), path.removeprefix(PREFIX)) for path, verbs in paths.items() for method in verbs}
-    assert told == {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS, SIGNED)}
+    reported = {(method.upper(), path.removeprefix(PREFIX)) for path, verbs in paths.items() for method in verbs}
+    assert reported == {(endpoint.method, endpoint.path) for endpoint in (*ENDPOINTS, SIGNED)}

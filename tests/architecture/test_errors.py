@@ -33,7 +33,7 @@ def code_of(status: int) -> str:
     return CODES.get(status, OTHER)
 
 
-async def test_it_works(running: RunningApp) -> None:
+async def test_missing_key_gets_the_error_envelope(running: RunningApp) -> None:
     answer = await running.ask(None, ME)
     assert answer.json() == {"error": {"code": "unauthenticated", "message": errors.Unauthenticated().message}}
     assert answer.headers["content-type"] == "application/json"
@@ -49,10 +49,10 @@ def test_every_error_of_the_kit_is_known() -> None:
 def test_the_answer_to(name: str, status: int) -> None:
     error: errors.WaypostError = getattr(errors, name)(*ARGUMENTS.get(name, ()))
     answer = envelope.answer(error)
-    told = json.loads(bytes(answer.body))["error"]
-    assert (answer.status_code, told["code"], told["message"]) == (status, code_of(status), error.message)
-    assert list(told) == (["code", "message", "errors"] if status == 422 else ["code", "message"])
-    assert told["message"] == MESSAGES.get(status, told["message"])
+    reported = json.loads(bytes(answer.body))["error"]
+    assert (answer.status_code, reported["code"], reported["message"]) == (status, code_of(status), error.message)
+    assert list(reported) == (["code", "message", "errors"] if status == 422 else ["code", "message"])
+    assert reported["message"] == MESSAGES.get(status, reported["message"])
 
 
 @pytest.mark.parametrize(("name", "status"), BARE.items())

@@ -1,6 +1,6 @@
 """The import graph: what ARCHITECTURE.md draws is what import-linter holds, and the code keeps to it.
 
-ARCHITECTURE.md draws each layers contract as a fenced block, one floor a line, the top floor first, siblings parted
+ARCHITECTURE.md draws each layers contract as a fenced block, one layer a line, the top layer first, siblings separated
 by `|`. The block's info string is the second word of the contract's name: `floors`, `resources`.
 """
 
@@ -35,7 +35,7 @@ def modules(package: Path) -> set[str]:
     return found - {"__init__"}
 
 
-def test_it_works() -> None:
+def test_import_contracts_hold() -> None:
     command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
     done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

@@ -25,8 +25,8 @@ from PIL import Image
 
 ME, _, BROWSE, CREATE, FIND, CHANGE, *_ = ENDPOINTS
 MAKE_PIXEL, CHANGE_PIXEL = (
-    next(each for each in ENDPOINTS if (each.method, each.path) == wanted)
-    for wanted in (("POST", "/v1/pixels"), ("PATCH", "/v1/pixels/{id}"))
+    next(each for each in ENDPOINTS if (each.method, each.path) == expected)
+    for expected in (("POST", "/v1/pixels"), ("PATCH", "/v1/pixels/{id}"))
 )
 ASCII = tuple(map(chr, range(128)))
 BEYOND = ("é", "ß", "Ω", "\N{FULLWIDTH DIGIT ONE}", "\N{ARABIC-INDIC DIGIT THREE}", "😀", "")
@@ -62,7 +62,7 @@ def stored(link: dict[str, Any], name: str) -> Any:
     return link[outer][int(inner) if inner == "0" else inner] if inner else link[outer]
 
 
-async def test_it_works(running: RunningApp, key: str) -> None:
+async def test_me_reports_the_rate_limit(running: RunningApp, key: str) -> None:
     answer = await running.ask(key, ME)
     assert answer.json()["data"]["limits"] == {"requests_per_minute": REQUESTS_PER_MINUTE}
 

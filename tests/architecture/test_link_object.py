@@ -49,7 +49,7 @@ async def key(running: RunningApp) -> str:
     return await running.key(await running.account(), SCOPES)
 
 
-async def test_it_works(running: RunningApp, key: str) -> None:
+async def test_has_exactly_the_fields_of_the_specification(running: RunningApp, key: str) -> None:
     link = await running.link(key)
     assert_link(link)
     assert link["short_url"] == f"{link['hostname']}/{link['slug']}"
@@ -68,7 +68,7 @@ async def test_it_looks_the_same_wherever_it_is_shown(running: RunningApp, key: 
     assert [list(found), list(changed)] == [["data"], ["data"]]
 
 
-async def test_every_field_that_was_sent_is_told(running: RunningApp, key: str) -> None:
+async def test_answers_with_every_field_that_was_sent(running: RunningApp, key: str) -> None:
     link = await running.link(key, **FULL)
     assert {name: link[name] for name in FULL} == FULL | {"expires_at": "2999-12-31T22:59:59.000000Z"}
     assert link["destination_url"] == f"{running.website.url}/?utm_source=mail"

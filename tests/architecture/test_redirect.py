@@ -12,7 +12,7 @@ CREATE = ENDPOINTS[3]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_it_works(running: RunningApp, method: str) -> None:
+async def test_answers_a_visit_with_a_redirect(running: RunningApp, method: str) -> None:
     link = await running.link(await running.key(await running.account(), SCOPES))
     answer = await running.client.request(method, f"http://{link['short_url']}")
     assert (answer.status_code, answer.content) == (REDIRECT_STATUS, b"")

@@ -31,7 +31,7 @@ def differences(connection: Connection) -> list[Any]:
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
 
-async def test_it_works(db: Database) -> None:
+async def test_tables_equal_the_migrated_database(db: Database) -> None:
     for path in sources():
         if path.name == "model.py":
             importlib.import_module(module_name(path))
@@ -44,8 +44,8 @@ async def test_it_works(db: Database) -> None:
 
 
 async def test_a_migrated_database_is_current(db: Database) -> None:
-    present, wanted = await pending(db)
-    assert present == wanted == newest()
+    present, newest_one = await pending(db)
+    assert present == newest_one == newest()
 
 
 def test_the_newest_revision_is_the_one_head() -> None:

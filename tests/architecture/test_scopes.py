@@ -52,7 +52,7 @@ def is_allowed(endpoint: Endpoint, scopes: Sequence[str]) -> bool:
     return endpoint.scope is None or endpoint.scope in scopes
 
 
-def test_it_works() -> None:
+def test_scopes_are_those_of_the_specification() -> None:
     assert SCOPES_OF_THE_APPLICATION == SCOPES
 
 

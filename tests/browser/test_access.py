@@ -22,8 +22,8 @@ pytestmark = LOOP
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 LOOK = """async (rules) => {
-  const told = await axe.run({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
-  return told.violations.flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.html.slice(0, 200)}`));
+  const reported = await axe.run({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+  return reported.violations.flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.html.slice(0, 200)}`));
 }"""
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 800}
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -66,7 +66,7 @@ async def troubles(page: Page, visits: Iterable[Visit]) -> list[str]:
         seen["narrow"] = await page.evaluate(LOOK, BY_LOOK if seen else None) if BOTH_LOOKS or not seen else []
         if await page.evaluate(IS_TOO_WIDE):
             seen["narrow"].append("wider than the screen")
-        found += [f"{visit.name}, {look}: {each}" for look, told in seen.items() for each in told]
+        found += [f"{visit.name}, {look}: {each}" for look, reported in seen.items() for each in reported]
         found += [f"{visit.name}: {each}" for each in await page.evaluate("violations")]
     return found
 
@@ -77,7 +77,7 @@ async def test_every_page(chromium: Browser, service: Service, seeded: SeededSer
     many = list(of_owner(seeded))[part::3]
     halves = many[::2], many[1::2]
     found = await asyncio.gather(*[troubles(await new_page(chromium, service, seeded.ada), half) for half in halves])
-    assert [each for told in found for each in told] == []
+    assert [each for reported in found for each in reported] == []
 
 
 async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, seeded: SeededService) -> None:
@@ -86,7 +86,7 @@ async def test_pages_of_who_has_nothing(chromium: Browser, service: Service, see
     rounds = (seeded.eve, of_everybody()), (seeded.bob, unproven)
     begun = [troubles(await new_page(chromium, service, person), visits) for person, visits in rounds]
     found = await asyncio.gather(*begun)
-    assert [each for told in found for each in told] == []
+    assert [each for reported in found for each in reported] == []
 
 
 async def test_pages_of_nobody(chromium: Browser, service: Service, seeded: SeededService) -> None:
@@ -112,7 +112,7 @@ async def test_an_address_is_confirmed_from_any_page(
 
 
 async def test_the_reference(chromium: Browser, service: Service) -> None:
-    """Scalar's own markup, mended where it stands: see reference.js."""
+    """Scalar's own markup, fixed in place: see reference.js."""
     page = await new_page(chromium, service, None)
     await page.goto("/docs#tag/links/POST/api/v1/links")
     await page.locator("pre", has_text="curl").first.wait_for()
@@ -127,7 +127,7 @@ async def test_the_reference(chromium: Browser, service: Service) -> None:
 
 
 async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededService) -> None:
-    """What is opened is left with Escape, and whoever leaves it is where they came from."""
+    """What is opened is left with Escape, and focus returns to where it was."""
     expect.set_options(timeout=PATIENCE)
     page = await new_page(chromium, service, seeded.ada)
     await page.goto("/links")

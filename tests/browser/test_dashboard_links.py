@@ -1,4 +1,4 @@
-"""The list of links and their form in a real browser: what is told while it is typed, and that no script is needed."""
+"""The list of links and their form in a real browser: answers while typing, and that no script is needed."""
 
 import re
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ async def owner(chromium: Browser, service: Service, **context: object) -> Watch
     return watch
 
 
-async def test_it_works(chromium: Browser, service: Service, website: Website) -> None:
+async def test_link_form_answers_while_typing(chromium: Browser, service: Service, website: Website) -> None:
     ada = await owner(chromium, service, timezone_id="Asia/Tokyo", viewport={"width": 360, "height": 800})
     page = ada.page
     await ada.visit("/links/new")

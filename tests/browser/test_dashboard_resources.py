@@ -104,7 +104,7 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     await page.evaluate("window.stays = true")
     await page.click("text=Check now")
     await expect(page.locator("#state")).to_contain_text("Checking…")
-    async with db.write() as tx:  # what comes of a check is told, whoever made it
+    async with db.write() as tx:  # the result of a check is shown, whichever process made it
         said = {"status": "failed", "error": "No proof was found.", "check_at": None, "leased_until": None}
         await tx.execute(update(domains).where(domains.c.id == UUID(page.url.rpartition("/")[2])).values(said))
     await expect(page.locator("#state")).to_contain_text("Not verified")

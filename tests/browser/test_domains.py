@@ -49,11 +49,11 @@ def prepare(service: Service, names: Names, destination: str) -> str:
     names.server.has(record["name"], [record["value"]], kind=record["type"])
     asks("POST", "/links", slug="hello", destination_url=destination, hostname=BRAND)
     asks("POST", f"/domains/{domain['id']}/verify")
-    wanted = "active" if "--tls" in service.serving else "none"
+    expected = "active" if "--tls" in service.serving else "none"
 
     def is_ready() -> bool:
         found = asks("GET", f"/domains/{domain['id']}")
-        return (found["status"], found["tls"]["status"]) == ("verified", wanted)
+        return (found["status"], found["tls"]["status"]) == ("verified", expected)
 
     eventually(is_ready, every=0.3)
     return f"https://{BRAND}/hello"
@@ -107,7 +107,7 @@ def trusting(home: Path, authority: Path) -> dict[str, str]:
 
 
 @needs_certutil
-async def test_it_works(domain: Domain, tmp_path: Path) -> None:
+async def test_domain_is_connected_and_served_over_https(domain: Domain, tmp_path: Path) -> None:
     rules = f"--host-resolver-rules={domain.rules()}"
     trust = trusting(tmp_path / "home", domain.authority)
     async with launched("--no-sandbox", rules, env=trust) as browser:

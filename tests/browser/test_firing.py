@@ -67,7 +67,7 @@ async def follow(visitor: Watched, url: str, destination: str = DESTINATION) -> 
     await visitor.page.wait_for_url(destination)
 
 
-async def test_it_works(chromium, links, platforms, visits) -> None:
+async def test_pixel_page_fires_its_tags_and_leaves(chromium, links, platforms, visits) -> None:
     visitor = await watched(chromium)
     await follow(visitor, links.add(PIXELS))
     (visit,) = visits()
@@ -174,8 +174,8 @@ async def test_what_an_injected_script_does_would_be_refused(chromium, links, pl
     await visitor.page.goto(links.add([("facebook", "1")]), wait_until="commit")
     await visitor.page.wait_for_selector("#visit", state="attached")
     refused = await visitor.page.evaluate(
-        """() => new Promise(told => {
-            addEventListener("securitypolicyviolation", event => told(event.effectiveDirective));
+        """() => new Promise(reported => {
+            addEventListener("securitypolicyviolation", event => reported(event.effectiveDirective));
             document.head.insertAdjacentHTML("beforeend", "<img src=https://evil.test/x>");
         })"""
     )

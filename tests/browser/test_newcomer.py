@@ -53,7 +53,7 @@ async def chromium(hosts: Hosts) -> AsyncIterator[Browser]:
         yield browser
 
 
-async def test_it_works(
+async def test_new_person_gets_from_sign_up_to_a_webhook(
     chromium: Browser, hosts: Hosts, service: Service, website: Website, receiver: Receiver, tmp_path: Path
 ) -> None:
     ada = await watched(chromium, base_url=service.base_url)

@@ -57,16 +57,18 @@ async def follow(visitor: Watched, link: dict[str, Any], website: Website) -> No
     assert await visitor.page.title() == "A page"
 
 
-async def test_it_works(chromium, hosts, website, service: Service, receiver: Receiver, platforms: Platforms) -> None:
+async def test_events_describe_the_same_visit(
+    chromium, hosts, website, service: Service, receiver: Receiver, platforms: Platforms
+) -> None:
     post(service, "/webhooks", url=receiver.url("/hook"), event_types=["link.clicked", "pixel.fired"])
     pixels = [make_pixel(service, name) for name in ("facebook", "tiktok")]
     link = make_link(service, website, *pixels)
     visitor = await person(chromium)
     await follow(visitor, link, website)
 
-    told = [each.envelope for each in receiver.wait_for("/hook", 3)]
-    (seen,) = [each["data"]["id"] for each in told if each["event"] == "link.clicked"]
-    fired = [each["data"] for each in told if each["event"] == "pixel.fired"]
+    reported = [each.envelope for each in receiver.wait_for("/hook", 3)]
+    (seen,) = [each["data"]["id"] for each in reported if each["event"] == "link.clicked"]
+    fired = [each["data"] for each in reported if each["event"] == "pixel.fired"]
     assert sorted((each["pixel_id"], each["visit_id"]) for each in fired) == sorted((one["id"], seen) for one in pixels)
     assert hosts.fired() == [
         ("facebook", IDS["facebook"], "PageView", seen),
@@ -111,8 +113,8 @@ async def test_who_asks_for_privacy_is_only_counted(
     assert hosts.asked == []
 
     await follow(await person(chromium), link, website)  # what follows is of this visit only
-    told = [each.envelope for each in receiver.wait_for("/hook", 3)]
-    assert sorted(each["event"] for each in told) == ["link.clicked", "link.clicked", "pixel.fired"]
+    reported = [each.envelope for each in receiver.wait_for("/hook", 3)]
+    assert sorted(each["event"] for each in reported) == ["link.clicked", "link.clicked", "pixel.fired"]
     (got,) = platforms.wait_for("facebook", 1)
     newest, _ = clicks(service, link)
     assert [event["event_id"] for event in got.events] == [event_id for *_, event_id in hosts.fired()] == [newest["id"]]

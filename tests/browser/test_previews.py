@@ -30,7 +30,7 @@ def make(service: Service, **fields: str) -> str:
     return f"http://{answer.json()['data']['short_url']}"
 
 
-async def test_it_works(chromium: Browser, service: Service, website: Website) -> None:
+async def test_bot_gets_the_preview_page(chromium: Browser, service: Service, website: Website) -> None:
     destination = f"{website.url}/spring?a=1&lt;b&copy=2"
     url = make(service, destination_url=destination, title="Spring", og_description="One\nTwo")
     bot = await watched(chromium, user_agent=GOOGLEBOT)

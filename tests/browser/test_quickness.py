@@ -1,4 +1,4 @@
-"""What somebody does is answered on the screen within 100 ms, over a list, forms and figures that are full.
+"""What somebody does is answered on the screen within 100 ms, over a long list, forms and statistics.
 
 No test of ours depends on speed, but this one, which is what was asked for. A machine that is busy with something else
 is slow now and then, so the least of three tries counts: a page that is slow of itself is slow in each.

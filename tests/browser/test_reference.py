@@ -9,7 +9,7 @@ from playwright.async_api import Browser
 pytestmark = LOOP
 
 
-async def test_it_works(chromium: Browser, tmp_path: Path) -> None:
+async def test_api_reference_loads_and_calls_no_other_host(chromium: Browser, tmp_path: Path) -> None:
     with Service(tmp_path) as service:
         reader = await watched(chromium)
         await reader.visit(f"{service.base_url}/docs#tag/links/POST/api/v1/links")

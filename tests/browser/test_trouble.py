@@ -1,4 +1,4 @@
-"""What a page cannot fetch is told in one line, which says what to do; what was typed stays, even through a reload."""
+"""A failed request shows one line that says what to do; the input stays, even through a reload."""
 
 from collections.abc import Awaitable, Callable
 
@@ -27,13 +27,13 @@ def service(tmp_path_factory: pytest.TempPathFactory):
         yield running
 
 
-async def test_it_works(chromium: Browser, service: Service) -> None:
+async def test_failed_requests_show_one_line_and_keep_the_input(chromium: Browser, service: Service) -> None:
     page = (await owner(chromium, service)).page
     await page.goto("/links/new")
     await page.fill("#destination_url", "http://127.0.0.1:1/a")
     await expect(page.locator("#card .fault")).to_be_visible()  # what was asked before the trouble is answered
     line = page.locator("#trouble")
-    for index, (happens, told) in enumerate(
+    for index, (happens, reported) in enumerate(
         (
             (answer(429, **{"Retry-After": "7"}), "Try again in 7 seconds"),
             (answer(500), "on our side"),
@@ -44,7 +44,7 @@ async def test_it_works(chromium: Browser, service: Service) -> None:
     ):
         await page.route(SLUGS, happens)
         await page.fill("#slug", f"spring-{index}")
-        await expect(line).to_contain_text(told)
+        await expect(line).to_contain_text(reported)
         assert await page.input_value("#slug") == f"spring-{index}"
         await page.unroute(SLUGS)
     await page.reload()

@@ -1,4 +1,4 @@
-"""What the contract is tried with: bodies that are none, fields that are wrong, each with what it has to be told."""
+"""What the contract is tried with: bodies that are none, fields that are wrong, each with the expected error."""
 
 import gzip
 from typing import Any
@@ -77,4 +77,4 @@ FIELDS: list[tuple[str, dict[str, Any]]] = [
     *(("pixel_ids", {"pixel_ids": each}) for each in (5, MISSING, {"0": MISSING}, [MISSING] * 101)),
     *(("pixel_ids.0", {"pixel_ids": [each]}) for each in (5, None, "", "x", MISSING, [MISSING], "\ud800")),
 ]
-"""The name under which the fault is told, and the fields that have it."""
+"""The name under which the fault is reported, and the fields that have it."""

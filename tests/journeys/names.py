@@ -9,7 +9,7 @@ from outbound.servers import NameServer, name_server
 
 class Names:
     server: NameServer
-    """Its script may be changed at any time: each answer reads it anew."""
+    """Its script may be changed at any time: each answer reads it again."""
 
     def __enter__(self) -> Self:
         self._is_up = threading.Event()

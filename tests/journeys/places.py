@@ -74,7 +74,7 @@ def _in_version_6(chance: Random, ranges: Ranges) -> Place | None:
 
 
 def _country(ranges: Ranges, first: int, last: int) -> str | None:
-    """None where that is not told, or not the same throughout."""
+    """None where that is not stated, or not the same throughout."""
     starts, rest = ranges
     place = bisect_right(starts, first) - 1
     if place < 0:

@@ -1,4 +1,4 @@
-"""Figures added up once more from the click rows, in the plainest way there is, and compared row for row.
+"""VisitTotals added up once more from the click rows, in the plainest way there is, and compared row for row.
 
 Both are read in one snapshot, so they must agree at any moment, whatever is going on.
 """
@@ -13,7 +13,7 @@ from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY, click_dimensio
 from waypost.resources.links.model import link_clicks
 from waypost.resources.qrcodes.model import qr_scans
 
-Figures = dict[tuple[Any, ...], tuple[Any, ...]]
+VisitTotals = dict[tuple[Any, ...], tuple[Any, ...]]
 """Rows of a table: key and the rest."""
 
 _KINDS = ("human", "crawler", "preview", "prefetch")
@@ -41,13 +41,13 @@ def agree(database_url: str) -> list[Row[Any]]:
     return rows
 
 
-def _rows(connection: Connection, table: Table) -> Figures:
+def _rows(connection: Connection, table: Table) -> VisitTotals:
     size = len(table.primary_key)
     statement: Select[Any] = select(table)
     return {tuple(row[:size]): tuple(row[size:]) for row in connection.execute(statement)}
 
 
-def _totals(rows: Iterable[Row[Any]]) -> Figures:
+def _totals(rows: Iterable[Row[Any]]) -> VisitTotals:
     found: dict[tuple[Any, ...], list[Row[Any]]] = defaultdict(list)
     for row in rows:
         for subject in (row.link_id, row.account_id):
@@ -91,13 +91,13 @@ def _quarters(rows: Iterable[Row[Any]], *subjects: str) -> dict[tuple[Any, ...],
     return found
 
 
-def _visitor_days(rows: Iterable[Row[Any]]) -> Figures:
+def _visitor_days(rows: Iterable[Row[Any]]) -> VisitTotals:
     seen = _quarters(rows, "link_id", "account_id")
     bits = {key: sum(1 << quarter for quarter in quarters) for key, quarters in seen.items()}
     return {key: (each & (1 << 48) - 1, each >> 48) for key, each in bits.items()}
 
 
-def _dimensions(rows: Iterable[Row[Any]]) -> Figures:
+def _dimensions(rows: Iterable[Row[Any]]) -> VisitTotals:
     found: Counter[tuple[Any, ...]] = Counter()
     for row in rows:
         if row.kind == "human":

@@ -1,6 +1,6 @@
 """The contract from outside: two web processes and a worker, real sockets, real commands, whatever bytes one may send.
 
-Every bad input is told of in the envelope, nothing of it is kept, and the log at the end knows of no failure.
+Every bad input is answered with the error envelope, nothing of it is stored, and the log shows no failure.
 """
 
 import itertools
@@ -86,7 +86,7 @@ def on_each_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator
         assert service.stop() == 0
 
 
-def test_it_works(on_each_database: Service, website: Website) -> None:
+def test_creates_follows_changes_and_deletes_a_link(on_each_database: Service, website: Website) -> None:
     """Made, followed, counted, changed, switched off and on, listed, deleted; each is seen by the very next visitor."""
     service = on_each_database
     somebody = service.new_account("journey@example.com")
@@ -179,7 +179,7 @@ def test_a_webhook_is_made_tried_and_deleted(api: httpx.Client, service: Service
     assert [api.delete(path).status_code, api.get(path).status_code, api.delete(path).status_code] == [204, 404, 404]
 
 
-def test_a_webhook_s_faults_are_told_at_once(api: httpx.Client) -> None:
+def test_webhook_errors_are_reported_together(api: httpx.Client) -> None:
     before = api.get("/webhooks").json()
     for url in (
         "http://127.0.0.1/",
@@ -208,8 +208,8 @@ def test_a_body_of(api: httpx.Client, website: Website, kind: str, body: bytes, 
     for method, path in (("POST", "/links"), ("PATCH", f"/links/{link['id']}"), ("POST", "/webhooks")):
         answer = api.request(method, path, content=body, headers={"Content-Type": kind})
         assert answer.status_code == status, answer.text
-        told = error(answer)
-        assert (told["code"], list(told.get("errors", {}))) == (
+        reported = error(answer)
+        assert (reported["code"], list(reported.get("errors", {}))) == (
             ("validation_error", ["body"]) if status == 422 else ("http_error", [])
         )
     assert everything(api) == before
@@ -243,7 +243,7 @@ def test_fields_like_these(api: httpx.Client, service: Service, website: Website
     assert everything(api) == before
 
 
-def test_every_fault_is_told_at_once(api: httpx.Client, website: Website) -> None:
+def test_all_errors_are_reported_together(api: httpx.Client, website: Website) -> None:
     before = everything(api)
     taken = made(api, website)
     wrong = {"title": 5, "slug": taken["slug"], "tags": ["a", 5], "utm_params": {"utm_x": "x"}, "expires_at": "soon"}
@@ -304,7 +304,7 @@ def test_a_query_that_is_merely_odd(api: httpx.Client, query: str) -> None:
 @pytest.mark.parametrize(
     "path", ["", "/", "/v1", "/v1/", "/v2/links", "/v1/link", "/v1/links/", "/v1/links//", "/v1/LINKS", "/v1/links%2F"]
 )
-def test_an_unknown_path_is_told_without_a_key(service: Service, path: str) -> None:
+def test_unknown_path_gets_404_without_a_key(service: Service, path: str) -> None:
     answer = follow(service, f"/api{path}")
     assert (answer.status_code, error(answer)["code"]) == (404, "not_found")
 
@@ -371,7 +371,7 @@ def test_the_61st_request_within_a_minute(service: Service) -> None:
 @pytest.mark.parametrize("slug", ["nothing", "%00", "%FF", "a%2Fb", "a/b", "%F0%9F%98%80", "a" * 5000, "'--", "?x"])
 def test_a_slug_nobody_has(service: Service, slug: str) -> None:
     answer = follow(service, f"/{slug}")
-    if slug == "?x":  # the dashboard, for whoever is signed in
+    if slug == "?x":  # the dashboard, for people who are signed in
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
         return
     assert answer.status_code == 404

@@ -83,7 +83,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         ids = {target.slug: _create(service, target, next(keys[target.account]), page.url) for target in LINKS}
         chance = Random(2026)
         traffic = Traffic(chance, BEGIN, LINKS, places(chance, dated(None)), VISITS, f"127.0.0.1:{service.port}")
-        told = Day(traffic, service.client, keys, ids)
+        reported = Day(traffic, service.client, keys, ids)
         for number, moment in enumerate(traffic.moments):
             clock.set(moment)
             send(service.port, traffic.quarter(number), at_once=4 if number % 10 == 7 else 1)
@@ -94,7 +94,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         service.stop()
         service.start()  # the segment that was written to is finished now, and removed once it is drained
         eventually(lambda: not leftovers(tmp_path), within=300)
-        yield told
+        yield reported
         assert "Traceback" not in "".join(service.log.lines)
 
 
@@ -122,9 +122,9 @@ def _delete(service: Service, link_id: str, key: str) -> None:
 
 
 @pytest.mark.timeout(120 + VISITS // 1_000)
-def test_it_works(day: Day) -> None:
+def test_clicks_of_a_day_equal_the_visits(day: Day) -> None:
     """One test, because a day takes long to make."""
-    assert day.traffic.figures(day.ids, range(QUARTERS)).kinds["human"] > VISITS * 0.7
+    assert day.traffic.totals(day.ids, range(QUARTERS)).kinds["human"] > VISITS * 0.7
     _counters_agree(day)
     _lists_agree(day)
     for begin, end in _periods():
@@ -153,12 +153,12 @@ def _counters_agree(day: Day) -> None:
     for target in LINKS:
         if target.slug != GONE:
             link = day.ask(target.account, f"/links/{day.ids[target.slug]}")["data"]
-            assert link["clicks"] == day.traffic.figures([target.slug], range(QUARTERS)).kinds["human"]
+            assert link["clicks"] == day.traffic.totals([target.slug], range(QUARTERS)).kinds["human"]
 
 
 def _lists_agree(day: Day) -> None:
     for account in ("alice", "bob"):
-        count = day.traffic.figures(_slugs_of(account), range(QUARTERS))
+        count = day.traffic.totals(_slugs_of(account), range(QUARTERS))
         for kind in ("human", "crawler", "preview", "prefetch"):
             assert _total(day, account, kind=kind) == count.kinds[kind]
         assert _total(day, account) == count.kinds["human"]
@@ -169,11 +169,11 @@ def _lists_agree(day: Day) -> None:
             )
             assert _total(day, account, **{name: value or UNKNOWN[name]}) == clicks
         slug = next(target.slug for target in LINKS if target.account == account)
-        of_link = day.traffic.figures([slug], range(QUARTERS))
+        of_link = day.traffic.totals([slug], range(QUARTERS))
         assert _total(day, account, link_id=day.ids[slug]) == of_link.kinds["human"]
         hour = day.quarters(BEGIN, BEGIN + timedelta(hours=1))
         until = (BEGIN + timedelta(hours=1)).isoformat()
-        assert _total(day, account, to=until) == day.traffic.figures(_slugs_of(account), hour).kinds["human"]
+        assert _total(day, account, to=until) == day.traffic.totals(_slugs_of(account), hour).kinds["human"]
 
 
 def _total(day: Day, account: str, **filters: str) -> int:
@@ -182,33 +182,31 @@ def _total(day: Day, account: str, **filters: str) -> int:
 
 def _stats_agree(day: Day, account: str, path: str, slugs: Sequence[str], begin: datetime, end: datetime) -> None:
     quarters = day.quarters(begin, end)
-    count = day.traffic.figures(slugs, quarters)
+    count = day.traffic.totals(slugs, quarters)
     for zone, interval in itertools.product(ZONES, ("hour", "day")):
         period = {"from": begin.isoformat(), "to": end.isoformat(), "interval": interval, "timezone": zone}
-        told = day.ask(account, path, **period)["data"]
-        assert {name: told[name] for name in ("clicks", "scans", "crawlers", "previews", "visitors")} == {
+        reported = day.ask(account, path, **period)["data"]
+        assert {name: reported[name] for name in ("clicks", "scans", "crawlers", "previews", "visitors")} == {
             "clicks": count.kinds["human"],
             "scans": count.scans,
             "crawlers": count.kinds["crawler"],
             "previews": count.kinds["preview"],
             "visitors": count.visitors,
         }
-        _moments_agree(day, told, slugs, quarters)
-        _series_agree(day, told["series"], slugs, quarters, ZoneInfo(zone), interval)
+        _moments_agree(day, reported, slugs, quarters)
+        _series_agree(day, reported["series"], slugs, quarters, ZoneInfo(zone), interval)
     for dimension in DIMENSIONS:
         expected = {value: clicks for (name, value), clicks in count.dimensions.items() if name == dimension}
-        _top_agrees(told[dimension], expected)
+        _top_agrees(reported[dimension], expected)
     if path == "/stats":
-        by_link = {day.ids[slug]: day.traffic.figures([slug], quarters).kinds["human"] for slug in slugs}
-        shown = {link["link_id"]: link["clicks"] for link in told["top_links"]}
+        by_link = {day.ids[slug]: day.traffic.totals([slug], quarters).kinds["human"] for slug in slugs}
+        shown = {link["link_id"]: link["clicks"] for link in reported["top_links"]}
         assert shown == {link: clicks for link, clicks in by_link.items() if clicks}
 
 
-def _moments_agree(day: Day, told: Mapping[str, Any], slugs: Sequence[str], quarters: Iterable[int]) -> None:
-    clicked = [
-        day.traffic.moments[number] for number in quarters if day.traffic.figures(slugs, [number]).kinds["human"]
-    ]
-    first, last = told["first_clicked_at"], told["last_clicked_at"]
+def _moments_agree(day: Day, reported: Mapping[str, Any], slugs: Sequence[str], quarters: Iterable[int]) -> None:
+    clicked = [day.traffic.moments[number] for number in quarters if day.traffic.totals(slugs, [number]).kinds["human"]]
+    first, last = reported["first_clicked_at"], reported["last_clicked_at"]
     assert (first and _read(first)) == (clicked[0] if clicked else None)
     assert (last and _read(last)) == (clicked[-1] if clicked else None)
 
@@ -227,13 +225,13 @@ def _series_agree(
         by_entry[_begin_of(day.traffic.moments[number], zone, interval)].append(number)
     expected = {}
     for at, numbers in by_entry.items():
-        count = day.traffic.figures(slugs, numbers)
+        count = day.traffic.totals(slugs, numbers)
         if count.kinds["human"]:
             expected[at] = (count.kinds["human"], count.visitors, count.scans)
-    told = {_read(entry["at"]): (entry["clicks"], entry["visitors"], entry["scans"]) for entry in series}
-    assert len(told) == len(series)
-    assert {at: figures for at, figures in told.items() if any(figures)} == expected
-    assert by_entry.keys() <= told.keys()
+    reported = {_read(entry["at"]): (entry["clicks"], entry["visitors"], entry["scans"]) for entry in series}
+    assert len(reported) == len(series)
+    assert {at: totals for at, totals in reported.items() if any(totals)} == expected
+    assert by_entry.keys() <= reported.keys()
 
 
 def _begin_of(moment: datetime, zone: ZoneInfo, interval: str) -> datetime:
@@ -244,9 +242,9 @@ def _begin_of(moment: datetime, zone: ZoneInfo, interval: str) -> datetime:
     return moment - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
 
 
-def _top_agrees(told: Sequence[Mapping[str, Any]], expected: Mapping[str, int]) -> None:
+def _top_agrees(reported: Sequence[Mapping[str, Any]], expected: Mapping[str, int]) -> None:
     """The largest; where several have the same count, whichever of them."""
-    shown = [(entry["value"], entry["clicks"]) for entry in told]
+    shown = [(entry["value"], entry["clicks"]) for entry in reported]
     assert [clicks for _, clicks in shown] == sorted(expected.values(), reverse=True)[:TOP]
     assert all(expected[value] == clicks for value, clicks in shown)
     assert len({value for value, _ in shown}) == len(shown)

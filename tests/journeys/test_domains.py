@@ -73,7 +73,7 @@ def journey(database_url: str, tmp_path: Path) -> Iterator[Journey]:
             opened.close()
 
 
-def test_it_works(journey: Journey) -> None:
+def test_domain_is_verified_lost_restored_and_deleted(journey: Journey) -> None:
     with Website() as page:
         it = journey
         shared = it.asks("POST", "/links", destination_url=page.url, slug="shared")["hostname"]

@@ -109,7 +109,7 @@ def test_no_answered_visit_is_lost_and_none_is_counted_twice(database_url: str, 
             assert answered <= set(names), "an answered visit was lost"
             assert set(names) <= answered | unanswered
             assert all(row.kind == KINDS[int(row.referrer.removeprefix(SITE)) % len(KINDS)][0] for row in rows)
-            assert told(service, next(keys)) == Counter(row.kind for row in rows)
+            assert reported(service, next(keys)) == Counter(row.kind for row in rows)
 
 
 def authorization(service: Service) -> dict[str, str]:
@@ -117,7 +117,7 @@ def authorization(service: Service) -> dict[str, str]:
     return {"Authorization": f"Bearer {service.new_key()}"}
 
 
-def told(service: Service, headers: dict[str, str]) -> Counter[str]:
+def reported(service: Service, headers: dict[str, str]) -> Counter[str]:
     """Visits by kind, once the lists, the stats and the links' counters of the API agree on them."""
     stats = ask(service, "/stats", headers)["data"]
     totals = {
@@ -150,5 +150,5 @@ def test_it_serves_again_by_itself(tmp_path: Path) -> None:
             eventually(lambda: len(service.children("web") + service.children("worker")) == 2)
             assert service.client.get("/one").status_code == 302
             eventually(lambda count=count: len(agree(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}")) == count)
-            assert told(service, {}) == Counter(human=count)
+            assert reported(service, {}) == Counter(human=count)
             assert set(service.children("web") + service.children("worker")) != set(before)

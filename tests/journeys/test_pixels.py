@@ -1,4 +1,4 @@
-"""A customer attaches pixels to a link: its page fires them, and platforms and the customer's webhooks are told.
+"""A customer attaches pixels to a link: its page fires them, and platforms and the customer's webhooks get events.
 
 The browser's part of it, in a real browser, is in tests/browser.
 """
@@ -73,15 +73,15 @@ def clicks(service: Service, link: dict[str, Any]) -> list[dict[str, Any]]:
     return service.client.get(f"/api/v1/links/{link['id']}/clicks").json()["data"]
 
 
-def test_it_works(service: Service, receiver: Receiver, platforms: Platforms) -> None:
+def test_fired_pixels_reach_platforms_and_webhooks(service: Service, receiver: Receiver, platforms: Platforms) -> None:
     post(service, "/webhooks", url=receiver.url("/hook"), event_types=["link.clicked", "pixel.fired"])
     one, other = make_pixel(service, "facebook"), make_pixel(service, "pinterest")
     link = make_link(service, one, other)
     seen = visit_id(visit(service, link, Referer="https://from.example/page?q=1"))
 
-    told = [each.envelope for each in receiver.wait_for("/hook", 3)]
-    (clicked,) = [each for each in told if each["event"] == "link.clicked"]
-    fired = [each["data"] for each in told if each["event"] == "pixel.fired"]
+    reported = [each.envelope for each in receiver.wait_for("/hook", 3)]
+    (clicked,) = [each for each in reported if each["event"] == "link.clicked"]
+    fired = [each["data"] for each in reported if each["event"] == "pixel.fired"]
     assert clicked["data"]["id"] == seen
     assert {each["visit_id"] for each in fired} == {seen}
     assert {(each["pixel_id"], each["platform"]) for each in fired} == {
@@ -104,8 +104,8 @@ def test_who_asks_for_privacy_fires_nothing(service: Service, receiver: Receiver
     assert visit(service, link, DNT="1").status_code == 302
     visit(service, link, User_Agent=BOT)
     last = visit_id(visit(service, link))
-    told = [each.envelope for each in receiver.wait_for("/hook", 4)]
-    assert sorted(each["event"] for each in told) == ["link.clicked"] * 3 + ["pixel.fired"]
+    reported = [each.envelope for each in receiver.wait_for("/hook", 4)]
+    assert sorted(each["event"] for each in reported) == ["link.clicked"] * 3 + ["pixel.fired"]
     (got,) = platforms.wait_for("tiktok", 1)
     assert [event["event_id"] for event in got.events] == [last]
     assert len(receiver.received()) == 4
@@ -126,7 +126,7 @@ def test_a_pixel_that_is_gone_stops_at_the_next_click(service: Service, platform
     assert len(platforms.received("facebook")) == 1
 
 
-def test_a_platform_out_of_order_is_told_later(service: Service, platforms: Platforms) -> None:
+def test_platform_that_is_down_gets_its_events_later(service: Service, platforms: Platforms) -> None:
     platforms.will("facebook", HANGS)
     platforms.will("pinterest", 500)
     link = make_link(service, *(make_pixel(service, platform) for platform in ("facebook", "pinterest", "tiktok")))

@@ -30,13 +30,13 @@ def tags(answer: httpx.Response) -> dict[str, str]:
     return dict(re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">', answer.text))
 
 
-def test_it_works(service: Service) -> None:
+def test_bots_get_the_preview_and_people_are_counted(service: Service) -> None:
     with Website() as page:
         made = service.client.post("/api/v1/links", json={"slug": "shared", "destination_url": page.url}).json()["data"]
     for agent in BOTS.values():
-        told = tags(visit(service, "shared", agent))
-        assert (told["og:title"], told["og:description"]) == ("A page", "About it")
-        assert told["og:url"] == f"{service.base_url}/shared"
+        reported = tags(visit(service, "shared", agent))
+        assert (reported["og:title"], reported["og:description"]) == ("A page", "About it")
+        assert reported["og:url"] == f"{service.base_url}/shared"
         assert visit(service, "shared", agent, "HEAD").content == b""
     assert visit(service, "shared", PERSON, **{"Sec-Purpose": "prefetch"}).status_code == 302
     for agent in (PERSON, "curl/8.5.0", "python-requests/2.32", ""):

@@ -38,7 +38,7 @@ def test_no_trace_of_a_drained_visit(
 
 
 def furnish(service: Service, nobody: str) -> str:
-    """A link of whose clicks a webhook and a platform are to be told. Returns its id."""
+    """A link of whose clicks a webhook and a platform get events. Returns its id."""
 
     def post(path: str, **fields: object) -> str:
         answer = service.client.post(f"/api/v1/{path}", json=fields)

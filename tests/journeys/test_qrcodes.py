@@ -34,7 +34,7 @@ def read(picture: httpx.Response) -> str:
     return found.text
 
 
-def test_it_works(service: Service) -> None:
+def test_code_is_drawn_scanned_and_counted(service: Service) -> None:
     with Website() as page:
         link = service.client.post("/api/v1/links", json={"destination_url": page.url, "slug": "poster"}).json()["data"]
     path = f"/api/v1/links/{link['id']}"

@@ -51,7 +51,7 @@ async def let_leases_run_out(db: Database) -> set[UUID]:
 
 
 @pytest.mark.timeout(60 + 20 * ROUNDS)
-async def test_it_works(db: Database, database_url: str, tmp_path: Path) -> None:
+async def test_no_delivery_is_lost_or_uncounted_after_kill(db: Database, database_url: str, tmp_path: Path) -> None:
     under_way = set[UUID]()
     with Receiver(tmp_path) as receiver:
         several = [await new_subscription(db, receiver, f"/{number}") for number in range(SUBSCRIPTIONS)]
@@ -77,7 +77,7 @@ def hold(rows: Sequence[Any], receiver: Receiver, ids: set[UUID], under_way: set
         assert set(bodies[row.id]) == {row.body.encode()}
         assert len(bodies[row.id]) <= row.attempts <= 5
         assert row.attempts == 1 or row.id in under_way
-    assert {id_ for id_, told in bodies.items() if len(told) > 1} <= under_way
+    assert {id_ for id_, reported in bodies.items() if len(reported) > 1} <= under_way
 
 
 async def new_subscription(db: Database, receiver: Receiver, path: str) -> Subscription:

@@ -40,8 +40,8 @@ def service(running: Service, request: pytest.FixtureRequest) -> Service:
 
 
 def subscribe(service: Service, receiver: Receiver, path: str, *events: str) -> dict[str, Any]:
-    wanted = {"url": receiver.url(path), "event_types": list(events)}
-    answer = service.client.post("/api/v1/webhooks", json=wanted)
+    expected = {"url": receiver.url(path), "event_types": list(events)}
+    answer = service.client.post("/api/v1/webhooks", json=expected)
     assert answer.status_code == 201, answer.text
     return answer.json()["data"]
 
@@ -63,7 +63,7 @@ def deliveries(service: Service, webhook: dict[str, Any]) -> list[dict[str, Any]
     return read(service, f"/webhooks/{webhook['id']}/deliveries")
 
 
-def test_it_works(service: Service, receiver: Receiver) -> None:
+def test_receiver_gets_signed_events(service: Service, receiver: Receiver) -> None:
     webhook = subscribe(service, receiver, "/hook", "link.created", "link.clicked")
     link = make(service, "grüße".encode().hex(), title="Grüße 😀", tags=["a"])
     (created,) = receiver.wait_for("/hook", 1)
@@ -87,7 +87,7 @@ def test_it_works(service: Service, receiver: Receiver) -> None:
     (shown,) = read(service, "/clicks")
     assert click == {field: shown[field] for field in click}
     eventually(lambda: all(each["status"] == "delivered" for each in deliveries(service, webhook)), every=1)
-    assert len(receiver.received("/hook")) == 2  # nothing was told of the bot
+    assert len(receiver.received("/hook")) == 2  # the bot caused no event
 
 
 def test_a_receiver_that_fails_is_tried_again_at_the_waits_set(service: Service, receiver: Receiver) -> None:
@@ -97,9 +97,9 @@ def test_a_receiver_that_fails_is_tried_again_at_the_waits_set(service: Service,
     make(service, "one")
     attempts = receiver.wait_for("/failing", 5)
     eventually(lambda: deliveries(service, failing)[0]["status"] == "failed", every=1)
-    (told,) = deliveries(service, failing)
-    assert (told["attempts"], told["response_status"], told["next_attempt_at"]) == (5, 500, None)
-    assert told["error"] == "answered 500"
+    (reported,) = deliveries(service, failing)
+    assert (reported["attempts"], reported["response_status"], reported["next_attempt_at"]) == (5, 500, None)
+    assert reported["error"] == "answered 500"
     assert len(receiver.received("/failing")) == 5
     gaps = [later.at - earlier.at for earlier, later in itertools.pairwise(attempts)]
     assert all(gap >= wait for gap, wait in zip(gaps, WAITS, strict=True))
@@ -124,10 +124,10 @@ def test_a_deleted_subscription_hears_no_more(service: Service, receiver: Receiv
     assert service.client.get(f"/api/v1/webhooks/{gone['id']}/deliveries").status_code == 404
 
 
-def test_what_happened_while_the_worker_was_dead_is_told(service: Service, receiver: Receiver) -> None:
+def test_events_from_while_the_worker_was_dead_are_delivered(service: Service, receiver: Receiver) -> None:
     subscribe(service, receiver, "/while-dead", "link.created")
     service.kill("worker")
     links = [make(service, f"link-{number}") for number in range(3)]
-    told = receiver.wait_for("/while-dead", 3)
-    assert {each.envelope["data"]["id"] for each in told} == {link["id"] for link in links}
-    assert len({each.headers["X-Delivery-Id"] for each in told}) == 3
+    reported = receiver.wait_for("/while-dead", 3)
+    assert {each.envelope["data"]["id"] for each in reported} == {link["id"] for link in links}
+    assert len({each.headers["X-Delivery-Id"] for each in reported}) == 3

@@ -1,4 +1,4 @@
-"""A day's visits as chance makes them, and a count of them kept by whoever makes them.
+"""A day's visits as chance makes them, and a count of them kept by their maker.
 
 Knows the rules of counting from the documentation, and nothing of the service's code.
 """
@@ -54,7 +54,7 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class VisitTotals:
     """Of some links in some quarters of an hour."""
 
     kinds: Counter[str]
@@ -89,7 +89,7 @@ class Traffic:
         """By slug and quarter."""
         self.gone: set[str] = set()
         """Slugs of links that have been deleted."""
-        self._figures: dict[tuple[tuple[str, ...], tuple[int, ...]], Figures] = {}
+        self._totals: dict[tuple[tuple[str, ...], tuple[int, ...]], VisitTotals] = {}
         self._chance = chance
         self._visits = visits
         self._host = host.encode()
@@ -105,13 +105,13 @@ class Traffic:
         quiet = 0.4 + 1.2 * (1 - abs(number - QUARTERS / 2) / (QUARTERS / 2))  # fewer at both ends
         return [self._visit(number) for _ in range(max(1, int(self._visits / QUARTERS * quiet)))]
 
-    def figures(self, slugs: Iterable[str], quarters: Iterable[int]) -> Figures:
+    def totals(self, slugs: Iterable[str], quarters: Iterable[int]) -> VisitTotals:
         asked = tuple(slugs), tuple(quarters)
-        if asked not in self._figures:
-            self._figures[asked] = self._added(*asked)
-        return self._figures[asked]
+        if asked not in self._totals:
+            self._totals[asked] = self._added(*asked)
+        return self._totals[asked]
 
-    def _added(self, slugs: Sequence[str], quarters: Sequence[int]) -> Figures:
+    def _added(self, slugs: Sequence[str], quarters: Sequence[int]) -> VisitTotals:
         """A visitor is another one on another day, in UTC."""
         kinds, scans, dimensions = Counter[str](), 0, Counter[tuple[str, str]]()
         visitors: dict[date, set[int]] = defaultdict(set)
@@ -121,7 +121,7 @@ class Traffic:
                 scans += count.scans
                 dimensions.update(count.dimensions)
                 visitors[self.moments[number].date()] |= count.visitors
-        return Figures(kinds, scans, sum(map(len, visitors.values())), dimensions)
+        return VisitTotals(kinds, scans, sum(map(len, visitors.values())), dimensions)
 
     def _visit(self, number: int) -> Asked:
         chance = self._chance.random

@@ -1,4 +1,4 @@
-"""Figures in a real browser: in its time zone, as clicks arrive, by keyboard, and without scripts."""
+"""VisitTotals in a real browser: in its time zone, as clicks arrive, by keyboard, and without scripts."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ TOO_WIDE = """() => [document.documentElement, ...document.querySelectorAll(".st
   .filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.outerHTML.slice(0, 80))"""
 
 
-async def test_it_works(chromium: Browser, service: Service) -> None:
+async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, service: Service) -> None:
     expect.set_options(timeout=PATIENCE)
     with Website() as website:
         made = service.client.post("/api/v1/links", json={"destination_url": website.url, "title": "Spring"})
