@@ -27,7 +27,7 @@ from bench.webhooks import (
     count_of,
     end_all,
     fill,
-    new_deliverer,
+    new_loop,
     new_poster,
     receivers,
     subscribe,
@@ -97,8 +97,8 @@ async def _delivered(url: str, to: Receivers, count: int) -> float:
     """Deliveries a second."""
     db, poster = Database(url), new_poster(to)
     await fill(db, await subscribe(db, to.fast), count)
-    deliverer, began = new_deliverer(db, poster), time.perf_counter()
-    while await deliverer.step():
+    loop, began = new_loop(db, poster), time.perf_counter()
+    while await loop.step():
         pass
     seconds = time.perf_counter() - began
     delivered = await count_of(db, "delivered")
@@ -132,17 +132,17 @@ async def _isolation(database: str, url: str, to: Receivers) -> Row:
     db, poster = Database(url), new_poster(to)
     hanging, *healthy = await subscribe(db, [to.hanging, *to.fast])
     await fill(db, [hanging], _QUEUED)
-    deliverer = new_deliverer(db, poster)
-    await deliverer.step()  # by now it hangs
+    loop = new_loop(db, poster)
+    await loop.step()  # by now it hangs
     to.delays()
     happening = asyncio.create_task(_happen(db, healthy))
     delays, give_up = list[float](), time.monotonic() + _PATIENCE
     while len(delays) < RECEIVERS * _EACH and time.monotonic() < give_up:
-        await deliverer.step()
+        await loop.step()
         if happening.done():
             delays += await asyncio.to_thread(to.delays)
     await happening
-    await deliverer.close()
+    await loop.close()
     await poster.close()
     await db.close()
     if len(delays) < RECEIVERS * _EACH:
@@ -180,7 +180,7 @@ async def _claim_time(db: Database) -> float:
             began = time.perf_counter()
             claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), limit=_CLAIM, pace=Pace())
             times.append(time.perf_counter() - began)
-            await queue.settle(tx, [queue.Settled(each, "delivered", response_status=200) for each in claimed])
+            await queue.settle(tx, [queue.DeliveryOutcome(each, "delivered", response_status=200) for each in claimed])
         if len(claimed) != _CLAIM:
             raise Failed(f"{len(claimed)} were claimed")
     return percentile(times, 50)
@@ -202,12 +202,12 @@ def _memory(run: Run, to: Receivers) -> Row:
 async def _sizes(url: str, to: Receivers, count: int) -> list[float]:
     db, poster = Database(url), new_poster(to)
     ids, sizes = await subscribe(db, [to.endless] * RECEIVERS), list[float]()
-    deliverer = new_deliverer(db, poster)
+    loop = new_loop(db, poster)
     await fill(db, ids, count)
     await end_all(db)
     for _ in range(10):
         await fill(db, ids, count // 10)
-        while await deliverer.step():
+        while await loop.step():
             pass
         sizes.append(_own_memory())
     await poster.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import trustme
@@ -20,8 +21,9 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, Event, Sender, record_all
+from waypost.resources.webhooks import Deliverer, Event, delivery_loop, record_all
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+from waypost.worker.loop import LeaseLoop
 
 RECEIVERS = 50
 TIMEOUT = 10.0
@@ -71,9 +73,9 @@ def new_poster(to: Receivers) -> Poster:
     return Poster(Outbound(allow=[ip_network("127.0.0.0/8")], ca_file=to.ca_file))
 
 
-def new_deliverer(db: Database, poster: Poster) -> Deliverer:
-    sender = Sender(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_LATER)
-    return Deliverer(db, sender, clock=now, timeout=TIMEOUT)
+def new_loop(db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
+    deliverer = Deliverer(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_LATER)
+    return delivery_loop(db, deliverer, timeout=TIMEOUT)
 
 
 async def subscribe(db: Database, ports: Iterable[int]) -> list[UUID]:

@@ -22,9 +22,9 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.signing import TOLERANCE, signature
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks.delivery.attempt import Sender
+from waypost.resources.webhooks.delivery.deliverer import Deliverer
 from waypost.resources.webhooks.delivery.pace import Target
-from waypost.resources.webhooks.delivery.queue import Claimed
+from waypost.resources.webhooks.delivery.queue import ClaimedDelivery
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import Event, envelope
 from waypost.resources.webhooks.service import MOST
@@ -164,10 +164,10 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
     authority.issue_cert(OPEN).configure_cert(tls)
     keys, webhook, at = KeyRing(["key"]), new_id(), datetime.fromtimestamp(NOW, UTC)
     poster = Poster(Outbound(allow=ALLOW, ca_file=tmp_path / "ca.pem"))
-    sender = Sender(poster.post, keys, clock=lambda: at, timeout=30, backoff=(1, 1, 1, 1))
+    deliverer = Deliverer(poster.post, keys, clock=lambda: at, timeout=30, backoff=(1, 1, 1, 1))
     delivery = new_id()
     async with Receiver(always(response(204)), tls=tls) as receiver:
-        claimed = Claimed(
+        claimed = ClaimedDelivery(
             id=delivery,
             target=Target(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
@@ -178,7 +178,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             created_at=at,
             leased_until=at,
         )
-        settled = await sender.attempt(claimed)
+        settled = await deliverer.run(claimed)
         await poster.close()
     assert settled.status == "delivered"
     return receiver.heads[0], receiver.bodies[0]

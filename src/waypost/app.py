@@ -9,6 +9,8 @@ import gc
 import socket
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import structlog
 import uvicorn
@@ -32,11 +34,12 @@ from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events
 from waypost.settings import Settings
-from waypost.web.background import cancel, every
 from waypost.web.server import Server
 from waypost.web_app import new_probe_app, open_redirect, open_web
-from waypost.worker import garbage, jobs, mail
-from waypost.worker.loop import Poller, Worker
+from waypost.worker import garbage, mail
+from waypost.worker.job_runner import Handlers, job_loop
+from waypost.worker.loop import IDLE as OFTEN
+from waypost.worker.loop import LeaseLoop, Periodic, Worker, cancel, every
 
 log = structlog.get_logger(__name__)
 
@@ -95,7 +98,7 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     )
 
 
-def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> jobs.Handlers:
+def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> Handlers:
     return {
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.Forgotten(db, base_url=settings.base_url, clock=now),
@@ -113,40 +116,41 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
     drainer = Drainer(db, settings.data_dir / "spool", wiring.rules(settings))
     outbound_client = wiring.outbound(settings)
     poster = Poster(outbound_client)
-    deliverer = wiring.deliverer(settings, db, poster)
-    event_sender = wiring.event_sender(settings, db, poster)
     issuer = wiring.issuer(settings, db, outbound_client)
     feed = ChangeFeed(settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(settings, db, feed, now)
     checker = wiring.checker(settings, domain_deps)
+    log_kept = webhooks.log_retention(settings.click_retention_days)
     try:
         garbage.look_seldom()
-        log.info("working")
-        pollers: list[Poller] = [
-            drainer,
-            deliverer,
-            Retention(db, settings.click_retention_days, clock=now),
-            RunKeeper(db, clock=now),
-            webhooks.LogRetention(db, clicks_kept=settings.click_retention_days, clock=now),
-            webhooks.Leftovers(db),
-            event_sender,
-            events.Leftovers(db, clock=now),
-            checker,
-            Expiry(domain_deps),
-            *([issuer] if settings.tls else []),
+        log.info("worker started")
+        loops: list[LeaseLoop[Any, Any]] = [
+            job_loop(db, _handlers(settings, db, domain_deps, feed), clock=now),
+            wiring.delivery_loop(settings, db, poster),
+            wiring.event_loop(settings, db, poster),
         ]
-        handlers = _handlers(settings, db, domain_deps, feed)
+        periodic: list[Periodic] = [
+            (OFTEN, drainer.step),
+            (OFTEN, Retention(db, settings.click_retention_days, clock=now).step),
+            (OFTEN, RunKeeper(db, clock=now).step),
+            (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
+            (5, partial(webhooks.cancel_orphaned_deliveries, db)),
+            (10, partial(events.delete_unsendable, db, clock=now)),
+            (OFTEN, checker.step),
+            (OFTEN, Expiry(domain_deps).step),
+            *([(OFTEN, issuer.step)] if settings.tls else []),
+        ]
         async with asyncio.TaskGroup() as group:
             if sockets:
                 group.create_task(_serve_probes(new_probe_app(settings, db, now, stop.is_set), sockets, stop))
-            group.create_task(Worker(db, handlers, clock=now, pollers=pollers).run(stop))
+            group.create_task(Worker(db, loops, periodic).run(stop))
     finally:
         async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
             stack.callback(feed.close)
             for last in (db, drainer, poster):
                 stack.push_async_callback(last.close)
             # at once: the parent waits for none twice
-            await asyncio.gather(deliverer.close(), event_sender.close(), issuer.close(), checker.close())
+            await asyncio.gather(issuer.close(), checker.close())
 
 
 async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:

@@ -44,10 +44,10 @@ from waypost.resources.webhooks.figures import Figures
 from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
-from waypost.web.background import cancel, every
 from waypost.web.dashboard import Assets, Budgets, SessionAuth, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.probes import new_probes
+from waypost.worker.loop import cancel, every
 
 _HOSTS_IN_MEMORY = 50_000
 _READ_LIMIT = 2.0  # seconds of a statement that reads

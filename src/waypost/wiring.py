@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -42,13 +43,12 @@ from waypost.resources.domains.certificates import Authority, Contexts, Followin
 from waypost.resources.domains.checks import Checker
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
-from waypost.resources.webhooks import Deliverer, Sender
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web import guard
-from waypost.web.background import every
 from waypost.web.dashboard import Front
 from waypost.worker import mail
+from waypost.worker.loop import LeaseLoop, every
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
@@ -241,16 +241,16 @@ async def follow_changes(
     await every(1, poll)
 
 
-def deliverer(settings: Settings, db: Database, poster: Poster) -> Deliverer:
-    timeout = settings.webhook_timeout
-    sender = Sender(poster.post, keys(settings), clock=now, timeout=timeout, backoff=settings.webhook_backoff)
-    return Deliverer(db, sender, clock=now, timeout=timeout)
+def delivery_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
+    timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
+    deliverer = webhooks.Deliverer(poster.post, keys(settings), clock=now, timeout=timeout, backoff=backoff)
+    return webhooks.delivery_loop(db, deliverer, timeout=timeout)
 
 
-def event_sender(settings: Settings, db: Database, poster: Poster) -> events.EventSender:
+def event_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
-    places = {platform: str(url) for platform, url in urls.items()}
-    return events.EventSender(db, events.Sender(db, keys(settings), poster.post, places, clock=now), clock=now)
+    api_urls = {platform: str(url) for platform, url in urls.items()}
+    return events.event_loop(db, events.EventSender(db, keys(settings), poster.post, api_urls, clock=now))
 
 
 def keys(settings: Settings) -> KeyRing:

@@ -182,10 +182,10 @@ async def _pixels(db: Database, deps: Any, caller: Caller) -> list[str]:
         new = NewPixel(platform=platform, name=name, pixel_id=id_, access_token=token)
         made.append((await pixel_service.create(deps, caller, new, Problems())).id)
     reason = "tiktok answered 401: Access token is incorrect or has been revoked."
-    refused = results.Results(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
+    refused = results.EventResults(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
     async with db.write() as tx:
-        await results.note(tx, made[0], results.Results(sent=12_345, sent_at=at))
-        await results.note(tx, made[1], replace(refused, sent_at=at - timedelta(days=3)))
+        await results.add_results(tx, made[0], results.EventResults(sent=12_345, sent_at=at))
+        await results.add_results(tx, made[1], replace(refused, sent_at=at - timedelta(days=3)))
     return [str(each) for each in made]
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import select, text, update
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.worker import jobs
+from waypost.worker.job_runner import job_loop
 from waypost.worker.loop import Worker
 from waypost.worker.model import jobs as table
 
@@ -45,7 +46,7 @@ async def work_off(db):
             await tx.execute(text("INSERT INTO effects VALUES (:n)"), {"n": job.payload})
         stop.set()
 
-    await Worker(db, {"test.note": note}, clock=clock.now).run(stop)
+    await Worker(db, [job_loop(db, {"test.note": note}, clock=clock.now)]).run(stop)
 
 
 async def let_leases_run_out(db):
@@ -88,6 +89,7 @@ async def test_attempts_are_bounded(db: Database, database_url: str, effects) ->
     for _ in range(2):
         die("after run", database_url)
         await let_leases_run_out(db)
-    assert await jobs.claim(db, clock=clock.now, limit=1, leased_by="third") == []
+    async with db.write() as tx:
+        assert await jobs.claim(tx, clock=clock.now, limit=1, leased_by="third") == []
     [row] = await rows(db)
     assert (row.attempts, row.failed_at is not None, await effects()) == (2, True, [7, 7])

@@ -1,6 +1,8 @@
 """The loop: runs jobs and pollers, survives outages, ends in order."""
 
 import asyncio
+from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 import structlog
@@ -11,6 +13,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
+from waypost.worker.job_runner import job_loop
 from waypost.worker.model import jobs as table
 
 
@@ -29,8 +32,9 @@ async def rows(db):
         return (await tx.execute(select(table))).all()
 
 
-async def run(db, handlers, stop, *pollers):
-    await loop.Worker(db, handlers, clock=clock.now, pollers=pollers).run(stop)
+async def run(db, handlers, stop, *steps, at_once=8):
+    loops = [job_loop(db, handlers, clock=clock.now, at_once=at_once)]
+    await loop.Worker(db, loops, [(loop.IDLE, step) for step in steps]).run(stop)
 
 
 async def test_it_works(db: Database, stop: asyncio.Event) -> None:
@@ -60,14 +64,13 @@ async def test_a_failed_job_keeps_its_reason(db: Database, stop: asyncio.Event) 
 
 
 async def test_a_job_nobody_knows_is_kept_for_a_version_that_does(db: Database, stop: asyncio.Event) -> None:
-    class OnceClaimed:
-        async def step(self):
-            if (await rows(db))[0].error:
-                stop.set()
-            return False
+    async def stop_once_claimed():
+        if (await rows(db))[0].error:
+            stop.set()
+        return False
 
     await enqueue(db, "links.paint")
-    await run(db, {}, stop, OnceClaimed())
+    await run(db, {}, stop, stop_once_claimed)
     [row] = await rows(db)
     assert (row.error, row.failed_at) == ("no handler is named links.paint", None)
 
@@ -90,14 +93,15 @@ async def test_what_runs_at_the_stop_is_finished_and_nothing_new_begins(db: Data
 async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(
     db: Database, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "DRAIN", 0.05)
 
     async def check(job):
         stop.set()
         await asyncio.Event().wait()
 
     await enqueue(db, "links.check")
-    await run(db, {"links.check": check}, stop)
+    jobs_loop = job_loop(db, {"links.check": check}, clock=clock.now)
+    monkeypatch.setattr(jobs_loop, "_grace", 0.05)
+    await loop.Worker(db, [jobs_loop]).run(stop)
     [row] = await rows(db)
     assert (row.error, row.lease_until, row.failed_at) == ("the process was stopped while it ran", None, None)
 
@@ -116,7 +120,7 @@ async def test_no_more_jobs_at_once_than_allowed(db: Database, stop: asyncio.Eve
 
     for _ in range(12):
         await enqueue(db, "links.check")
-    await loop.Worker(db, {"links.check": check}, clock=clock.now, at_once=3).run(stop)
+    await run(db, {"links.check": check}, stop, at_once=3)
     assert (most, left) == (3, 0)
 
 
@@ -136,17 +140,15 @@ class Flaky:
         return found
 
 
-async def test_an_outage_is_told_once_and_its_end_too(stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outage_and_its_end_are_logged_once(stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "OUTAGE", 0.001)
     monkeypatch.setattr(loop, "_log", structlog.get_logger())
     with capture_logs() as lines:
-        await loop.poll(Flaky(stop), stop)
-    assert [(line["event"], line["poller"]) for line in lines] == [("outage", "Flaky"), ("outage over", "Flaky")]
+        await loop.every(0.001, Flaky(stop).step, name="flaky", stop=stop, survives=Exception)
+    assert [(line["event"], line["step"]) for line in lines] == [("outage", "flaky"), ("outage over", "flaky")]
 
 
-async def test_a_poller_with_work_is_called_again_at_once(stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "IDLE", 3600)
-
+async def test_a_step_with_more_work_is_called_again_at_once(stop: asyncio.Event) -> None:
     class Busy:
         steps = 0
 
@@ -157,5 +159,94 @@ async def test_a_poller_with_work_is_called_again_at_once(stop: asyncio.Event, m
             return self.steps < 1000
 
     busy = Busy()
-    await loop.poll(busy, stop)  # waiting once would outlast the test
+    await loop.every(3600, busy.step, stop=stop)  # waiting once would outlast the test
     assert busy.steps == 1000
+
+
+async def test_an_unexpected_error_ends_a_step_that_survives_outages_only() -> None:
+    with pytest.raises(RuntimeError, match="odd"):
+        await loop.every(0.001, Flaky(asyncio.Event()).step)
+
+
+class Numbers(loop.LeasedQueue):
+    """Items are numbers. Number 0 crashes, and the database is gone for number 1."""
+
+    def __init__(self, *numbers):
+        self.waiting = [SimpleNamespace(id=number) for number in numbers]
+        self.settled = []
+
+    async def is_due(self, tx, free):
+        return bool(self.waiting)
+
+    async def claim(self, tx, free):
+        claimed, self.waiting = self.waiting[:free], self.waiting[free:]
+        return claimed
+
+    async def run(self, claimed):
+        if claimed.id == 0:
+            raise ZeroDivisionError
+        if claimed.id == 1:
+            raise Unavailable
+        return claimed.id
+
+    async def crashed(self, claimed, error):
+        return type(error).__name__
+
+    async def settle(self, tx, outcomes):
+        self.settled += outcomes
+
+
+async def test_an_unexpected_error_is_logged_once_and_settled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_log", structlog.get_logger())
+    numbers = Numbers(0, 1, 2)
+    leases = loop.LeaseLoop(db, numbers, name="numbers", at_once=2)
+    with capture_logs() as lines:
+        while await leases.step():
+            pass
+    assert numbers.settled == ["ZeroDivisionError", 2]
+    events = [(line["event"], line["queue"], line["id"]) for line in lines]
+    assert events == [
+        ("attempt failed unexpectedly", "numbers", "0"),
+        ("attempt not finished", "numbers", "1"),
+    ]
+
+
+async def test_outcomes_that_cannot_be_saved_do_not_block_the_queue(db: Database) -> None:
+    class Broken(Numbers):
+        async def settle(self, tx, outcomes):
+            await super().settle(tx, outcomes)
+            if 2 in outcomes:
+                raise ValueError("cannot be saved")
+
+    numbers = Broken(2)
+    leases = loop.LeaseLoop(db, numbers, name="numbers", at_once=1)
+    await leases.step()
+    with pytest.raises(ValueError, match="cannot be saved"):
+        await leases.step()
+    numbers.waiting = [SimpleNamespace(id=3)]
+    while await leases.step():
+        pass
+    assert numbers.settled == [2, 3]
+
+
+async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Database) -> None:
+    await enqueue(db, "links.check", run_at=clock.now() - timedelta(seconds=1))
+    time, has_looked = clock.now(), asyncio.Event()
+
+    def look():
+        has_looked.set()
+        return time
+
+    async def check(job):
+        claimed.append((await rows(db))[0].lease_until)
+
+    claimed = []
+    leases = job_loop(db, {"links.check": check}, clock=look)
+    async with db.write():  # on SQLite the claim waits for its end
+        step = asyncio.create_task(leases.step())
+        await has_looked.wait()
+        await asyncio.sleep(0.05)
+        time += timedelta(seconds=30)
+    await step
+    if db.dialect == "sqlite":
+        assert claimed == [time + jobs.LEASE]

@@ -16,7 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Mailer
 from waypost.settings import Settings
 from waypost.worker import mail
-from waypost.worker.loop import JobRunner
+from waypost.worker.job_runner import job_loop
 from waypost.worker.model import Job, jobs
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
@@ -32,19 +32,19 @@ async def test_it_works(db: Database) -> None:
         await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
         sending = mail.Sending(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
-        runner = JobRunner(db, {mail.JOB: sending}, clock=clock, at_once=1)
-        assert await runner.step()
-        await runner.drain()
+        loop = job_loop(db, {mail.JOB: sending}, clock=clock, at_once=1)
+        assert await loop.step()
+        await loop.close()
         async with db.read() as tx:
             [job] = await tx.execute(select(jobs))
         assert job.error == "Unreachable: mail: the server answered 451 not now"
         server.answers = {}
         clock.move(timedelta(hours=1))
-        assert await runner.step()
-        await runner.drain()
+        assert await loop.step()
+        await loop.close()
         [sent] = server.mails
         assert (sent["Subject"], sent["Message-ID"]) == ("Hello", f"<{job.id}@example.com>")
-        assert not await runner.step()
+        assert not await loop.step()
 
 
 NOT_SENT = {"event": "mail not sent: there is no WAYPOST_SMTP_URL", "log_level": "info"}

@@ -4,21 +4,16 @@ Refuses to lose a job: a process that dies leaves a lease that runs out, and the
 A job that runs twice counts two attempts, because an attempt is counted when it is claimed, before anything happens.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, case, delete, exists, func, insert, literal, or_, select, update
 
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.worker.model import Job, jobs
-
-Handler = Callable[[Job], Awaitable[None]]
-"""Does the job or raises; what it raises is kept as the job's error and the job is tried again."""
-Handlers = Mapping[str, Handler]
 
 LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job never runs on after another process may claim it
@@ -54,48 +49,48 @@ async def enqueue(
     return job_id
 
 
-async def claim(db: Database, *, clock: Clock, limit: int, leased_by: str) -> list[Job]:
-    """Leases up to `limit` due jobs to the caller, and buries those whose last attempt nobody finished."""
-    async with db.read() as tx:  # looking takes no write lock, and mostly there is nothing to do
-        if not (await tx.execute(select(exists().where(_due(clock()))))).scalar_one():
-            return []
-    async with db.write() as tx:
-        now = clock()  # not before: waiting for the transaction would be taken off the lease
-        await tx.execute(_bury(now))
-        due = (
-            select(jobs.c.id)
-            .where(_due(now))
-            .order_by(jobs.c.run_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
-            .cte("due")
-        )
-        lease = (
-            update(jobs)
-            .where(jobs.c.id.in_(select(due.c.id)))
-            .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=leased_by)
-            .returning(jobs)
-        )
-        return [_claimed(row) for row in await tx.execute(lease)]
+async def is_due(tx: Tx, now: datetime) -> bool:
+    return bool(await tx.scalar(select(exists().where(_due(now)))))
 
 
-async def finish(db: Database, job: Job) -> None:
-    async with db.write() as tx:
-        await tx.execute(delete(jobs).where(_is_still(job)))
+async def claim(tx: Tx, *, clock: Clock, limit: int, leased_by: str) -> list[Job]:
+    """Lease up to `limit` due jobs, and end those whose last attempt was never settled."""
+    now = clock()  # not before: waiting for the transaction would be taken off the lease
+    await tx.execute(_end_unfinished(now))
+    due = (
+        select(jobs.c.id)
+        .where(_due(now))
+        .order_by(jobs.c.run_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
+        .cte("due")
+    )
+    lease = (
+        update(jobs)
+        .where(jobs.c.id.in_(select(due.c.id)))
+        .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=leased_by)
+        .returning(jobs)
+    )
+    return [
+        Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)
+        for row in await tx.execute(lease)
+    ]
 
 
-async def fail(db: Database, job: Job, reason: str, *, now: datetime) -> None:
-    """Another attempt later, or the end: then the row stays, with the reason."""
+async def finish(tx: Tx, job: Job) -> None:
+    await tx.execute(delete(jobs).where(_has_lease(job)))
+
+
+async def fail(tx: Tx, job: Job, reason: str, *, now: datetime) -> None:
+    """Schedule another attempt, or keep the job as failed after its last one."""
     is_last = job.attempt >= job.max_attempts
     outcome: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
     if is_last and job.name in _PRIVATE:
         outcome["payload"] = {}
-    async with db.write() as tx:
-        await tx.execute(
-            update(jobs)
-            .where(_is_still(job))
-            .values(lease_until=None, leased_by=None, error=reason[:_ERROR_LENGTH], **outcome)
-        )
+    error = reason[:_ERROR_LENGTH].replace("\0", " ")  # PostgreSQL has no text with NUL
+    await tx.execute(
+        update(jobs).where(_has_lease(job)).values(lease_until=None, leased_by=None, error=error, **outcome)
+    )
 
 
 async def remove(tx: Tx, name: str, account_id: UUID) -> None:
@@ -113,7 +108,7 @@ def _due(now: datetime) -> ColumnElement[bool]:
     return and_(jobs.c.failed_at.is_(None), jobs.c.run_at <= now, unleased)
 
 
-def _bury(now: datetime) -> Any:
+def _end_unfinished(now: datetime) -> Any:
     reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
     kept = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
     return (
@@ -123,10 +118,6 @@ def _bury(now: datetime) -> Any:
     )
 
 
-def _is_still(job: Job) -> ColumnElement[bool]:
+def _has_lease(job: Job) -> ColumnElement[bool]:
     """Whose lease ran out must not overwrite what a later attempt has come to."""
     return and_(jobs.c.id == job.id, jobs.c.attempts == job.attempt, jobs.c.leased_by == job.leased_by)
-
-
-def _claimed(row: Any) -> Job:
-    return Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)

@@ -1,141 +1,252 @@
-"""Runs pollers until told to stop: the job runner and whatever else works through a backlog.
+"""The worker's loops: `every` repeats a step, and a `LeaseLoop` works through a queue that all processes share.
 
-Refuses to die of one bad step: an outage is logged once, waited out and logged again when it is over.
+No unexpected error ends them: it is logged once, and the work is tried again.
 """
 
 import asyncio
 import contextlib
-import os
-import socket
-from collections.abc import Sequence
-from typing import Protocol
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
 import structlog
 
-from waypost.database import Database
-from waypost.kit.clock import Clock
+from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
-from waypost.worker import integrity, jobs
-from waypost.worker.model import Job
+from waypost.worker import integrity
 
-IDLE = 0.2  # seconds between two looks at an empty backlog
+IDLE = 0.2  # seconds between two steps of a queue that is empty
 OUTAGE = 1.0  # seconds between two tries while a step fails
-DRAIN = 12.0  # seconds that running jobs get after the stop
+GRACE = 12.0  # seconds that attempts in flight get at the end; the parent waits a little longer
+_WAIT = 0.2  # seconds until a loop with attempts in flight looks again for items that became due
 
 _log = structlog.get_logger()
 
 
-class Poller(Protocol):
+class HasId(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+
+Step = Callable[[], Awaitable[bool]]
+"""Does a short piece of work. True: there is more, it is called again at once."""
+Periodic = tuple[float, Step]
+"""A step, after the seconds until it is called again once it has returned False."""
+ClaimT = TypeVar("ClaimT", bound=HasId)
+OutcomeT = TypeVar("OutcomeT")
+
+
+class LeasedQueue(ABC, Generic[ClaimT, OutcomeT]):
+    """A queue in the database. An item is claimed for a limited time, its lease.
+
+    No item is lost: when a process dies, its leases expire and the items are claimed again. An attempt that lost its
+    lease must not change the item any more.
+    """
+
+    @abstractmethod
+    async def is_due(self, tx: Tx, free: int) -> bool:
+        """Whether a claim would return anything. Takes no write lock: mostly there is nothing to do."""
+
+    @abstractmethod
+    async def claim(self, tx: Tx, free: int) -> Sequence[ClaimT]:
+        """Lease at most `free` items."""
+
+    @abstractmethod
+    async def run(self, claimed: ClaimT) -> OutcomeT | None:
+        """One attempt, outside of any transaction. None leaves nothing to settle."""
+
+    @abstractmethod
+    async def settle(self, tx: Tx, outcomes: Sequence[OutcomeT]) -> None:
+        """Save the outcomes of attempts that still have their lease."""
+
+    async def crashed(self, claimed: ClaimT, error: Exception) -> OutcomeT | None:  # noqa: ARG002
+        """The outcome of an attempt that raised an unexpected error. None: it is tried again after its lease."""
+        return None
+
+    def committed(self, outcomes: Sequence[OutcomeT], claimed: Sequence[ClaimT]) -> None:
+        """Called after the commit of what was settled and claimed."""
+
+
+class LeaseLoop(Generic[ClaimT, OutcomeT]):
+    """One transaction settles what has ended and claims what is due. Attempts run outside of it, side by side."""
+
+    def __init__(
+        self,
+        db: Database,
+        queue: LeasedQueue[ClaimT, OutcomeT],
+        *,
+        name: str,
+        at_once: int,
+        look_every: float = 0,
+        grace: float = GRACE,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`at_once`: attempts in flight at most; `look_every`: seconds between two looks for what is due."""
+        self.name = name
+        self._db = db
+        self._queue = queue
+        self._at_once = at_once
+        self._look_every = look_every
+        self._grace = grace
+        self._monotonic = monotonic
+        self._next_look = -math.inf
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._outcomes: list[OutcomeT] = []
+        self._has_ended = asyncio.Event()
+
     async def step(self) -> bool:
-        """Does a short piece of work. True: there was some, call again at once."""
+        """False when there was nothing to do. Raises Unavailable; then outcomes are settled later."""
+        if self._outcomes or await self._is_due():
+            await self._settle_and_claim()
+        elif not self._in_flight:
+            return False
+        await self._wait_for_outcome()
+        return True
+
+    async def close(self) -> None:
+        """Wait for the attempts in flight and settle them. The rest is claimed again after its lease."""
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=self._grace)
+        for task in self._in_flight:
+            task.cancel()
+        await asyncio.gather(*self._in_flight, return_exceptions=True)
+        try:
+            if self._outcomes:
+                async with self._db.write() as tx:
+                    await self._queue.settle(tx, self._outcomes)
+        except Unavailable as error:
+            _log.warning("attempts not settled", queue=self.name, count=len(self._outcomes), error=error.message)
+        else:
+            settled, self._outcomes = self._outcomes, []
+            self._queue.committed(settled, [])
+
+    async def _is_due(self) -> bool:
+        free, now = self._at_once - len(self._in_flight), self._monotonic()
+        if free <= 0 or now < self._next_look:
+            return False
+        self._next_look = now + self._look_every
+        async with self._db.read() as tx:
+            return await self._queue.is_due(tx, free)
+
+    async def _settle_and_claim(self) -> None:
+        free = self._at_once - len(self._in_flight)
+        outcomes, self._outcomes = self._outcomes, []
+        self._has_ended.clear()
+        try:
+            async with self._db.write() as tx:
+                if outcomes:
+                    await self._queue.settle(tx, outcomes)
+                claimed = await self._queue.claim(tx, free) if free > 0 else []
+        except (Unavailable, asyncio.CancelledError):
+            self._outcomes = outcomes + self._outcomes
+            raise  # any other error would come back with the same outcomes: they are attempted again after their lease
+        for each in claimed:
+            task = asyncio.create_task(self._run(each), name=f"{self.name} {each.id}")
+            self._in_flight.add(task)
+            task.add_done_callback(self._in_flight.discard)
+        if outcomes:
+            self._next_look = -math.inf  # there are free places again
+        self._queue.committed(outcomes, claimed)
+
+    async def _run(self, claimed: ClaimT) -> None:
+        try:
+            outcome = await self._attempt(claimed)
+        except Unavailable as error:
+            _log.warning("attempt not finished", queue=self.name, id=str(claimed.id), error=error.message)
+            return
+        if outcome is not None:
+            self._outcomes.append(outcome)
+            self._has_ended.set()
+
+    async def _attempt(self, claimed: ClaimT) -> OutcomeT | None:
+        try:
+            return await self._queue.run(claimed)
+        except Unavailable:
+            raise
+        except Exception as error:  # noqa: BLE001  # logged here once for all queues
+            _log.exception("attempt failed unexpectedly", queue=self.name, id=str(claimed.id))
+            return await self._queue.crashed(claimed, error)
+
+    async def _wait_for_outcome(self) -> None:
+        if self._in_flight:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_WAIT):
+                    await self._has_ended.wait()
 
 
 class Worker:
     def __init__(
         self,
         db: Database,
-        handlers: jobs.Handlers,
-        *,
-        clock: Clock,
-        pollers: Sequence[Poller] = (),
-        at_once: int = 8,
+        loops: Sequence[LeaseLoop[Any, Any]],
+        periodic: Sequence[Periodic] = (),
     ) -> None:
         self._db = db
-        self._runner = JobRunner(db, handlers, clock=clock, at_once=at_once)
-        self._pollers = [self._runner, *pollers]
+        self._loops = loops
+        self._periodic = periodic
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop`: then every step under way is finished, nothing new is claimed, running jobs are waited for."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(integrity.check(self._db, stop))
-            for poller in self._pollers:
-                group.create_task(poll(poller, stop))
-        await self._runner.drain()
+        """Until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
+        steps: list[tuple[float, Step, str]] = [(IDLE, loop.step, loop.name) for loop in self._loops]
+        steps += [(seconds, step, name_of(step)) for seconds, step in self._periodic]
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(integrity.check(self._db, stop))
+                for seconds, step, name in steps:
+                    group.create_task(every(seconds, step, name=name, stop=stop, survives=Exception))
+        finally:  # all at once: the parent waits only once
+            await asyncio.gather(*(loop.close() for loop in self._loops))
 
 
-async def poll(poller: Poller, stop: asyncio.Event) -> None:
-    name = type(poller).__name__
-    is_out = False
+async def every(
+    seconds: float,
+    step: Callable[[], Awaitable[bool | None]],
+    *,
+    name: str = "",
+    stop: asyncio.Event | None = None,
+    survives: type[Exception] = Unavailable,
+) -> None:
+    """Call `step` until `stop`: at once again while it returns True, otherwise after `seconds`.
+
+    Errors of the type `survives` are logged once, and again when they are over. All others are raised.
+    """
+    name, stop, is_out = name or name_of(step), stop or asyncio.Event(), False
     while not stop.is_set():
         try:
-            more = await poller.step()
-        except Exception as error:  # noqa: BLE001  # whatever a step raises, the next one may succeed
+            has_more = await step()
+        except survives as error:
             if not is_out:
-                _log.error("outage", poller=name, error=_reason(error), exc_info=not isinstance(error, Unavailable))
+                is_expected = isinstance(error, Unavailable)
+                _log.error("outage", step=name, error=reason_of(error), exc_info=not is_expected)
             is_out = True
             await _pause(OUTAGE, stop)
             continue
         if is_out:
-            _log.info("outage over", poller=name)
+            _log.info("outage over", step=name)
         is_out = False
-        await (asyncio.sleep(0) if more else _pause(IDLE, stop))
+        await (asyncio.sleep(0) if has_more else _pause(seconds, stop))
 
 
-class JobRunner:
-    """The poller of the job table."""
+async def cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
-    def __init__(self, db: Database, handlers: jobs.Handlers, *, clock: Clock, at_once: int) -> None:
-        self._db = db
-        self._handlers = handlers
-        self._clock = clock
-        self._at_once = at_once
-        self._running: set[asyncio.Task[None]] = set()
-        self._name = f"{socket.gethostname()}:{os.getpid()}"
 
-    async def step(self) -> bool:
-        free = self._at_once - len(self._running)
-        if free == 0:
-            await asyncio.wait(self._running, timeout=IDLE, return_when=asyncio.FIRST_COMPLETED)
-            return True
-        claimed = await jobs.claim(self._db, clock=self._clock, limit=free, leased_by=self._name)
-        for job in claimed:
-            task = asyncio.create_task(self._work(job), name=job.name)
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-        return bool(claimed)
+def name_of(step: Callable[..., Any]) -> str:
+    """For the log."""
+    function = getattr(step, "func", step)  # of a partial
+    return f"{function.__module__.removeprefix('waypost.')}.{function.__qualname__}"
 
-    async def drain(self) -> None:
-        """A job that does not end in time is cancelled and tried again by the next process."""
-        if not self._running:
-            return
-        _, late = await asyncio.wait(self._running, timeout=DRAIN)
-        for task in late:
-            _log.warning("job cut off", job=task.get_name())
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
 
-    async def _work(self, job: Job) -> None:
-        reason = await self._try(job)
-        # Whatever could not be noted down because the database is gone is claimed again when the lease has run out.
-        try:
-            if reason is None:
-                await jobs.finish(self._db, job)
-            else:
-                await jobs.fail(self._db, job, reason, now=self._clock())
-        except Unavailable as error:
-            _log.warning("job not settled", job=job.name, id=str(job.id), error=_reason(error))
-
-    async def _try(self, job: Job) -> str | None:
-        """None when the handler has done it, else why not."""
-        handler = self._handlers.get(job.name)
-        if handler is None:
-            return f"no handler is named {job.name}"
-        try:
-            async with asyncio.timeout(jobs.RUN_LIMIT.total_seconds()):
-                await handler(job)
-        except asyncio.CancelledError:
-            return "the process was stopped while it ran"
-        except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is kept and the job tried again
-            _log.warning("job failed", job=job.name, id=str(job.id), attempt=job.attempt, error=_reason(error))
-            return _reason(error)
-        return None
+def reason_of(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 async def _pause(seconds: float, stop: asyncio.Event) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stop.wait()
-
-
-def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

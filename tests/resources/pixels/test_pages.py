@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 from waypost.resources.links import store
 from waypost.resources.pixels import link_pixels, pixels
-from waypost.resources.pixels.events.results import Results, note
+from waypost.resources.pixels.events.results import EventResults, add_results
 
 NEW = {"platform": "facebook", "name": "Spring", "pixel_id": "1234567890123456", "access_token": "EAAB"}
 
@@ -74,8 +74,8 @@ async def test_what_became_of_its_events_is_told(place: Place) -> None:
     now = place.clock()
     reason = "facebook answered 401: <script>alert(1)</script>"
     async with place.db.write() as tx:
-        said = Results(12_345, 3, 1, now - timedelta(days=3), reason, now - timedelta(minutes=4))
-        await note(tx, _id(path), said)
+        said = EventResults(12_345, 3, 1, now - timedelta(days=3), reason, now - timedelta(minutes=4))
+        await add_results(tx, _id(path), said)
     page = (await ada.get(path)).text
     for told in ("12.3k", "3 days ago", "4 minutes ago", "facebook answered 401: &lt;script&gt;"):
         assert told in page

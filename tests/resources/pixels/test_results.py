@@ -6,8 +6,7 @@ from people import START
 from resources.links.env import Env
 from resources.pixels.asking import ask, make
 
-from waypost.resources.pixels.events import Results
-from waypost.resources.pixels.events.results import note
+from waypost.resources.pixels.events.results import EventResults, add_results
 
 NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": None, "reason_at": None}
 
@@ -16,8 +15,8 @@ async def test_it_works(env: Env) -> None:
     made = await make(env)
     assert (await ask(env, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
     async with env.deps.db.write() as tx:
-        await note(tx, UUID(made["id"]), Results(sent=3, sent_at=START))
-        await note(tx, UUID(made["id"]), Results(rejected=2, reason="400: no such pixel", reason_at=START))
+        await add_results(tx, UUID(made["id"]), EventResults(sent=3, sent_at=START))
+        await add_results(tx, UUID(made["id"]), EventResults(rejected=2, reason="400: no such pixel", reason_at=START))
     at = made["created_at"]
     told = {"sent": 3, "rejected": 2, "dropped": 0, "sent_at": at, "reason": "400: no such pixel", "reason_at": at}
     answer = await ask(env, "GET", f"/{made['id']}/results")

@@ -19,7 +19,7 @@ from waypost.outbound import Outbound
 from waypost.resources.webhooks import Deps, Event, Receivers, api, record, record_all
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace
-from waypost.resources.webhooks.delivery.queue import Claimed, Settled
+from waypost.resources.webhooks.delivery.queue import ClaimedDelivery, DeliveryOutcome
 
 HOST = "hooks.example.com"
 PUBLIC = "93.184.216.34"  # nothing is sent there: it is looked at only
@@ -77,13 +77,13 @@ class Env:
         async with self.db.write() as tx:
             await record_all(tx, [event], {event.account_id: [new_id()]})
 
-    async def claim(self) -> list[Claimed]:
+    async def claim(self) -> list[ClaimedDelivery]:
         async with self.db.write() as tx:
             return await queue.claim(tx, clock=self.clock, lease=LEASE, limit=100, pace=self.pace)
 
-    async def settle(self, claimed: Sequence[Claimed], status: Any, **rest: Any) -> None:
+    async def settle(self, claimed: Sequence[ClaimedDelivery], status: Any, **rest: Any) -> None:
         async with self.db.write() as tx:
-            await queue.settle(tx, [Settled(each, status, **rest) for each in claimed])
+            await queue.settle(tx, [DeliveryOutcome(each, status, **rest) for each in claimed])
 
 
 def faults(answer: httpx.Response) -> dict[str, list[str]]:

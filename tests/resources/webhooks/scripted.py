@@ -18,11 +18,12 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
-from waypost.resources.webhooks import Deliverer, Event, Sender, store
+from waypost.resources.webhooks import Deliverer, Event, delivery_loop, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace, Target
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
+from waypost.worker.loop import LeaseLoop
 
 KEYS = KeyRing(["the key of these tests"])
 BACKOFF = (10, 30, 60, 300)
@@ -119,7 +120,7 @@ class Receivers:
         self._let_go = asyncio.Event()
 
     def will(self, host: str, *turns: Turn) -> None:
-        """Answer with a status, with 500 and a body, with both, hang, or raise."""
+        """OutboundResponse with a status, with 500 and a body, with both, hang, or raise."""
         self._turns[host] = list(turns)
 
     def let_go(self) -> None:
@@ -147,19 +148,19 @@ class Receivers:
         return OutboundResponse(status, {}, said, url)
 
 
-def new_sender(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Sender:
-    return Sender(receivers, keys, clock=clock, timeout=timeout, backoff=BACKOFF)
-
-
-def new_deliverer(
-    db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
-) -> Deliverer:
+def new_deliverer(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Deliverer:
     """Without a rate: a second passes whenever it is looked at."""
-    sender, pace = new_sender(receivers, clock, keys), Pace(monotonic=itertools.count().__next__)
-    return Deliverer(db, sender, clock=clock, timeout=10, at_once=at_once, pace=pace)
+    pace = Pace(monotonic=itertools.count().__next__)
+    return Deliverer(receivers, keys, clock=clock, timeout=timeout, backoff=BACKOFF, pace=pace)
 
 
-async def deliver(deliverer: Deliverer) -> None:
-    """All that is due, and what has come of it is settled."""
-    while await deliverer.step():
+def new_loop(
+    db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
+) -> LeaseLoop[Any, Any]:
+    return delivery_loop(db, new_deliverer(receivers, clock, keys), timeout=10, at_once=at_once)
+
+
+async def deliver(loop: LeaseLoop[Any, Any]) -> None:
+    """All that is due, and the outcomes are settled."""
+    while await loop.step():
         pass

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from people import START, FakeClock
@@ -12,7 +13,7 @@ from resources.webhooks.scripted import (
     deliver,
     deliveries,
     delivery,
-    new_deliverer,
+    new_loop,
     queue_up,
     subscribe,
     unsubscribe,
@@ -23,11 +24,12 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
-from waypost.resources.webhooks import Deliverer
 from waypost.resources.webhooks.delivery import metrics
 from waypost.resources.webhooks.delivery.pace import FIRST, FIRST_AT_HOST
+from waypost.worker.loop import LeaseLoop
 
 HOST = "receiver.example"
+Loop = LeaseLoop[Any, Any]
 
 
 @pytest.fixture
@@ -41,14 +43,14 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def deliverer(db: Database, receivers: Receivers, clock: FakeClock) -> Deliverer:
-    return new_deliverer(db, receivers, clock)
+def loop(db: Database, receivers: Receivers, clock: FakeClock) -> Loop:
+    return new_loop(db, receivers, clock)
 
 
-async def test_it_works(db: Database, deliverer: Deliverer, receivers: Receivers) -> None:
+async def test_it_works(db: Database, loop: Loop, receivers: Receivers) -> None:
     alice = await subscribe(db, HOST)
     ids = await queue_up(db, alice, 100)
-    await deliver(deliverer)
+    await deliver(loop)
     assert sorted(each.id for each in receivers.sent) == sorted(ids)
     assert all(
         fault(alice.secret, each.headers["X-Signature"], each.body, now=START.timestamp()) is None
@@ -57,16 +59,14 @@ async def test_it_works(db: Database, deliverer: Deliverer, receivers: Receivers
     assert {(row.status, row.attempts, row.response_status) for row in await deliveries(db)} == {("delivered", 1, 200)}
 
 
-async def test_the_latest_answer_is_kept(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
-) -> None:
+async def test_the_latest_answer_is_kept(db: Database, loop: Loop, receivers: Receivers, clock: FakeClock) -> None:
     """Also of a delivery that was taken, and none of an attempt that got none."""
     await queue_up(db, await subscribe(db, HOST), 1)
     receivers.will(HOST, b"busy", Unreachable("timed out"), (302, b"over\x00\tthere"), (201, b'{"ok": true}'))
     told = []
     for wait in (0, *BACKOFF[:3]):
         clock.move(timedelta(seconds=wait))
-        await deliver(deliverer)
+        await deliver(loop)
         (row,) = await deliveries(db)
         told.append((row.status, row.error, row.answer))
     assert told == [
@@ -77,93 +77,91 @@ async def test_the_latest_answer_is_kept(
     ]
 
 
-async def test_nothing_to_do(deliverer: Deliverer) -> None:
-    assert not await deliverer.step()
+async def test_nothing_to_do(loop: Loop) -> None:
+    assert not await loop.step()
 
 
 async def test_a_failing_receiver_is_tried_five_times_at_the_waits_told(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
+    db: Database, loop: Loop, receivers: Receivers, clock: FakeClock
 ) -> None:
     receivers.will(HOST, 500, Unreachable("timed out"), 302, b"busy", 503)
     alice = await subscribe(db, HOST)
     await queue_up(db, alice)
     for number, wait in enumerate(BACKOFF, start=1):
-        await deliver(deliverer)
+        await deliver(loop)
         row = await delivery(db)
         assert (row.status, row.attempts, len(receivers.sent)) == ("pending", number, number)
         assert row.next_attempt_at == clock() + timedelta(seconds=wait)
         clock.move(timedelta(seconds=wait, microseconds=-1))
-        await deliver(deliverer)
+        await deliver(loop)
         assert len(receivers.sent) == number
         clock.move(timedelta(microseconds=1))
-    await deliver(deliverer)
+    await deliver(loop)
     row = await delivery(db)
     assert (row.status, row.attempts, row.response_status, row.error) == ("failed", 5, 503, "answered 503")
     clock.move(timedelta(days=1))
-    await deliver(deliverer)
+    await deliver(loop)
     assert len({each.body for each in receivers.sent}) == 1
     assert len({each.headers["X-Delivery-Id"] for each in receivers.sent}) == 1
     assert len({each.headers["X-Webhook-Timestamp"] for each in receivers.sent}) == len(receivers.sent) == 5
 
 
 async def test_a_later_attempt_that_succeeds_is_the_last(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
+    db: Database, loop: Loop, receivers: Receivers, clock: FakeClock
 ) -> None:
     receivers.will(HOST, b"no", 200)
     await queue_up(db, await subscribe(db, HOST))
     for _ in range(3):
-        await deliver(deliverer)
+        await deliver(loop)
         clock.move(timedelta(seconds=BACKOFF[-1]))
     row = await delivery(db)
     assert (row.status, row.attempts, row.response_status, row.error) == ("delivered", 2, 200, None)
     assert len(receivers.sent) == 2
 
 
-async def test_a_private_address_is_final(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
-) -> None:
+async def test_a_private_address_is_final(db: Database, loop: Loop, receivers: Receivers, clock: FakeClock) -> None:
     receivers.will(HOST, NotPublic("10.0.0.1 may not be connected to"))
     await queue_up(db, await subscribe(db, HOST))
     for _ in range(3):
-        await deliver(deliverer)
+        await deliver(loop)
         clock.move(timedelta(days=1))
     row = await delivery(db)
     assert (row.status, row.attempts, len(receivers.sent)) == ("failed", 0, 1)
 
 
 async def test_who_is_deleted_while_an_attempt_is_under_way(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
+    db: Database, loop: Loop, receivers: Receivers, clock: FakeClock
 ) -> None:
     receivers.will(HOST, HANGS)
     alice = await subscribe(db, HOST)
     await queue_up(db, alice, FIRST + 2)
-    await deliverer.step()
+    await loop.step()
     await unsubscribe(db, alice)
     receivers.let_go()
-    await deliver(deliverer)
+    await deliver(loop)
     clock.move(timedelta(days=1))
-    await deliver(deliverer)
+    await deliver(loop)
     assert {row.status for row in await deliveries(db)} == {"cancelled"}
     assert len(receivers.sent) == FIRST
 
 
 async def test_one_that_hangs_delays_nobody(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     """R9, by order rather than time: of fifty others each has its first attempt in the first round."""
-    deliverer = new_deliverer(db, receivers, clock, at_once=64)
+    loop = new_loop(db, receivers, clock, at_once=64)
     receivers.will("hangs.example", HANGS)
     hanging = await subscribe(db, "hangs.example")
     await queue_up(db, hanging, 1_000, at=START - timedelta(hours=1))
     healthy = [await subscribe(db, f"{number}.example") for number in range(50)]
     for each in healthy:
         await queue_up(db, each, 20)
-    await deliverer.step()
+    await loop.step()
     await asyncio.sleep(0)
     assert sorted(set(receivers.hosts())) == sorted(["hangs.example", *(f"{number}.example" for number in range(50))])
     while receivers.hosts().count("0.example") < 20 or len(receivers.sent) < 50 * 20 + FIRST:
-        assert await deliverer.step()
+        assert await loop.step()
     assert receivers.hosts().count("hangs.example") == FIRST
     receivers.let_go()
-    await deliverer.close()
+    await loop.close()
 
 
 async def test_many_subscriptions_to_one_host_are_one_click_to_it_after_the_other(
@@ -175,7 +173,7 @@ async def test_many_subscriptions_to_one_host_are_one_click_to_it_after_the_othe
     receivers.will(HOST, HANGS)
     for each in many:
         await queue_up(db, each)
-    both = [new_deliverer(db, receivers, clock) for _ in range(2)]
+    both = [new_loop(db, receivers, clock) for _ in range(2)]
     await asyncio.gather(*(each.step() for each in both))
     assert len(receivers.hanging) == FIRST_AT_HOST // 2
     receivers.let_go()
@@ -189,62 +187,62 @@ async def test_who_works_has_a_turn_at_a_host_where_others_hang(
     db: Database, receivers: Receivers, clock: FakeClock
 ) -> None:
     """A shared host, such as a workflow service: twenty subscriptions of another account hang there."""
-    deliverer, other = new_deliverer(db, receivers, clock), new_id()
+    loop, other = new_loop(db, receivers, clock), new_id()
     working = await subscribe(db, HOST)
     await queue_up(db, working)
-    await deliver(deliverer)
+    await deliver(loop)
     receivers.will(HOST, HANGS)
     for _ in range(20):
         await queue_up(db, await subscribe(db, HOST, account_id=other), 10, at=START - timedelta(hours=1))
-    await deliverer.step()
+    await loop.step()
     before = set(receivers.hanging)
     assert len(before) == FIRST_AT_HOST // 2
     (id_,) = await queue_up(db, working)
-    await deliverer.step()
+    await loop.step()
     assert receivers.hanging - before == {id_}
     receivers.let_go()
-    await deliverer.close()
+    await loop.close()
 
 
 async def test_more_that_hang_than_there_are_places(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     """All places are taken by who hangs and has more waiting: the others still have their turn as places come free."""
-    deliverer = new_deliverer(db, receivers, clock, at_once=4)
+    loop = new_loop(db, receivers, clock, at_once=4)
     for number in range(8):
         receivers.will(f"slow{number}.example", Unreachable("timed out"))
         await queue_up(db, await subscribe(db, f"slow{number}.example"), 20, at=START - timedelta(hours=1))
     await queue_up(db, await subscribe(db, HOST))
-    await deliver(deliverer)
+    await deliver(loop)
     assert receivers.hosts().index(HOST) < 12  # in the third round, when all others have had one turn
 
 
 async def test_no_more_at_once_than_in_all(db: Database, receivers: Receivers, clock: FakeClock) -> None:
-    deliverer = new_deliverer(db, receivers, clock, at_once=5)
+    loop = new_loop(db, receivers, clock, at_once=5)
     for number in range(4):
         receivers.will(f"{number}.example", HANGS)
         await queue_up(db, await subscribe(db, f"{number}.example"), 4)
     for _ in range(3):
-        await deliverer.step()
+        await loop.step()
         assert len(receivers.hanging) == 5
     receivers.let_go()
-    await deliver(deliverer)
+    await deliver(loop)
     assert len(receivers.sent) == 16
 
 
 async def test_one_that_hangs_soon_holds_one_place(db: Database, receivers: Receivers, clock: FakeClock) -> None:
-    deliverer = new_deliverer(db, receivers, clock)
+    loop = new_loop(db, receivers, clock)
     receivers.will(HOST, *[Unreachable("timed out")] * FIRST, HANGS)
     await queue_up(db, await subscribe(db, HOST), 100)
     for _ in range(4):
-        await deliverer.step()
+        await loop.step()
     assert (len(receivers.sent), len(receivers.hanging)) == (FIRST + 1, 1)
     receivers.let_go()
-    await deliverer.close()
+    await loop.close()
 
 
 async def test_two_deliverers_send_nothing_twice(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     for number in range(10):
         await queue_up(db, await subscribe(db, f"{number}.example"), 30)
-    await asyncio.gather(*(deliver(new_deliverer(db, receivers, clock, at_once=40)) for _ in range(2)))
+    await asyncio.gather(*(deliver(new_loop(db, receivers, clock, at_once=40)) for _ in range(2)))
     ids = [each.id for each in receivers.sent]
     assert len(ids) == len(set(ids)) == 300
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 1)}
@@ -255,7 +253,7 @@ async def test_two_deliverers_share_what_a_receiver_gets_at_once(
 ) -> None:
     receivers.will(HOST, HANGS)
     await queue_up(db, await subscribe(db, HOST), 50)
-    both = [new_deliverer(db, receivers, clock) for _ in range(2)]
+    both = [new_loop(db, receivers, clock) for _ in range(2)]
     await asyncio.gather(*(each.step() for each in both))
     assert len(receivers.hanging) == FIRST
     receivers.let_go()
@@ -264,12 +262,12 @@ async def test_two_deliverers_share_what_a_receiver_gets_at_once(
 
 
 async def test_the_end_settles_what_is_under_way(
-    db: Database, deliverer: Deliverer, receivers: Receivers, clock: FakeClock
+    db: Database, loop: Loop, receivers: Receivers, clock: FakeClock
 ) -> None:
     receivers.will(HOST, HANGS)
     await queue_up(db, await subscribe(db, HOST), FIRST)
-    await deliverer.step()
-    closing = asyncio.create_task(deliverer.close())
+    await loop.step()
+    closing = asyncio.create_task(loop.close())
     await asyncio.sleep(0)
     receivers.let_go()
     await closing
@@ -277,13 +275,13 @@ async def test_the_end_settles_what_is_under_way(
 
 
 async def test_what_ends_in_an_outage_is_settled_after_it(
-    db: Database, deliverer: Deliverer, receivers: Receivers, monkeypatch
+    db: Database, loop: Loop, receivers: Receivers, monkeypatch
 ) -> None:
     receivers.will(HOST, HANGS)
     await queue_up(db, await subscribe(db, HOST), FIRST)
-    await deliverer.step()
+    await loop.step()
     receivers.let_go()
-    await deliverer._wait_for_news()
+    await loop._wait_for_outcome()
 
     def gone() -> None:
         raise Unavailable("gone")
@@ -292,8 +290,8 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
         outage.setattr(db, "write", gone)
         for _ in range(3):
             with pytest.raises(Unavailable):
-                await deliverer.step()
-    await deliver(deliverer)
+                await loop.step()
+    await deliver(loop)
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 1)}
     assert len(receivers.sent) == FIRST
 
@@ -305,10 +303,10 @@ async def test_what_cannot_be_counted_is_delivered(
         raise ZeroDivisionError
 
     monkeypatch.setattr(metrics, "claimed", broken)
-    deliverer = new_deliverer(db, receivers, clock)
+    loop = new_loop(db, receivers, clock)
     await queue_up(db, await subscribe(db, HOST))
     with pytest.raises(ZeroDivisionError):
-        await deliverer.step()
-    await deliverer.close()
+        await loop.step()
+    await loop.close()
     assert receivers.hosts() == [HOST]
     assert [row.status for row in await deliveries(db)] == ["delivered"]

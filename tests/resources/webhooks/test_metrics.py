@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 from people import FakeClock
-from resources.webhooks.scripted import Receivers, deliver, new_deliverer, queue_up, subscribe
+from resources.webhooks.scripted import Receivers, deliver, new_loop, queue_up, subscribe
 from sqlalchemy import text
 
 from waypost.database import Database, Tx
@@ -46,7 +46,7 @@ async def test_it_works(db: Database) -> None:
     await queue_up(db, alice, 3)
     clock.move(timedelta(seconds=2))
     with more() as risen:
-        await deliver(new_deliverer(db, receivers, clock))
+        await deliver(new_loop(db, receivers, clock))
     assert risen["waypost_webhook_attempts_total"] == risen[f"{RESULTS} delivered"] == 3
     assert (risen[f"{DELAY}_count"], risen[f"{DELAY}_sum"]) == (3, 6)
     assert {f"{DELAY}_bucket 1.0", f"{DELAY}_bucket 2.5"} & set(risen) == {f"{DELAY}_bucket 2.5"}
@@ -60,7 +60,7 @@ async def test_results_by_what_came_of_the_attempt(db: Database) -> None:
     receivers.will("private.example", NotPublic("10.0.0.1"))
     with more() as risen:
         for _ in range(5):
-            await deliver(new_deliverer(db, receivers, clock))
+            await deliver(new_loop(db, receivers, clock))
             clock.move(timedelta(minutes=5))
     assert {name: count for name, count in risen.items() if RESULTS in name} == {
         f"{RESULTS} retried": 4,
@@ -78,7 +78,7 @@ async def test_what_cannot_be_counted_is_delivered(
     receivers = Receivers()
     await queue_up(db, await subscribe(db), 2)
     with structlog.testing.capture_logs() as logs:
-        await deliver(new_deliverer(db, receivers, FakeClock()))
+        await deliver(new_loop(db, receivers, FakeClock()))
     counted._series.cache_clear()
     assert len(receivers.sent) == 2
     assert [each["event"] for each in logs] == ["deliveries are not counted until the worker starts again"]
@@ -91,7 +91,7 @@ async def gauges(asked: Figures) -> dict[str, float]:
 async def test_nothing_waits(db: Database) -> None:
     alice = await subscribe(db)
     await queue_up(db, alice)
-    await deliver(new_deliverer(db, Receivers(), FakeClock()))
+    await deliver(new_loop(db, Receivers(), FakeClock()))
     assert await gauges(Figures(db, clock=FakeClock())) == {"pending": 0, "oldest_pending_seconds": 0}
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import delete, event, text
 from waypost.database import Database
 from waypost.resources.webhooks.delivery import queue, slots
 from waypost.resources.webhooks.delivery.pace import FIRST, MOST, Pace
-from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, Claimed, Settled
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
 from waypost.resources.webhooks.model import webhooks
 
 LEASE = timedelta(seconds=30)
@@ -29,13 +29,13 @@ async def alice(db: Database) -> Subscription:
     return await subscribe(db, "alice.example")
 
 
-async def claim(db: Database, clock: FakeClock, *, limit: int = 256, pace: Pace | None = None) -> list[Claimed]:
+async def claim(db: Database, clock: FakeClock, *, limit: int = 256, pace: Pace | None = None) -> list[ClaimedDelivery]:
     async with db.write() as tx:
         await queue.lock(tx)
         return await queue.claim(tx, clock=clock, lease=LEASE, limit=limit, pace=pace or Pace())
 
 
-async def settle(db: Database, *outcomes: Settled) -> None:
+async def settle(db: Database, *outcomes: DeliveryOutcome) -> None:
     if not outcomes:
         return
     async with db.write() as tx:
@@ -48,8 +48,8 @@ async def is_due(db: Database, clock: FakeClock, pace: Pace | None = None) -> bo
         return await queue.is_due(tx, clock(), pace or Pace())
 
 
-def again(claimed: Claimed, at: datetime) -> Settled:
-    return Settled(claimed, "pending", at, 500, "answered 500")
+def again(claimed: ClaimedDelivery, at: datetime) -> DeliveryOutcome:
+    return DeliveryOutcome(claimed, "pending", at, 500, "answered 500")
 
 
 async def test_it_works(db: Database, clock: FakeClock, alice: Subscription) -> None:
@@ -62,7 +62,7 @@ async def test_it_works(db: Database, clock: FakeClock, alice: Subscription) -> 
     assert (row.status, row.attempts, row.leased_until) == ("pending", 1, START + LEASE)  # counted before it is sent
     assert not await is_due(db, clock)
     assert await claim(db, clock) == []
-    await settle(db, Settled(claimed, "delivered", response_status=204))
+    await settle(db, DeliveryOutcome(claimed, "delivered", response_status=204))
     row = await delivery(db)
     assert (row.status, row.attempts, row.response_status, row.error) == ("delivered", 1, 204, None)
     assert row.next_attempt_at is row.leased_until is None
@@ -92,11 +92,11 @@ async def test_who_lost_the_lease_changes_nothing(db: Database, clock: FakeClock
     clock.move(LEASE)
     (current,) = await claim(db, clock)
     before = await delivery(db)
-    await settle(db, Settled(late, "delivered", response_status=200))
+    await settle(db, DeliveryOutcome(late, "delivered", response_status=200))
     assert await delivery(db) == before
-    await settle(db, Settled(current, "failed", error="refused", counts=False))
+    await settle(db, DeliveryOutcome(current, "failed", error="refused", counts=False))
     after = await delivery(db)
-    await settle(db, Settled(current, "delivered"), again(late, START))
+    await settle(db, DeliveryOutcome(current, "delivered"), again(late, START))
     assert await delivery(db) == after
     assert (after.status, after.attempts) == ("failed", 1)
 
@@ -107,7 +107,7 @@ async def test_who_is_late_but_was_not_replaced_still_counts(
     await queue_up(db, alice)
     (late,) = await claim(db, clock)
     clock.move(LEASE * 2)
-    await settle(db, Settled(late, "delivered", response_status=200))
+    await settle(db, DeliveryOutcome(late, "delivered", response_status=200))
     assert await claim(db, clock) == []
     assert (await delivery(db)).status == "delivered"
 
@@ -133,14 +133,16 @@ async def test_a_fifth_attempt_under_way_is_left_to_end(db: Database, clock: Fak
         clock.move(LEASE)
     (fifth,) = await claim(db, clock)
     assert await claim(db, clock) == []
-    await settle(db, Settled(fifth, "delivered", response_status=200))
+    await settle(db, DeliveryOutcome(fifth, "delivered", response_status=200))
     assert (await delivery(db)).status == "delivered"
 
 
 async def test_what_was_not_sent_was_no_attempt(db: Database, clock: FakeClock, alice: Subscription) -> None:
     await queue_up(db, alice)
     (claimed,) = await claim(db, clock)
-    await settle(db, Settled(claimed, "failed", error="the host has an address that is not public", counts=False))
+    await settle(
+        db, DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts=False)
+    )
     row = await delivery(db)
     assert (row.status, row.attempts, row.error) == ("failed", 0, "the host has an address that is not public")
 
@@ -197,7 +199,7 @@ async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, cloc
     assert len(await claim(db, clock, pace=pace)) == 3
     for _ in range(3):
         pace.note(alice.target, succeeded=False)
-    await settle(db, *(Settled(each, "delivered") for each in first))
+    await settle(db, *(DeliveryOutcome(each, "delivered") for each in first))
     assert await claim(db, clock, pace=pace) == []  # three are under way, and one would be allowed
     clock.move(LEASE)
     assert len(await claim(db, clock, pace=pace)) == 1  # nobody is behind the three any more

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from people import START, FakeClock
-from resources.webhooks.scripted import BACKOFF, Receivers, deliver, deliveries, new_deliverer, queue_up, subscribe
+from resources.webhooks.scripted import BACKOFF, Receivers, deliver, deliveries, new_loop, queue_up, subscribe
 from sqlalchemy import select, update
 
 from waypost.database import Database, KeyRing
@@ -31,7 +31,7 @@ async def test_it_works(db: Database) -> None:
     for number, (keys, wait) in enumerate(zip(rings, BACKOFF, strict=True)):
         if number == 2:
             await seal_again(db, BOTH)
-        await deliver(new_deliverer(db, receivers, clock, keys=keys))
+        await deliver(new_loop(db, receivers, clock, keys=keys))
         clock.move(timedelta(seconds=wait))
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 4)}
     assert len(receivers.sent) == 20
@@ -43,10 +43,10 @@ async def test_it_works(db: Database) -> None:
 async def test_a_process_with_both_keys_reads_what_is_sealed_again_under_it(db: Database) -> None:
     clock, receivers = FakeClock(), Receivers()
     alice = await subscribe(db, HOST, keys=OLD)
-    deliverer = new_deliverer(db, receivers, clock, keys=BOTH)
+    loop = new_loop(db, receivers, clock, keys=BOTH)
     for _ in range(2):
         await queue_up(db, alice)
-        await deliver(deliverer)
+        await deliver(loop)
         await seal_again(db, BOTH)
     assert {row.status for row in await deliveries(db)} == {"delivered"}
 
@@ -55,10 +55,10 @@ async def test_a_process_without_the_new_key_loses_nothing(db: Database) -> None
     """It was forgotten when all others were started anew: it postpones them, and who has the key goes on."""
     clock, receivers = FakeClock(), Receivers()
     await queue_up(db, await subscribe(db, HOST, keys=NEW))
-    await deliver(new_deliverer(db, receivers, clock, keys=OLD))
+    await deliver(new_loop(db, receivers, clock, keys=OLD))
     (row,) = await deliveries(db)
     assert (row.status, row.attempts, receivers.sent) == ("pending", 0, [])
     assert row.next_attempt_at == START + timedelta(minutes=1)
     clock.move(timedelta(minutes=1))
-    await deliver(new_deliverer(db, receivers, clock, keys=BOTH))
+    await deliver(new_loop(db, receivers, clock, keys=BOTH))
     assert [(row.status, row.attempts) for row in await deliveries(db)] == [("delivered", 1)]

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit import clock
+from waypost.worker.job_runner import job_loop
 from waypost.worker.loop import Worker
 
 URL, POINT = sys.argv[1:]
@@ -48,7 +49,8 @@ async def main():
         die_at("after run")
         stop.set()
 
-    await Worker(Trapped(URL), {"test.note": note}, clock=clock.now, at_once=1).run(stop)
+    db = Trapped(URL)
+    await Worker(db, [job_loop(db, {"test.note": note}, clock=clock.now, at_once=1)]).run(stop)
 
 
 asyncio.run(main())

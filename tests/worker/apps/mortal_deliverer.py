@@ -16,7 +16,7 @@ from sqlalchemy import select
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, Sender
+from waypost.resources.webhooks import Deliverer, delivery_loop
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.model import webhook_deliveries
 
@@ -49,10 +49,10 @@ def dying_after(point, function):
 
 
 class Trapped(Deliverer):
-    def _begin(self, claimed):
-        begun.append(claimed.id)
+    def committed(self, outcomes, claimed):
+        begun.extend(each.id for each in claimed)
         die_at("after claim")
-        super()._begin(claimed)
+        super().committed(outcomes, claimed)
 
 
 async def is_done(db):
@@ -67,11 +67,11 @@ async def main():
     post = dying_after("after send", poster.post)
     queue.claim = dying_before("before claim", queue.claim)
     queue.settle = dying_before("before mark", queue.settle)
-    sender = Sender(post, KeyRing([KEY]), clock=now, timeout=10, backoff=[0, 0, 0, 0])
-    deliverer = Trapped(db, sender, clock=now, timeout=10, at_once=50)
-    while await deliverer.step() or not await is_done(db):
+    deliverer = Trapped(post, KeyRing([KEY]), clock=now, timeout=10, backoff=[0, 0, 0, 0])
+    loop = delivery_loop(db, deliverer, timeout=10, at_once=50)
+    while await loop.step() or not await is_done(db):
         await asyncio.sleep(0)
-    await deliverer.close()
+    await loop.close()
     await poster.close()
     await db.close()
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import NOT_BLANK, Body, Text, max_characters
-from waypost.resources.pixels.events.results import Results
+from waypost.resources.pixels.events.results import EventResults
 from waypost.resources.pixels.model import Pixel, Platform
 
 MAX_TEXT = 255
@@ -60,6 +60,6 @@ def shown(pixel: Pixel) -> dict[str, Any]:
     }
 
 
-def shown_results(results: Results) -> dict[str, Any]:
+def shown_results(results: EventResults) -> dict[str, Any]:
     moments = {"sent_at": results.sent_at, "reason_at": results.reason_at}
     return asdict(results) | {name: timestamp(at) if at else None for name, at in moments.items()}

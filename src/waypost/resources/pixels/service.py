@@ -11,7 +11,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.deps import Deps
-from waypost.resources.pixels.events.results import Results, results_of
+from waypost.resources.pixels.events.results import EventResults, results_of
 from waypost.resources.pixels.model import Pixel, pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
 
@@ -92,7 +92,7 @@ async def find(deps: Deps, caller: Caller, pixel_id: UUID) -> Pixel:
         return _there(await store.find(tx, caller.account.id, pixel_id))
 
 
-async def results(deps: Deps, caller: Caller, pixel_id: UUID) -> Results:
+async def results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
     """What became of its server-side events."""
     async with deps.db.read() as tx:
         _there(await store.find(tx, caller.account.id, pixel_id))

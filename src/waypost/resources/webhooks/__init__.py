@@ -1,25 +1,24 @@
-"""Webhooks: who wants to hear of what, and the deliveries that tell them. The room's only auth.
+"""Webhooks: subscriptions to events, and their deliveries.
 
-ResourceDeps above record what happened in their own transactions; the worker's `Deliverer` sends it.
+Other packages record events in their own transactions; the worker's `Deliverer` sends them.
 """
 
-from waypost.resources.webhooks.delivery.attempt import Sender
-from waypost.resources.webhooks.delivery.deliverer import Deliverer
+from waypost.resources.webhooks.delivery.deliverer import Deliverer, delivery_loop
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.leftovers import Leftovers
-from waypost.resources.webhooks.log import LogRetention
 from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
 from waypost.resources.webhooks.receivers import Receivers
+from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 
 __all__ = [
     "Deliverer",
     "Deps",
     "Event",
-    "Leftovers",
-    "LogRetention",
     "Receivers",
-    "Sender",
+    "cancel_orphaned_deliveries",
+    "delete_old_deliveries",
+    "delivery_loop",
     "listeners",
+    "log_retention",
     "record",
     "record_all",
 ]

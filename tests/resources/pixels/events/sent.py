@@ -20,8 +20,10 @@ from waypost.resources.pixels import events
 from waypost.resources.pixels.events.model import pixel_events, pixel_lots
 from waypost.resources.pixels.events.queue import GATHERING
 from waypost.resources.pixels.model import pixels
+from waypost.worker.loop import LeaseLoop
 
 KEYS = KeyRing(["the key of these tests"])
+Loop = LeaseLoop[Any, Any]
 ALLOW = [ip_network("127.0.0.1/32")]
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
@@ -61,10 +63,9 @@ def new_event(**fields: Any) -> events.Event:
 class Env:
     db: Database
     clock: FakeClock
-    new_sender: Callable[[], events.EventSender]
+    new_sender: Callable[[], Loop]
     """Of another process."""
-    sender: events.EventSender
-    leftovers: events.Leftovers
+    sender: Loop
 
     async def queue(self, pixel: UUID, *its: events.Event, **fields: Any) -> list[events.Event]:
         """Long enough ago that nothing more is waited for. As the platform that fired, the pixel's counts."""
@@ -82,7 +83,7 @@ class Env:
             pass
 
     async def sweep(self) -> None:
-        while await self.leftovers.step():
+        while await events.delete_unsendable(self.db, clock=self.clock):
             pass
 
     async def waiting(self) -> Sequence[Any]:
@@ -94,7 +95,7 @@ class Env:
     async def nothing_is_left(self) -> bool:
         return (await self.waiting(), await self.lots()) == ([], [])
 
-    async def results(self, pixel: UUID) -> events.Results:
+    async def results(self, pixel: UUID) -> events.EventResults:
         async with self.db.read() as tx:
             return await events.results_of(tx, pixel)
 
@@ -118,13 +119,12 @@ class Env:
 async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Env]:
     """Its pollers look whenever they are asked to."""
     clock, poster, ticks = FakeClock(), Poster(Outbound(allow=ALLOW)), count(0, 100)
-    sender = events.Sender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
-    leftovers = events.Leftovers(db, clock=clock, monotonic=lambda: next(ticks))
+    sender = events.EventSender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
 
-    def new_sender() -> events.EventSender:
-        return events.EventSender(db, sender, clock=clock, monotonic=lambda: next(ticks))
+    def new_sender() -> Loop:
+        return events.event_loop(db, sender, monotonic=lambda: next(ticks))
 
     try:
-        yield Env(db, clock, new_sender, new_sender(), leftovers)
+        yield Env(db, clock, new_sender, new_sender())
     finally:
         await poster.close()

@@ -11,7 +11,7 @@ from resources.pixels.events.sent import Env, new_event, new_pixel
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.pixels import events
-from waypost.resources.pixels.events import attempt, leftovers, queue, sending
+from waypost.resources.pixels.events import cleanup, queue, sender
 
 
 def told(platforms: Platforms, platform: str = "") -> list[list[str]]:
@@ -60,14 +60,14 @@ async def test_one_that_hangs_delays_nobody_else_s(
     while sum([(await env.results(pixel)).sent for pixel in others]) < len(others):
         await env.sender.step()
     assert len(await env.waiting()) == 1
-    monkeypatch.setattr(sending, "DEADLINE", -1.0)
+    monkeypatch.setattr(env.sender, "_grace", 0)
     await env.sender.close()
 
 
 async def test_one_that_hangs_is_tried_again(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt, "DEADLINE", 0.5)
+    monkeypatch.setattr(sender, "DEADLINE", 0.5)
     platforms.will("facebook", HANGS)
     pixel = await new_pixel(db, "facebook")
     await env.queue(pixel)
@@ -93,7 +93,7 @@ async def test_an_account_has_one_request_under_way(
     while not (await env.results(stranger)).sent:
         await env.sender.step()
     assert (await env.results(second)).sent == 0
-    monkeypatch.setattr(sending, "DEADLINE", -1.0)
+    monkeypatch.setattr(env.sender, "_grace", 0)
     await env.sender.close()
 
 
@@ -104,7 +104,7 @@ async def test_what_a_killed_process_had_under_way_is_sent_again(db: Database, e
     await asyncio.to_thread(platforms.wait_for, "facebook", 1)
     other = env.new_sender()
     assert not await other.step()
-    env.clock.move(sending.LEASE)
+    env.clock.move(sender.LEASE)
     while await other.step():
         pass
     assert told(platforms) == [[each.id for each in given]] * 2
@@ -170,14 +170,14 @@ async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
 async def test_no_more_wait_than_are_kept(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leftovers, "WAITING_AT_MOST", 3)
+    monkeypatch.setattr(cleanup, "WAITING_AT_MOST", 3)
     full, other = await new_pixel(db, "facebook"), await new_pixel(db, "facebook")
     given = await env.queue(full, *(new_event() for _ in range(2_010)))
     await env.queue(other, *(new_event() for _ in range(3)))
     await env.sweep()
     found = await env.results(full)
     assert (found.dropped, found.reason) == (2_007, "more events waited than are kept")
-    assert await env.results(other) == events.Results()
+    assert await env.results(other) == events.EventResults()
     await env.run()
     assert [each.id for each in given[:3]] in told(platforms)
     assert await env.nothing_is_left()
@@ -193,7 +193,7 @@ async def test_a_deletion_under_way_leaves_nothing(
     await env.delete(pixel)
     await env.sweep()
     assert await env.nothing_is_left()
-    monkeypatch.setattr(sending, "DEADLINE", -1.0)
+    monkeypatch.setattr(env.sender, "_grace", 0)
     await env.sender.close()
     assert await env.nothing_is_left()
 
@@ -205,7 +205,7 @@ async def test_when_nothing_waits_nothing_is_written(db: Database, env: Env, mon
     pixel = await new_pixel(db, "facebook")
     monkeypatch.setattr(queue, "lock", unexpected)
     assert not await env.sender.step()
-    assert not await env.leftovers.step()
+    assert not await events.delete_unsendable(env.db, clock=env.clock)
     await env.queue(pixel)
     env.clock.move(-queue.GATHERING)
     assert not await env.sender.step()

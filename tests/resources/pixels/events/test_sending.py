@@ -36,7 +36,7 @@ async def test_it_works(db: Database, env: Env, platforms: Platforms) -> None:
             "referrer_url": "https://from.example/x",
         }
     ]
-    assert await env.results(pixel) == events.Results(sent=1, sent_at=START)
+    assert await env.results(pixel) == events.EventResults(sent=1, sent_at=START)
     assert await env.nothing_is_left()
 
 
@@ -102,7 +102,7 @@ async def test_of_a_pixel_that_is_gone_nothing_is_sent(db: Database, env: Env, p
     await env.sweep()
     assert len(platforms.received()) == 1
     assert await env.nothing_is_left()
-    assert await env.results(pixel) == events.Results()
+    assert await env.results(pixel) == events.EventResults()
 
 
 @pytest.mark.parametrize("now", [{"access_token": None}, {"platform": "google_ads"}, {"platform": "tiktok"}])
@@ -125,7 +125,7 @@ async def test_results_go_with_their_pixel(db: Database, env: Env) -> None:
     await env.run()
     assert (await env.results(pixel)).sent == 1
     await env.delete(pixel)
-    assert await env.results(pixel) == events.Results()
+    assert await env.results(pixel) == events.EventResults()
 
 
 @pytest.mark.parametrize("platform", SERVER_SIDE)

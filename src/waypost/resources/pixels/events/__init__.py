@@ -3,11 +3,20 @@
 Refuses to be on a redirect's path: events are recorded in the transaction that stores the clicks, and sent by a poller.
 """
 
-from waypost.resources.pixels.events.attempt import Sender
-from waypost.resources.pixels.events.leftovers import Leftovers
+from waypost.resources.pixels.events.cleanup import delete_unsendable
 from waypost.resources.pixels.events.model import Event
 from waypost.resources.pixels.events.outbox import Addressed, record_all, wanted
-from waypost.resources.pixels.events.results import Results, results_of
-from waypost.resources.pixels.events.sending import EventSender
+from waypost.resources.pixels.events.results import EventResults, results_of
+from waypost.resources.pixels.events.sender import EventSender, event_loop
 
-__all__ = ["Addressed", "Event", "EventSender", "Leftovers", "Results", "Sender", "record_all", "results_of", "wanted"]
+__all__ = [
+    "Addressed",
+    "Event",
+    "EventResults",
+    "EventSender",
+    "delete_unsendable",
+    "event_loop",
+    "record_all",
+    "results_of",
+    "wanted",
+]

@@ -20,7 +20,7 @@ _NONE = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class PlatformResponse:
     verdict: Verdict
     """Its reason is fit to be shown to the pixel's owner."""
     what: str = ""
@@ -29,22 +29,26 @@ class Heard:
     """What the platform asks for before the next attempt."""
 
 
-def heard(platform: str, answer: OutboundResponse, count: int, secrets: Sequence[str], now: datetime) -> Heard:
+def response_of(
+    platform: str, answer: OutboundResponse, count: int, secrets: Sequence[str], now: datetime
+) -> PlatformResponse:
     """`count`: of the events sent; `secrets`: what the platform may have quoted."""
     what = f"{platform} answered {answer.status}"
     verdict = PLATFORMS[platform].verdict(answer.status, _json(answer), count)
     is_passing = verdict.is_passing or answer.status in {408, 429} or answer.status >= 500
     if not (is_passing or verdict.rejected):
-        return Heard(verdict, what)
+        return PlatformResponse(verdict, what)
     said = shown(verdict.reason, secrets)
     reason = f"{what}: {said}" if said else what
     if is_passing:
-        return Heard(Verdict(reason=reason, is_passing=True), what, _wait(answer.headers.get("Retry-After", ""), now))
-    return Heard(Verdict(verdict.sent, verdict.rejected, reason), what)
+        return PlatformResponse(
+            Verdict(reason=reason, is_passing=True), what, _wait(answer.headers.get("Retry-After", ""), now)
+        )
+    return PlatformResponse(Verdict(verdict.sent, verdict.rejected, reason), what)
 
 
-def passing(what: str) -> Heard:
-    return Heard(Verdict(reason=what, is_passing=True), what)
+def passing(what: str) -> PlatformResponse:
+    return PlatformResponse(Verdict(reason=what, is_passing=True), what)
 
 
 def _wait(text: str, now: datetime) -> timedelta:

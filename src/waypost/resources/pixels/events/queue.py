@@ -13,9 +13,10 @@ from uuid import UUID
 from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
 
 from waypost.database import Id, Instant, Tx, take
+from waypost.kit.clock import Clock
 from waypost.resources.pixels.events.model import Event, pixel_events, pixel_lots
-from waypost.resources.pixels.events.places import Places, Turn
-from waypost.resources.pixels.events.results import Results, note
+from waypost.resources.pixels.events.results import EventResults, add_results
+from waypost.resources.pixels.events.slots import QueuedPixel, RequestSlots
 from waypost.resources.pixels.model import pixels
 
 LOT = 500
@@ -49,61 +50,67 @@ _DUE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A lot with an attempt under way."""
+class ClaimedLot:
+    """A lot with an attempt in flight."""
 
     pixel_id: UUID
     last_event: UUID
     attempt: int
     leased_until: datetime
-    """Whoever settles must still have this lease."""
+    """To settle it, the lot must still have this lease."""
+
+    @property
+    def id(self) -> UUID:
+        """A pixel has one lot at a time."""
+        return self.pixel_id
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class StoredEvent:
     id: UUID
     platform: str
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What came of an attempt."""
+class LotOutcome:
+    """The outcome of an attempt."""
 
-    claimed: Claimed
-    new: Results
+    claimed: ClaimedLot
+    new: EventResults
     events: Sequence[UUID] = ()
-    """Those that are over."""
+    """Those that are finished."""
     next_attempt_at: datetime | None = None
-    """Of those that are not; None when all are."""
+    """None when all are finished."""
 
 
 async def lock(tx: Tx) -> None:
-    """For whoever changes lots, or deletes events: until the transaction ends, nobody else does."""
+    """Needed to change lots or to delete events: until the transaction ends, nobody else does."""
     await take(tx, _LOCK)
 
 
-async def due(tx: Tx, now: datetime) -> list[Turn]:
-    """Pixels whose turn it is, of those that wait longest first. Takes no write lock."""
-    places = Places(await _under_way(tx, now))
+async def due(tx: Tx, now: datetime) -> list[QueuedPixel]:
+    """Pixels that may have a request now, those that wait longest first. Takes no write lock."""
+    slots = RequestSlots(await _in_flight(tx, now))
     rows = await tx.execute(_DUE, {"now": now, "gathered": now - GATHERING})
-    return [turn for turn in (Turn(*row) for row in rows) if places.take(turn)]
+    return [pixel for pixel in (QueuedPixel(*row) for row in rows) if slots.take(pixel)]
 
 
-async def claim(tx: Tx, *, now: datetime, lease: timedelta) -> list[Claimed]:
-    """The caller holds `lock`."""
-    until = now + lease
-    return [await _claimed(tx, turn, until) for turn in await due(tx, now)]
+async def claim(tx: Tx, *, clock: Clock, lease: timedelta) -> list[ClaimedLot]:
+    await lock(tx)
+    now = clock()
+    return [await _claimed(tx, pixel, now + lease) for pixel in await due(tx, now)]
 
 
-async def events_of(tx: Tx, claimed: Claimed) -> list[Waiting]:
+async def events_of(tx: Tx, claimed: ClaimedLot) -> list[StoredEvent]:
     lot = select(_E.id, _E.platform, _E.payload).where(_E.pixel_id == claimed.pixel_id, _E.id <= claimed.last_event)
     rows = await tx.execute(lot.order_by(_E.id).limit(LOT))
-    return [Waiting(row.id, row.platform, Event(*json.loads(row.payload))) for row in rows]
+    return [StoredEvent(row.id, row.platform, Event(*json.loads(row.payload))) for row in rows]
 
 
-async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
-    """Whoever lost the lease changes nothing. The caller holds `lock`."""
+async def settle(tx: Tx, outcomes: Sequence[LotOutcome]) -> None:
+    """An attempt that lost its lease changes nothing."""
+    await lock(tx)
     for each in outcomes:
         of = each.claimed
         mine = (_L.pixel_id == of.pixel_id, _L.leased_until == of.leased_until)
@@ -114,22 +121,22 @@ async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
             settled = await tx.execute(update(pixel_lots).where(*mine).values(later))
         if settled.rowcount:
             await tx.execute(delete(pixel_events).where(_E.id.in_(each.events)))
-            await note(tx, of.pixel_id, each.new)
+            await add_results(tx, of.pixel_id, each.new)
 
 
-async def _under_way(tx: Tx, now: datetime) -> list[Turn]:
+async def _in_flight(tx: Tx, now: datetime) -> list[QueuedPixel]:
     known = select(pixels.c.id, pixels.c.account_id, pixels.c.platform, _L.attempts)
     rows = await tx.execute(known.join(pixel_lots, _L.pixel_id == pixels.c.id).where(_L.leased_until > now))
-    return [Turn(*row) for row in rows]
+    return [QueuedPixel(*row) for row in rows]
 
 
-async def _claimed(tx: Tx, turn: Turn, until: datetime) -> Claimed:
-    values = {"attempts": turn.attempt, "next_attempt_at": until, "leased_until": until}
-    of_pixel = _L.pixel_id == turn.pixel_id
-    if turn.attempt > 1:
+async def _claimed(tx: Tx, pixel: QueuedPixel, until: datetime) -> ClaimedLot:
+    values = {"attempts": pixel.attempt, "next_attempt_at": until, "leased_until": until}
+    of_pixel = _L.pixel_id == pixel.pixel_id
+    if pixel.attempt > 1:
         last = await tx.execute(update(pixel_lots).where(of_pixel).values(values).returning(_L.last_event))
-        return Claimed(turn.pixel_id, last.scalar_one(), turn.attempt, until)
-    ids = select(_E.id).where(_E.pixel_id == turn.pixel_id).order_by(_E.id).limit(LOT)
+        return ClaimedLot(pixel.pixel_id, last.scalar_one(), pixel.attempt, until)
+    ids = select(_E.id).where(_E.pixel_id == pixel.pixel_id).order_by(_E.id).limit(LOT)
     last_event = list(await tx.scalars(ids))[-1]
-    await tx.execute(insert(pixel_lots), {"pixel_id": turn.pixel_id, "last_event": last_event} | values)
-    return Claimed(turn.pixel_id, last_event, turn.attempt, until)
+    await tx.execute(insert(pixel_lots), {"pixel_id": pixel.pixel_id, "last_event": last_event} | values)
+    return ClaimedLot(pixel.pixel_id, last_event, pixel.attempt, until)

@@ -15,7 +15,7 @@ _R = pixel_results.c
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class EventResults:
     sent: int = 0
     rejected: int = 0
     """By the platform, for good."""
@@ -27,13 +27,13 @@ class Results:
     reason_at: datetime | None = None
 
 
-async def results_of(tx: Tx, pixel_id: UUID) -> Results:
-    columns = (_R[name] for name in Results.__dataclass_fields__)
+async def results_of(tx: Tx, pixel_id: UUID) -> EventResults:
+    columns = (_R[name] for name in EventResults.__dataclass_fields__)
     row = (await tx.execute(select(*columns).where(_R.pixel_id == pixel_id))).one_or_none()
-    return Results(*row) if row else Results()
+    return EventResults(*row) if row else EventResults()
 
 
-async def note(tx: Tx, pixel_id: UUID, new: Results) -> None:
+async def add_results(tx: Tx, pixel_id: UUID, new: EventResults) -> None:
     """Adds `new` to what is known. Of a pixel that is gone nothing is kept."""
     values = (
         literal(new.sent, BigInteger),

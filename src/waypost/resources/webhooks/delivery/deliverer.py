@@ -1,122 +1,158 @@
-"""Works through the queue: one transaction settles what has ended and claims what is due, and attempts run beside it.
+"""Delivers events: claims deliveries, signs and sends each, and decides what follows from the answer."""
 
-Under load the outcomes that come in while one transaction commits are settled together in the next.
-"""
-
-import asyncio
-import contextlib
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
+from typing import Protocol
 
 import structlog
 
-from waypost.database import Database
+from waypost.database import Database, Tx
+from waypost.database.secrets import KeyRing, Undecipherable
 from waypost.kit.clock import Clock
-from waypost.kit.errors import Unavailable
+from waypost.kit.signing import signature
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound import NotPublic, OutboundResponse, Unreachable
 from waypost.resources.webhooks.delivery import metrics, queue
-from waypost.resources.webhooks.delivery.attempt import Sender
 from waypost.resources.webhooks.delivery.pace import Pace
-from waypost.resources.webhooks.delivery.queue import Claimed, Settled
+from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
+from waypost.resources.webhooks.model import webhooks
+from waypost.worker.loop import GRACE, LeasedQueue, LeaseLoop
 
 AT_ONCE = 256
-_WAIT = 0.2  # seconds until it looks again for what has become due, while attempts are under way
-_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even in a short outage
-_LAST_WAIT = 12.0  # seconds that attempts under way get at the end, which the parent grants
+MAX_ANSWER = 65_536
+"""Bytes; an answer must end within them."""
+_KEPT = 1_000
+"""Characters of an answer that the log keeps."""
+_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even after a short outage
+_POSTPONED = timedelta(minutes=1)
+
+_read = lru_cache(4_096)(canonical)
+"""A tenth of an attempt's time went into reading the same few URLs."""
 
 log = structlog.get_logger(__name__)
 
 
-class Deliverer:
+class Post(Protocol):
+    async def __call__(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> OutboundResponse:
+        """One POST and its answer within `deadline` seconds.
+
+        Raises NotPublic before anything is sent; Unreachable, also for an answer longer than `max_body`.
+        """
+
+
+class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
     def __init__(
         self,
-        db: Database,
-        sender: Sender,
+        post: Post,
+        keys: KeyRing,
         *,
         clock: Clock,
         timeout: float,
-        at_once: int = AT_ONCE,
+        backoff: Sequence[float],
         pace: Pace | None = None,
     ) -> None:
-        self._db = db
-        self._sender = sender
+        """`timeout`: seconds for one attempt; `backoff`: seconds after the first attempts but the last."""
+        self._post = post
+        self._keys = keys
         self._clock = clock
         self._timeout = timeout
         self._lease = timedelta(seconds=timeout + _MARGIN)
-        self._at_once = at_once
+        self._backoff = backoff
         self._pace = pace or Pace()
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._outcomes: list[Settled] = []
-        self._news = asyncio.Event()
+        self._has_logged_keys = False
 
-    async def step(self) -> bool:
-        """False when there was nothing to do. Raises Unavailable; then what has ended is settled later."""
-        if not self._outcomes and not await self._is_due():
-            if not self._under_way:
-                return False
-            await self._wait_for_news()
-            return True
-        await self._settle_and_begin()
-        await self._wait_for_news()
-        return True
+    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+        return await queue.is_due(tx, self._clock(), self._pace)
 
-    async def close(self) -> None:
-        """Waits for the attempts under way, and settles them; what cannot be is claimed again after its lease."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=min(self._timeout + 1, _LAST_WAIT))
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
-        try:
-            await self._settle()
-        except Unavailable as error:
-            log.warning("deliveries not settled", count=len(self._outcomes), error=error.message)
+    async def claim(self, tx: Tx, free: int) -> list[ClaimedDelivery]:
+        return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, pace=self._pace)
 
-    async def _is_due(self) -> bool:
-        if len(self._under_way) >= self._at_once:
-            return False
-        async with self._db.read() as tx:
-            return await queue.is_due(tx, self._clock(), self._pace)
+    async def settle(self, tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
+        await queue.settle(tx, outcomes)
 
-    async def _settle_and_begin(self) -> None:
-        free = self._at_once - len(self._under_way)
-        outcomes, self._outcomes = self._outcomes, []
-        self._news.clear()
-        try:
-            async with self._db.write() as tx:
-                await queue.lock(tx)
-                if outcomes:
-                    await queue.settle(tx, outcomes)
-                claimed = await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, pace=self._pace)
-        except BaseException:
-            self._outcomes = outcomes + self._outcomes
-            raise
+    def committed(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
         for each in claimed:
-            self._begin(each)
-        metrics.settled(outcomes)
-        metrics.claimed(claimed, self._clock())
+            self._pace.begun(each.target)
+        if outcomes:
+            metrics.settled(outcomes)
+        if claimed:
+            metrics.claimed(claimed, self._clock())
 
-    async def _settle(self) -> None:
-        if self._outcomes:
-            async with self._db.write() as tx:
-                await queue.lock(tx)
-                await queue.settle(tx, self._outcomes)
-            settled, self._outcomes = self._outcomes, []
-            metrics.settled(settled)
-
-    def _begin(self, claimed: Claimed) -> None:
-        self._pace.begun(claimed.target)
-        task = asyncio.create_task(self._run(claimed))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-
-    async def _run(self, claimed: Claimed) -> None:
-        outcome = await self._sender.attempt(claimed)
+    async def run(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
+        outcome = await self._attempt(claimed)
         self._pace.note(claimed.target, succeeded=outcome.status == "delivered")
-        self._outcomes.append(outcome)
-        self._news.set()
+        return outcome
 
-    async def _wait_for_news(self) -> None:
-        """Of an attempt that has ended; what becomes due meanwhile is seen to a moment later."""
-        if self._under_way:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_WAIT):
-                    await self._news.wait()
+    async def crashed(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:
+        self._pace.note(claimed.target, succeeded=False)
+        return self._failed(claimed, f"internal error: {type(error).__name__}")
+
+    async def _attempt(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
+        try:
+            answer = await self._send(claimed)
+        except NotPublic:  # without the IP address: it would reveal names of the operator's network
+            return DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts=False)
+        except Unreachable as error:
+            return self._failed(claimed, error.reason)
+        except Undecipherable:
+            return self._postponed(claimed)
+        text = _printable_start(answer)
+        if 200 <= answer.status < 300:
+            return DeliveryOutcome(claimed, "delivered", response_status=answer.status, answer=text or None)
+        return self._failed(claimed, _error(answer.status, text), answer.status, text or None)
+
+    async def _send(self, claimed: ClaimedDelivery) -> OutboundResponse:
+        try:
+            url = _read(claimed.url)
+        except BadUrl as error:
+            raise Unreachable(str(error)) from error
+        secret = self._keys.open(webhooks.c.secret, claimed.webhook_id, claimed.secret)
+        body, now = claimed.body.encode(), int(self._clock().timestamp())
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "Waypost-Webhooks",
+            "X-Delivery-Id": str(claimed.id),
+            "X-Event-Type": claimed.event,
+            "X-Signature": signature(secret, now, body),
+            "X-Webhook-Timestamp": str(now),
+        }
+        return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_ANSWER)
+
+    def _postponed(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
+        """The receiver is not at fault when a key is missing here, so no attempt is counted."""
+        if not self._has_logged_keys:
+            log.error("secrets of webhooks cannot be read: is a key missing in WAYPOST_SECRET_KEY?")
+        self._has_logged_keys = True
+        next_at = self._clock() + _POSTPONED
+        return DeliveryOutcome(claimed, "pending", next_at, error="not sent: a fault on our side", counts=False)
+
+    def _failed(
+        self, claimed: ClaimedDelivery, error: str, response_status: int | None = None, answer: str | None = None
+    ) -> DeliveryOutcome:
+        if claimed.attempt >= MAX_ATTEMPTS:
+            return DeliveryOutcome(claimed, "failed", None, response_status, error, answer)
+        next_at = self._clock() + timedelta(seconds=self._backoff[claimed.attempt - 1])
+        return DeliveryOutcome(claimed, "pending", next_at, response_status, error, answer)
+
+
+def delivery_loop(
+    db: Database, deliverer: Deliverer, *, timeout: float, at_once: int = AT_ONCE
+) -> LeaseLoop[ClaimedDelivery, DeliveryOutcome]:
+    """`timeout`: the deliverer's."""
+    return LeaseLoop(db, deliverer, name="webhook deliveries", at_once=at_once, grace=min(timeout + 1, GRACE))
+
+
+def _printable_start(answer: OutboundResponse) -> str:
+    """The start of the answer's body in one printable line."""
+    text = answer.body[: 4 * _KEPT].decode(errors="replace")[:_KEPT]
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(text.split())
+
+
+def _error(status: int, text: str) -> str:
+    what = f"redirects are not followed ({status})" if 300 <= status < 400 else f"answered {status}"
+    return f"{what}: {text}" if text else what

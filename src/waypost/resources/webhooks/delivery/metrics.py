@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from waypost import metrics
-from waypost.resources.webhooks.delivery.queue import Claimed, Settled
+from waypost.resources.webhooks.delivery.queue import ClaimedDelivery, DeliveryOutcome
 
 if TYPE_CHECKING:
     import prometheus_client
@@ -28,23 +28,23 @@ class _Series:
     delay: "prometheus_client.Histogram"
 
 
-def claimed(deliveries: Sequence[Claimed], now: datetime) -> None:
+def claimed(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
     """Attempts begun."""
-    if deliveries and (series := _series()):
+    if series := _series():
         series.attempts.inc(len(deliveries))
         for each in deliveries:
             if each.attempt == 1:
                 series.delay.observe(max(0.0, (now - each.created_at).total_seconds()))
 
 
-def settled(outcomes: Sequence[Settled]) -> None:
+def settled(outcomes: Sequence[DeliveryOutcome]) -> None:
     """What came of attempts."""
-    if outcomes and (series := _series()):
+    if series := _series():
         for result, count in Counter(map(result_of, outcomes)).items():
             series.results.labels(result).inc(count)
 
 
-def result_of(outcome: Settled) -> str:
+def result_of(outcome: DeliveryOutcome) -> str:
     """One of RESULTS."""
     if not outcome.counts and outcome.status == "failed":
         return "refused"

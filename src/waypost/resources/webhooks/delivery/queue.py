@@ -85,7 +85,7 @@ _ORPHANED = text(
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery with an attempt under way."""
 
     id: UUID
@@ -106,10 +106,10 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class DeliveryOutcome:
     """What came of an attempt."""
 
-    claimed: Claimed
+    claimed: ClaimedDelivery
     status: Status
     next_attempt_at: datetime | None = None
     response_status: int | None = None
@@ -139,11 +139,12 @@ async def lock(tx: Tx) -> None:
     await take(tx, _LOCK)
 
 
-async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[Claimed]:
+async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[ClaimedDelivery]:
     """Leases up to `limit` deliveries that are due, as many of each receiver as `pace` and `slots` allow.
 
-    Deliveries of which the last attempt was never settled become `failed`. The caller holds `lock`.
+    Deliveries of which the last attempt was never settled become `failed`.
     """
+    await lock(tx)
     now = clock()
     queues = await _queues(tx, now, min(limit, MOST))
     ids = share(queues, await _in_flight(tx, now), limit, pace)
@@ -161,8 +162,9 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pac
     return await _with_receivers(tx, rows, until)
 
 
-async def settle(tx: Tx, outcomes: Sequence[Settled]) -> None:
-    """Whoever lost the lease, or was cancelled meanwhile, changes nothing."""
+async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
+    """An attempt that lost its lease, or was cancelled meanwhile, changes nothing."""
+    await lock(tx)
     statement = (
         update(webhook_deliveries)
         .where(_D.id == bindparam("of"), _D.leased_until == bindparam("lease"), _IS_OPEN)
@@ -225,12 +227,14 @@ def _given_up(ids: Sequence[UUID]) -> Any:
     )
 
 
-async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[Claimed]:
+async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[ClaimedDelivery]:
     c, ids = webhooks.c, {row.webhook_id for row in rows}
     found = await tx.execute(select(c.id.label("webhook_id"), c.account_id, c.url, c.secret).where(c.id.in_(ids)))
     receivers = {row.webhook_id: row for row in found}
     return [
-        Claimed(row.id, _target(to), to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until)
+        ClaimedDelivery(
+            row.id, _target(to), to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until
+        )
         for row in rows
         if (to := receivers.get(row.webhook_id))
     ]

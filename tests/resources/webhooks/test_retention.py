@@ -11,20 +11,13 @@ from sqlalchemy import select, update
 from waypost.database import Database
 from waypost.kit.clock import microseconds
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, LogRetention
+from waypost.resources.webhooks import Event, delete_old_deliveries, log_retention
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.outbox import record_for
 
 DAY = timedelta(days=1)
 MILLISECOND = timedelta(milliseconds=1)
 ACCOUNT, WEBHOOK = new_id(), new_id()
-
-
-class Ticks:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def add(db: Database, *ages: timedelta, status: str = "delivered") -> None:
@@ -43,61 +36,43 @@ async def ages(db: Database) -> list[timedelta]:
         return sorted(START - at for at in await tx.scalars(select(webhook_deliveries.c.created_at)))
 
 
-def retention(db: Database, **rest: Any) -> LogRetention:
-    return LogRetention(db, clock=FakeClock(), monotonic=rest.pop("monotonic", Ticks()), **rest)
-
-
-async def groups(poller: LogRetention) -> int:
+async def groups(db: Database, kept: timedelta = 30 * DAY, **rest: Any) -> int:
     count = 0
-    while await poller.step():
+    while await delete_old_deliveries(db, kept, clock=FakeClock(), **rest):
         count += 1
     return count
 
 
-async def test_it_works(db: Database) -> None:
+async def test_finished_deliveries_are_deleted_after_30_days(db: Database) -> None:
     for status in ("delivered", "failed", "cancelled"):
         await add(db, 0 * DAY, 29 * DAY, 31 * DAY, 400 * DAY, status=status)
-    assert await groups(retention(db)) == 1
+    assert await groups(db) == 1
     assert await ages(db) == [0 * DAY] * 3 + [29 * DAY] * 3
 
 
 async def test_to_the_millisecond(db: Database) -> None:
     await add(db, 30 * DAY - MILLISECOND, 30 * DAY, 30 * DAY + MILLISECOND)
-    await groups(retention(db))
+    await groups(db)
     assert await ages(db) == [30 * DAY - MILLISECOND, 30 * DAY]
 
 
 async def test_what_is_pending_stays_however_old(db: Database) -> None:
     await add(db, 40 * DAY, 41 * DAY, 42 * DAY, status="pending")
     await add(db, 39 * DAY, 43 * DAY)
-    assert await groups(retention(db, at_once=1)) == 2
+    assert await groups(db, at_once=1) == 2
     assert await ages(db) == [40 * DAY, 41 * DAY, 42 * DAY]
 
 
-async def test_only_small_groups_at_once(db: Database) -> None:
+async def test_deletes_in_small_groups(db: Database) -> None:
     await add(db, *(timedelta(days=day) for day in range(31, 41)), 1 * DAY)
-    poller, left = retention(db, at_once=4), []
-    while await poller.step():
+    left = []
+    while await delete_old_deliveries(db, 30 * DAY, clock=FakeClock(), at_once=4):
         left.append(len(await ages(db)))
     assert left == [7, 3, 1]
 
 
-async def test_it_looks_once_an_hour(db: Database) -> None:
-    ticks = Ticks()
-    poller = retention(db, monotonic=ticks)
-    assert not await poller.step()
-    await add(db, 31 * DAY)
-    ticks.now = 3599.0
-    assert not await poller.step()
-    assert await ages(db) == [31 * DAY]
-    ticks.now = 3600.0
-    assert await poller.step()
-    assert await ages(db) == []
-
-
-async def test_no_longer_than_clicks(db: Database) -> None:
+async def test_deliveries_are_kept_no_longer_than_clicks(db: Database) -> None:
     await add(db, 6 * DAY, 8 * DAY, 40 * DAY)
-    await groups(retention(db, clicks_kept=7))
+    await groups(db, log_retention(7))
     assert await ages(db) == [6 * DAY]
-    await groups(retention(db, clicks_kept=300))
-    assert await ages(db) == [6 * DAY]
+    assert log_retention(300) == log_retention(None) == 30 * DAY

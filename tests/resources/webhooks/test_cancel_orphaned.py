@@ -4,7 +4,7 @@ import pytest
 from resources.webhooks.env import Env
 from sqlalchemy import func, select
 
-from waypost.resources.webhooks import Leftovers, store
+from waypost.resources.webhooks import cancel_orphaned_deliveries, store
 from waypost.resources.webhooks.model import webhook_deliveries
 
 
@@ -16,7 +16,7 @@ async def counts(env: Env) -> dict[str, int]:
 
 async def test_the_rest_is_cancelled_in_groups(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "CANCELLED_AT_ONCE", 2)
-    gone, poller = await env.make(), Leftovers(env.db)
+    gone = await env.make()
     await env.make(env.bob)
     await env.happen(who=env.bob)
     for _ in range(5):
@@ -24,19 +24,8 @@ async def test_the_rest_is_cancelled_in_groups(env: Env, monkeypatch: pytest.Mon
     assert (await env.delete(gone)).status_code == 204
     assert await counts(env) == {"cancelled": 2, "pending": 4}
     assert {str(each.webhook_id) for each in await env.claim()}.isdisjoint({gone["id"]})
-    assert await poller.step()
+    assert await cancel_orphaned_deliveries(env.db)
     assert await counts(env) == {"cancelled": 4, "pending": 2}
-    assert await poller.step()
-    assert not await poller.step()
+    assert await cancel_orphaned_deliveries(env.db)
+    assert not await cancel_orphaned_deliveries(env.db)
     assert await counts(env) == {"cancelled": 5, "pending": 1}  # Bob's
-
-
-async def test_it_looks_seldom(env: Env) -> None:
-    now = 100.0
-    poller = Leftovers(env.db, monotonic=lambda: now)
-    assert not await poller.step()
-    await env.happen_to_nobody()
-    now = 104.9
-    assert not await poller.step()
-    now = 105.0
-    assert await poller.step()

@@ -1,10 +1,11 @@
-"""One attempt: a request to the pixel's platform, and what has come of it for the pixel's owner, as a value.
+"""Sends a pixel's events to its platform and records the results for the pixel's owner.
 
-Refuses to tell a secret to anybody but the platform it is for.
+A secret goes to no other platform and into no log.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -13,21 +14,25 @@ from uuid import UUID
 import structlog
 from sqlalchemy import select
 
-from waypost.database import Database, KeyRing, Sealed
+from waypost.database import Database, KeyRing, Sealed, Tx
 from waypost.database.secrets import Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.urls import Url, canonical
 from waypost.outbound import NotPublic, OutboundError, OutboundResponse
 from waypost.resources.pixels.events import queue
-from waypost.resources.pixels.events.answer import LONGEST_WAIT, PLATFORMS, Heard, heard, passing
+from waypost.resources.pixels.events.answer import LONGEST_WAIT, PLATFORMS, PlatformResponse, passing, response_of
 from waypost.resources.pixels.events.model import Event
 from waypost.resources.pixels.events.platform import Request, Unsuitable, Verdict
-from waypost.resources.pixels.events.queue import Claimed, Settled, Waiting
-from waypost.resources.pixels.events.results import Results
+from waypost.resources.pixels.events.queue import ClaimedLot, LotOutcome, StoredEvent
+from waypost.resources.pixels.events.results import EventResults
+from waypost.resources.pixels.events.slots import AT_MOST
 from waypost.resources.pixels.model import pixels
 from waypost.worker.jobs import wait_after
+from waypost.worker.loop import LeasedQueue, LeaseLoop
 
-DEADLINE = 10.0  # seconds for a request and its whole answer
+DEADLINE = 10.0  # seconds for a request and its answer
+LEASE = timedelta(seconds=DEADLINE + 20)  # time to settle it, even after a short outage
+_LOOK_EVERY = 1.0  # seconds: events wait for some seconds anyway
 MAX_ANSWER = 1 << 20  # bytes; Pinterest says something of each event
 MAX_ATTEMPTS = 8
 OLDEST = timedelta(days=7)
@@ -57,7 +62,7 @@ class _Pixel:
     access_token: Sealed
 
 
-class Sender:
+class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
     def __init__(self, db: Database, keys: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
         """`urls`: where each platform's API is."""
         self._db = db
@@ -66,24 +71,49 @@ class Sender:
         self._urls = urls
         self._clock = clock
 
-    async def attempt(self, claimed: Claimed) -> Settled:
+    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+        return bool(await queue.due(tx, self._clock()))
+
+    async def claim(self, tx: Tx, free: int) -> list[ClaimedLot]:  # noqa: ARG002  # `slots` limits them for all workers
+        return await queue.claim(tx, clock=self._clock, lease=LEASE)
+
+    async def settle(self, tx: Tx, outcomes: Sequence[LotOutcome]) -> None:
+        await queue.settle(tx, outcomes)
+
+    async def run(self, claimed: ClaimedLot) -> LotOutcome:
         """Raises Unavailable, before anything is sent."""
+        pixel, lot = await self._load(claimed)
+        usable, dropped = self._sifted(pixel, lot)
+        response = await self._send(pixel, usable) if pixel and usable else PlatformResponse(Verdict())
+        return self._outcome(claimed, lot, dropped, response)
+
+    async def crashed(self, claimed: ClaimedLot, error: Exception) -> LotOutcome:
+        pixel, lot = await self._load(claimed)
+        _, dropped = self._sifted(pixel, lot)
+        return self._outcome(claimed, lot, dropped, passing(f"internal error: {type(error).__name__}"))
+
+    async def _load(self, claimed: ClaimedLot) -> tuple[_Pixel | None, Sequence[StoredEvent]]:
+        """(the pixel if it still has a token, its events)"""
         async with self._db.read() as tx:
             lot = await queue.events_of(tx, claimed)
             row = (await tx.execute(_FOUND.where(pixels.c.id == claimed.pixel_id))).one_or_none()
-        pixel = _Pixel(*row) if row and row.access_token else None
-        usable, dropped = self._sifted(pixel, lot)
-        came = await self._heard(pixel, usable) if pixel and usable else Heard(Verdict())
-        if not came.verdict.is_passing:
-            return self._settled(claimed, lot, came.verdict, dropped)
-        if claimed.attempt >= MAX_ATTEMPTS:
-            reason = f"given up after {claimed.attempt} attempts: {came.verdict.reason}"
-            return self._settled(claimed, lot, Verdict(), [*dropped, *[reason] * len(usable)])
-        log.warning("pixel events failed", pixel=str(claimed.pixel_id), attempt=claimed.attempt, error=came.what)
-        pause = min(LONGEST_WAIT, max(came.wait, wait_after(claimed.attempt)))
-        return Settled(claimed, self._results(came.verdict, []), next_attempt_at=self._clock() + pause)
+        return _Pixel(*row) if row and row.access_token else None, lot
 
-    def _sifted(self, pixel: _Pixel | None, lot: Sequence[Waiting]) -> tuple[list[Event], list[str]]:
+    def _outcome(
+        self, claimed: ClaimedLot, lot: Sequence[StoredEvent], dropped: Sequence[str], response: PlatformResponse
+    ) -> LotOutcome:
+        verdict, finished = response.verdict, [each.id for each in lot]
+        if not verdict.is_passing:
+            return LotOutcome(claimed, self._results(verdict, dropped), finished)
+        if claimed.attempt >= MAX_ATTEMPTS:
+            reason = f"given up after {claimed.attempt} attempts: {verdict.reason}"
+            all_dropped = [*dropped, *[reason] * (len(lot) - len(dropped))]
+            return LotOutcome(claimed, self._results(Verdict(), all_dropped), finished)
+        log.warning("pixel events failed", pixel=str(claimed.pixel_id), attempt=claimed.attempt, error=response.what)
+        pause = min(LONGEST_WAIT, max(response.wait, wait_after(claimed.attempt)))
+        return LotOutcome(claimed, self._results(verdict, []), next_attempt_at=self._clock() + pause)
+
+    def _sifted(self, pixel: _Pixel | None, lot: Sequence[StoredEvent]) -> tuple[list[Event], list[str]]:
         """Those to be sent, and for each of the others why it is not."""
         oldest = (self._clock() - OLDEST).timestamp()
         usable, dropped = list[Event](), list[str]()
@@ -98,20 +128,13 @@ class Sender:
                 usable.append(each.event)
         return usable, dropped
 
-    async def _heard(self, pixel: _Pixel, events: Sequence[Event]) -> Heard:
-        try:
-            return await self._send(pixel, events)
-        except Exception as error:
-            log.exception("pixel events failed unexpectedly", pixel=str(pixel.id))
-            return passing(f"internal error: {type(error).__name__}")
-
-    async def _send(self, pixel: _Pixel, events: Sequence[Event]) -> Heard:
+    async def _send(self, pixel: _Pixel, events: Sequence[Event]) -> PlatformResponse:
         try:
             pixel_id = self._keys.open(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
             token = self._keys.open(pixels.c.access_token, pixel.id, pixel.access_token)
             answer = await self._posted(pixel.platform, PLATFORMS[pixel.platform].request(pixel_id, token, events))
         except Unsuitable as error:
-            return Heard(Verdict(reason=str(error)))
+            return PlatformResponse(Verdict(reason=str(error)))
         except Undecipherable:
             return passing("the pixel's secrets cannot be read with WAYPOST_SECRET_KEY")
         except NotPublic:  # which address it is, is the operator's business
@@ -119,7 +142,7 @@ class Sender:
         except OutboundError as error:
             return passing(f"{pixel.platform}: {error}")
         secrets = (token, pixel_id, *pixel_id.split("/"))
-        return heard(pixel.platform, answer, len(events), secrets, self._clock())
+        return response_of(pixel.platform, answer, len(events), secrets, self._clock())
 
     async def _posted(self, platform: str, request: Request) -> OutboundResponse:
         return await self._post(
@@ -130,10 +153,21 @@ class Sender:
             max_body=MAX_ANSWER,
         )
 
-    def _settled(self, claimed: Claimed, lot: Sequence[Waiting], verdict: Verdict, dropped: Sequence[str]) -> Settled:
-        return Settled(claimed, self._results(verdict, dropped), [each.id for each in lot])
-
-    def _results(self, verdict: Verdict, dropped: Sequence[str]) -> Results:
+    def _results(self, verdict: Verdict, dropped: Sequence[str]) -> EventResults:
         now, reason = self._clock(), verdict.reason or next(reversed(dropped), None)
         moments = {"sent_at": now if verdict.sent else None, "reason_at": now if reason else None}
-        return Results(verdict.sent, verdict.rejected, len(dropped), reason=reason, **moments)
+        return EventResults(verdict.sent, verdict.rejected, len(dropped), reason=reason, **moments)
+
+
+def event_loop(
+    db: Database, sender: EventSender, *, monotonic: Callable[[], float] = time.monotonic
+) -> LeaseLoop[ClaimedLot, LotOutcome]:
+    return LeaseLoop(
+        db,
+        sender,
+        name="pixel events",
+        at_once=AT_MOST,
+        look_every=_LOOK_EVERY,
+        grace=DEADLINE + 1,
+        monotonic=monotonic,
+    )
