@@ -27,7 +27,7 @@ from bench.wrk import Contender
 from waypost.database import Database
 from waypost.resources.links.model import links
 from waypost.resources.qrcodes.drawing import matrix_of, png, svg
-from waypost.resources.qrcodes.look import Look, Style
+from waypost.resources.qrcodes.style import CodeStyle, ModuleStyle
 
 _UNTIMED = 5
 _BOUNDS = {"png": (8, 8), "svg": (4, 12)}
@@ -39,12 +39,12 @@ Draw = Callable[[], bytes]
 
 
 def measure(run: Run) -> list[Row]:
-    rows = [row for format_ in _BOUNDS for style in get_args(Style) for row in _rows(run, format_, style)]
+    rows = [row for format_ in _BOUNDS for style in get_args(ModuleStyle) for row in _rows(run, format_, style)]
     return rows + _given_out(run)
 
 
-def _rows(run: Run, format_: str, style: Style) -> list[Row]:
-    draw = partial({"png": png, "svg": svg}[format_], TEXT, Look(style=style))
+def _rows(run: Run, format_: str, style: ModuleStyle) -> list[Row]:
+    draw = partial({"png": png, "svg": svg}[format_], TEXT, CodeStyle(style=style))
     ours, theirs = _times(run, draw, partial(_drawn_by_segno, format_))
     (milliseconds, kilobytes), plain = _BOUNDS[format_], len(_drawn_by_segno(format_)) / 1024
     detail = (

@@ -1,4 +1,4 @@
-"""`python -m bench.scanning [--write]`: whether codes scan. Every look, whatever happens to it, before two readers.
+"""`python -m bench.scanning [--write]`: whether codes scan. Every style, whatever happens to it, before two readers.
 
 Prints the table of docs/qrcodes.md, or writes it there. Fails when a reader misses a dark code on a light ground where
 it misses none of the control: segno's own plain drawings, in the same sizes and colours.
@@ -19,7 +19,7 @@ from PIL import Image
 
 from bench.reading import WAYS, Picture, rasterised, read_by_zbar, read_by_zxing, written
 from waypost.resources.qrcodes.drawing import png, svg
-from waypost.resources.qrcodes.look import Level, Look, Style
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
 DARK = (("#000000", "#ffffff"), ("#1d3557", "#f1faee"), ("#7a1f5c", "#ffe9b8"), ("#1b4332", "#f4a261"))
@@ -39,30 +39,30 @@ class Code:
     drawn: str
     """A style, or CONTROL."""
     format: str
-    look: Look
+    code_style: CodeStyle
 
     @property
     def is_dark(self) -> bool:
-        return (self.look.foreground, self.look.background) in DARK
+        return (self.code_style.foreground, self.code_style.background) in DARK
 
 
 def codes() -> Iterator[Code]:
-    for level, colours, size in itertools.product(get_args(Level), DARK + INVERTED, SIZES):
-        for style, format_ in itertools.product(get_args(Style), ("png", "svg")):
-            yield Code(style, format_, Look(*colours, level, style, size))
-        yield Code(CONTROL, "png", Look(*colours, level, "squares", size))
+    for level, colours, size in itertools.product(get_args(ErrorCorrection), DARK + INVERTED, SIZES):
+        for style, format_ in itertools.product(get_args(ModuleStyle), ("png", "svg")):
+            yield Code(style, format_, CodeStyle(*colours, level, style, size))
+        yield Code(CONTROL, "png", CodeStyle(*colours, level, "squares", size))
 
 
 def drawn(code: Code) -> Picture:
     if code.drawn == CONTROL:
-        return _control(code.look)
-    return Picture(png(TEXT, code.look) if code.format == "png" else rasterised(svg(TEXT, code.look)))
+        return _control(code.code_style)
+    return Picture(png(TEXT, code.code_style) if code.format == "png" else rasterised(svg(TEXT, code.code_style)))
 
 
-def _control(look: Look) -> Picture:
-    made, file = segno.make(TEXT, error=look.level, micro=False, boost_error=False), BytesIO()
-    made.save(file, "png", scale=50, border=look.margin, dark=look.foreground, light=look.background)
-    return written(Image.open(file).convert("RGB").resize((look.size, look.size), Image.Resampling.BOX))
+def _control(code_style: CodeStyle) -> Picture:
+    made, file = segno.make(TEXT, error=code_style.level, micro=False, boost_error=False), BytesIO()
+    made.save(file, "png", scale=50, border=code_style.margin, dark=code_style.foreground, light=code_style.background)
+    return written(Image.open(file).convert("RGB").resize((code_style.size, code_style.size), Image.Resampling.BOX))
 
 
 def read(found: Sequence[Code]) -> dict[str, dict[Code, Found]]:
@@ -75,7 +75,7 @@ def read(found: Sequence[Code]) -> dict[str, dict[Code, Found]]:
 
 
 def _with_grounds(pictures: Sequence[Picture], found: Sequence[Code]) -> Iterator[tuple[Picture, str]]:
-    return ((picture, code.look.background) for picture, code in zip(pictures, found, strict=True))
+    return ((picture, code.code_style.background) for picture, code in zip(pictures, found, strict=True))
 
 
 def _read(pictures: Sequence[Picture]) -> list[Found]:
@@ -89,7 +89,7 @@ def table(results: dict[str, dict[Code, Found]]) -> str:
         "| what happened to it | drawn as | zbar | ZXing-C++ | light on dark: zbar | ZXing-C++ |",
         "|---|---|---|---|---|---|",
     ]
-    for way, kind in itertools.product(WAYS, (*get_args(Style), CONTROL)):
+    for way, kind in itertools.product(WAYS, (*get_args(ModuleStyle), CONTROL)):
         rates = [
             _rate(_of(results[way], kind, reader, is_dark=is_dark)) for is_dark in (True, False) for reader in (0, 1)
         ]
@@ -100,7 +100,7 @@ def table(results: dict[str, dict[Code, Found]]) -> str:
 def faults(results: dict[str, dict[Code, Found]]) -> list[str]:
     return [
         f"{way}: {kind}, {('zbar', 'ZXing-C++')[reader]}"
-        for way, kind, reader in itertools.product(WAYS, get_args(Style), (0, 1))
+        for way, kind, reader in itertools.product(WAYS, get_args(ModuleStyle), (0, 1))
         if all(_of(results[way], CONTROL, reader, is_dark=True))
         and not all(_of(results[way], kind, reader, is_dark=True))
     ]

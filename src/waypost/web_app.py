@@ -96,7 +96,7 @@ async def open_web(
         stack.push_async_callback(guard.flush)
         resources = wiring.resource_deps(settings, db, feed, clock)
         stack.callback(resources.links.images.close)
-        stack.callback(resources.qrcodes.pictures.close)
+        stack.callback(resources.qrcodes.image_cache.close)
         flushing = asyncio.create_task(every(5, guard.flush))
         stack.push_async_callback(cancel, [flushing])
         api = _api(settings, db, redirects.hosts, resources, guard, is_leaving)

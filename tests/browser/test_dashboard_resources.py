@@ -23,7 +23,7 @@ from waypost.resources.domains import domains
 pytestmark = LOOP
 
 PATIENCE = 60_000  # milliseconds; only a broken service makes anybody wait that long
-UPDATED = "[data-picture*='style=dots'][data-picture*='1d3557']"
+UPDATED = "[data-image*='style=dots'][data-image*='1d3557']"
 
 
 @pytest.fixture(scope="module")

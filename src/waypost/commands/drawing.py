@@ -20,8 +20,8 @@ from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import coloured, plain
-from waypost.resources.qrcodes.look import Look
-from waypost.resources.qrcodes.schemas import LookFields
+from waypost.resources.qrcodes.schemas import NewStyle
+from waypost.resources.qrcodes.style import CodeStyle
 
 _DRAWERS = {".png": png, ".svg": svg}
 _EVERYWHERE = {"level", "margin"}
@@ -32,20 +32,20 @@ class DrawFailed(WaypostError):
 
 
 def draw(url: str, output: Path | None, **options: Any) -> int:
-    """`options` are a Look's fields; those that are None were not named."""
+    """`options` are a CodeStyle's fields; those that are None were not named."""
     asked = {name: value for name, value in options.items() if value is not None}
-    text, look = _checked_url(url), _checked_look(asked)
+    text, style = _checked_url(url), _checked_style(asked)
     try:
         if output:
-            _save(output, _drawer(output)(text, look))
-            for warning in rules.warnings(look, text):
+            _save(output, _drawer(output)(text, style))
+            for warning in rules.warnings(style, text):
                 say(warning)
         else:
             _refuse_files_options(asked)
-            _print(text, look)
+            _print(text, style)
     except TooLong:
-        most = f"{MAX_BYTES[look.level]:,}"
-        raise SettingsError(f"The URL is too long: a code of level {look.level} holds {most} bytes.") from None
+        most = f"{MAX_BYTES[style.level]:,}"
+        raise SettingsError(f"The URL is too long: a code of level {style.level} holds {most} bytes.") from None
     except OSError as error:
         raise DrawFailed(f"{output or 'The code'} cannot be written: {error.strerror}") from error
     return DONE
@@ -59,15 +59,15 @@ def _checked_url(text: str) -> str:
         raise SettingsError(str(error)) from None
 
 
-def _checked_look(asked: Mapping[str, Any]) -> Look:
+def _checked_style(asked: Mapping[str, Any]) -> CodeStyle:
     """Held to what the API takes."""
-    fields, problems = parse(LookFields, asked)
+    fields, problems = parse(NewStyle, asked)
     if problems:
         raise SettingsError("\n".join(f"--{name}: {' '.join(texts)}" for name, texts in problems.errors.items()))
-    return fields.look
+    return fields.code_style
 
 
-def _drawer(output: Path) -> Callable[[str, Look], bytes]:
+def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
     drawer = _DRAWERS.get(output.suffix.lower())
     if not drawer:
         raise SettingsError(f"--output: The name must end with {' or '.join(_DRAWERS)}.")
@@ -90,13 +90,13 @@ def _refuse_files_options(asked: Mapping[str, Any]) -> None:
         raise SettingsError(f"{', '.join(named)}: These need a file, named with --output.")
 
 
-def _print(text: str, look: Look) -> None:
-    matrix = matrix_of(text, look.level)
+def _print(text: str, style: CodeStyle) -> None:
+    matrix = matrix_of(text, style.level)
     is_terminal = sys.stdout.isatty()
     if is_terminal:
-        _require_room(matrix.size + 2 * look.margin)
+        _require_room(matrix.size + 2 * style.margin)
     is_coloured = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    lines = (coloured if is_coloured else plain)(matrix, look.margin)
+    lines = (coloured if is_coloured else plain)(matrix, style.margin)
     # past Python's own buffer, which would complain when the process ends and nobody reads any more
     with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as to:
         to.writelines(f"{line}\n" for line in lines)

@@ -221,7 +221,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
         with pytest.raises(NotFound):
             await attempt()
     assert await counted(place) == before
-    for door in (resources.links.images, resources.qrcodes.pictures, feed):
+    for door in (resources.links.images, resources.qrcodes.image_cache, feed):
         door.close()
 
 

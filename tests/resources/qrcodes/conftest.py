@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from resources.qrcodes.asking import Env, open_env
+from resources.qrcodes.codes_env import Env, open_env
 
 from waypost.database import Database
 

@@ -11,11 +11,11 @@ from PIL import Image, ImageChops, ImageStat
 
 from bench.reading import rasterised
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
-from waypost.resources.qrcodes.look import Level, Look, Style
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 TEXT = "https://go.example/spring?r=qr"
-STYLES, LEVELS = get_args(Style), get_args(Level)
-MODULE = 16  # pixels: a whole number, so that edges are where a test looks for them
+STYLES, LEVELS = get_args(ModuleStyle), get_args(ErrorCorrection)
+MODULE = 16  # pixels: a whole number, so that edges are where a test styles for them
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -23,60 +23,64 @@ def opened(file: bytes) -> Image.Image:
     return Image.open(io.BytesIO(file))
 
 
-def pictures(look: Look) -> dict[str, Image.Image]:
+def images(code_style: CodeStyle) -> dict[str, Image.Image]:
     """In shades of grey."""
-    files = {"png": png(TEXT, look), "svg": rasterised(svg(TEXT, look))}
+    files = {"png": png(TEXT, code_style), "svg": rasterised(svg(TEXT, code_style))}
     return {name: opened(file).convert("L") for name, file in files.items()}
 
 
-def even(style: Style, level: Level = "M", margin: int = 4) -> Look:
-    return Look(style=style, level=level, margin=margin, size=MODULE * (matrix_of(TEXT, level).size + 2 * margin))
+def even(style: ModuleStyle, level: ErrorCorrection = "M", margin: int = 4) -> CodeStyle:
+    return CodeStyle(style=style, level=level, margin=margin, size=MODULE * (matrix_of(TEXT, level).size + 2 * margin))
 
 
 def test_it_works() -> None:
-    picture = opened(png(TEXT, Look(foreground="#7a1f5c", background="#ffe9b8")))
-    assert (picture.format, picture.mode, picture.size) == ("PNG", "P", (512, 512))
-    assert picture.convert("RGB").getpixel((0, 0)) == (0xFF, 0xE9, 0xB8)
-    assert picture.convert("RGB").getpixel((60, 60)) == (0x7A, 0x1F, 0x5C)
+    image = opened(png(TEXT, CodeStyle(foreground="#7a1f5c", background="#ffe9b8")))
+    assert (image.format, image.mode, image.size) == ("PNG", "P", (512, 512))
+    assert image.convert("RGB").getpixel((0, 0)) == (0xFF, 0xE9, 0xB8)
+    assert image.convert("RGB").getpixel((60, 60)) == (0x7A, 0x1F, 0x5C)
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("level", "margin"), [("L", 0), ("M", 4), ("Q", 1), ("H", 10)])
-def test_the_middle_of_a_module_tells_whether_it_is_dark(style: Style, level: Level, margin: int) -> None:
-    look, matrix = even(style, level, margin), matrix_of(TEXT, level)
+def test_the_middle_of_a_module_tells_whether_it_is_dark(
+    style: ModuleStyle, level: ErrorCorrection, margin: int
+) -> None:
+    code_style, matrix = even(style, level, margin), matrix_of(TEXT, level)
     middles = [MODULE * place + MODULE // 2 for place in range(matrix.size + 2 * margin)]
     rim = bytes(margin)
     expected = [bytes(len(middles))] * margin + [rim + row + rim for row in matrix.rows]
     expected += [bytes(len(middles))] * margin
-    for name, picture in pictures(look).items():
-        seen = [bytes(picture.getpixel((x, y)) == 0 for x in middles) for y in middles]
+    for name, image in images(code_style).items():
+        seen = [bytes(image.getpixel((x, y)) == 0 for x in middles) for y in middles]
         assert seen == expected, name
 
 
 @pytest.mark.parametrize("name", ["png", "svg"])
 def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
-    look, matrix = even("fluid"), matrix_of(TEXT, "M")
-    picture, dark = pictures(look)[name], set(matrix.dark)
+    code_style, matrix = even("fluid"), matrix_of(TEXT, "M")
+    image, dark = images(code_style)[name], set(matrix.dark)
     for x, y in dark:
         for dx, dy in product((-1, 1), repeat=2):
-            corner = [MODULE * (place + look.margin) + (step > 0) * (MODULE - 1) for place, step in ((x, dx), (y, dy))]
+            corner = [
+                MODULE * (place + code_style.margin) + (step > 0) * (MODULE - 1) for place, step in ((x, dx), (y, dy))
+            ]
             is_round = (x + dx, y) not in dark and (x, y + dy) not in dark
-            assert (picture.getpixel(tuple(corner)) > 200) == is_round, (x, y, dx, dy)
+            assert (image.getpixel(tuple(corner)) > 200) == is_round, (x, y, dx, dy)
 
 
 @pytest.mark.parametrize("name", ["png", "svg"])
 def test_dots_have_square_eyes_and_stand_alone(name: str) -> None:
-    look, matrix = even("dots"), matrix_of(TEXT, "M")
-    picture = pictures(look)[name]
+    code_style, matrix = even("dots"), matrix_of(TEXT, "M")
+    image = images(code_style)[name]
     for x, y in matrix.dark:
-        left, top = MODULE * (x + look.margin), MODULE * (y + look.margin)
-        corners = {picture.getpixel((left + dx, top + dy)) for dx, dy in product((0, MODULE - 1), repeat=2)}
+        left, top = MODULE * (x + code_style.margin), MODULE * (y + code_style.margin)
+        corners = {image.getpixel((left + dx, top + dy)) for dx, dy in product((0, MODULE - 1), repeat=2)}
         assert corners == ({0} if matrix.is_eye(x, y) else {255}), (x, y)
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_both_formats_show_the_same(style: Style) -> None:
-    one, other = pictures(even(style)).values()
+def test_both_formats_show_the_same(style: ModuleStyle) -> None:
+    one, other = images(even(style)).values()
     apart = ImageChops.difference(one, other)
     assert apart.getextrema()[1] < 96, "but for how edges are smoothed"
     assert ImageStat.Stat(apart).mean[0] < 1
@@ -84,41 +88,44 @@ def test_both_formats_show_the_same(style: Style) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("size", [64, 65, 127, 333, 1023, 2048])
-def test_every_size_gives_that_many_pixels_and_lies_in_the_middle(style: Style, size: int) -> None:
+def test_every_size_gives_that_many_pixels_and_lies_in_the_middle(style: ModuleStyle, size: int) -> None:
     for margin in (0, 3, 10):
-        look = Look(style=style, size=size, margin=margin)
-        picture = opened(png(TEXT, look)).convert("L")
-        assert picture.size == (size, size)
-        left, top, right, bottom = ImageChops.invert(picture).point(lambda value: 255 * (value > 127)).getbbox()
+        code_style = CodeStyle(style=style, size=size, margin=margin)
+        image = opened(png(TEXT, code_style)).convert("L")
+        assert image.size == (size, size)
+        left, top, right, bottom = ImageChops.invert(image).point(lambda value: 255 * (value > 127)).getbbox()
         assert left == top
         assert left == size - right
         assert abs(size - bottom - top) <= (0 if style == "squares" else size // 20), "may end in light modules"
-        assert re.search(rb'width="(\d+)" height="(\d+)"', svg(TEXT, look)).groups() == (b"%d" % size, b"%d" % size)
+        assert re.search(rb'width="(\d+)" height="(\d+)"', svg(TEXT, code_style)).groups() == (
+            b"%d" % size,
+            b"%d" % size,
+        )
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_an_svg_is_its_ground_and_one_path(style: Style) -> None:
-    look = Look(style=style, foreground="#1d3557", background="#f1faee", margin=2)
-    picture = ET.fromstring(svg(TEXT, look))
+def test_an_svg_is_its_ground_and_one_path(style: ModuleStyle) -> None:
+    code_style = CodeStyle(style=style, foreground="#1d3557", background="#f1faee", margin=2)
+    image = ET.fromstring(svg(TEXT, code_style))
     side = 2 * (matrix_of(TEXT, "M").size + 4)
-    assert (picture.tag, picture.get("viewBox")) == (f"{SVG}svg", f"0 0 {side} {side}")
-    assert picture.get("shape-rendering") == ("crispEdges" if style == "squares" else "geometricPrecision")
-    ground, code = picture
-    assert [(each.tag, each.get("fill")) for each in picture] == [(f"{SVG}path", "#f1faee"), (f"{SVG}path", "#1d3557")]
+    assert (image.tag, image.get("viewBox")) == (f"{SVG}svg", f"0 0 {side} {side}")
+    assert image.get("shape-rendering") == ("crispEdges" if style == "squares" else "geometricPrecision")
+    ground, code = image
+    assert [(each.tag, each.get("fill")) for each in image] == [(f"{SVG}path", "#f1faee"), (f"{SVG}path", "#1d3557")]
     assert ground.get("d") == f"M0 0h{side}v{side}H0z"
     assert re.fullmatch(r"[Mmahvz0-9. -]+", code.get("d"))
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_same_look_gives_the_same_bytes(style: Style) -> None:
-    first = png(TEXT, Look(style=style)), svg(TEXT, Look(style=style))
+def test_the_same_style_gives_the_same_bytes(style: ModuleStyle) -> None:
+    first = png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))
     matrix_of.cache_clear()
-    assert (png(TEXT, Look(style=style)), svg(TEXT, Look(style=style))) == first
+    assert (png(TEXT, CodeStyle(style=style)), svg(TEXT, CodeStyle(style=style))) == first
 
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
-def test_what_is_too_long_is_refused(level: Level, most: int) -> None:
+def test_what_is_too_long_is_refused(level: ErrorCorrection, most: int) -> None:
     assert matrix_of("é" * (most // 2) + "x" * (most % 2), level).size == 177
     for draw in (png, svg):
         with pytest.raises(TooLong):
-            draw("x" * (most + 1), Look(level=level))
+            draw("x" * (most + 1), CodeStyle(level=level))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.resources.qrcodes.drawing import matrix
-from waypost.resources.qrcodes.look import Level
+from waypost.resources.qrcodes.style import ErrorCorrection
 
 Rows = list[tuple[int, ...]]
 
@@ -44,8 +44,8 @@ def test_it_works(size: int, share: float, seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", [f"https://go.example/{'way' * times}?r=qr" for times in (0, 1, 3, 8, 40)])
-@pytest.mark.parametrize("level", get_args(Level))
-def test_the_mask_is_the_best_one(text: str, level: Level) -> None:
+@pytest.mark.parametrize("level", get_args(ErrorCorrection))
+def test_the_mask_is_the_best_one(text: str, level: ErrorCorrection) -> None:
     made = [segno.make(text, error=level, mask=mask, micro=False, boost_error=False).matrix for mask in range(8)]
     best = min(made, key=lambda rows: penalty(list(map(tuple, rows))))
     assert matrix.matrix_of(text, level).rows == tuple(map(bytes, best))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from architecture.facts import QRCODE
-from resources.qrcodes.asking import DEFAULT, Env
+from resources.qrcodes.codes_env import DEFAULT, Env
 from sqlalchemy import func, select
 
 from waypost.kit.ids import new_id

@@ -12,12 +12,12 @@ from domains import domain
 from people import BASE_URL, new_client
 from PIL import Image
 from resources.links.env import SHARED
-from resources.qrcodes.asking import KEY, Env
+from resources.qrcodes.codes_env import KEY, Env
 from sqlalchemy import update
 
 from waypost.resources.links.model import links
-from waypost.resources.qrcodes import api, pictures
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes import api, image_cache
+from waypost.resources.qrcodes.style import CodeStyle
 from waypost.resources.qrcodes.urls import Urls
 
 
@@ -33,7 +33,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
 async def test_it_works(env: Env) -> None:
     link = await env.links.make(slug="Spring_1")
     code = await env.find(link)
-    png, svg = await env.picture(code["image_url"]), await env.picture(code["svg_url"])
+    png, svg = await env.image(code["image_url"]), await env.image(code["svg_url"])
     assert read(png.content) == f"http://{SHARED}/Spring_1?r=qr"
     assert svg.text.startswith("<svg ")
     for answer, kind, ending in ((png, "image/png", "png"), (svg, "image/svg+xml", "svg")):
@@ -43,9 +43,9 @@ async def test_it_works(env: Env) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["content-disposition"] == f'inline; filename="Spring_1.{ending}"'
         assert "x-ratelimit-limit" not in answer.headers
-        head = await env.picture(str(answer.request.url), "HEAD")
+        head = await env.image(str(answer.request.url), "HEAD")
         assert (head.status_code, head.headers, head.content) == (200, answer.headers, b"")
-    assert [picture.format for picture in env.drawn] == ["png", "svg"]
+    assert [image.format for image in env.drawn] == ["png", "svg"]
 
 
 async def test_only_the_url_as_it_was_given(env: Env) -> None:
@@ -54,7 +54,7 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
     url = code["image_url"]
     start, signature = url.rpartition("&signature=")[::2]
     path, query = start.split("?")
-    assert (await env.picture(url)).status_code == 200
+    assert (await env.image(url)).status_code == 200
     for wrong in (
         path,
         start,
@@ -79,9 +79,9 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
         url.replace(code["id"], other["id"]),
         url.replace(code["id"], code["id"].replace("-", "")),
         url.replace(code["id"], "1"),
-        Urls("", [b"another key"]).url(UUID(code["id"]), Look(), "png"),
+        Urls("", [b"another key"]).url(UUID(code["id"]), CodeStyle(), "png"),
     ):
-        answer = await env.picture(wrong)
+        answer = await env.image(wrong)
         refused(answer, 403, "forbidden")
         assert "exactly as the API gave it" in answer.json()["error"]["message"]
     assert len(env.drawn) == 1
@@ -90,67 +90,67 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
 async def test_other_formats_are_not_there(env: Env) -> None:
     url = (await env.find(await env.links.make()))["image_url"]
     for form in ("gif", "PNG", "png.svg", "jpeg"):
-        refused(await env.picture(url.replace("image/png", f"image/{form}")), 404, "not_found")
-    refused(await env.picture(url, "POST"), 405, "method_not_allowed")
+        refused(await env.image(url.replace("image/png", f"image/{form}")), 404, "not_found")
+    refused(await env.image(url, "POST"), 405, "method_not_allowed")
 
 
 async def test_it_ends_with_its_link(env: Env) -> None:
     link = await env.links.make()
     code = await env.find(link)
-    etag = (await env.picture(code["image_url"])).headers["etag"]
+    etag = (await env.image(code["image_url"])).headers["etag"]
     await env.links.delete(link)
     for headers in ({}, {"If_None_Match": etag}):
-        refused(await env.picture(code["image_url"], **headers), 404, "not_found")
-    refused(await env.picture(code["svg_url"]), 404, "not_found")
+        refused(await env.image(code["image_url"], **headers), 404, "not_found")
+    refused(await env.image(code["svg_url"]), 404, "not_found")
 
 
 async def test_it_keeps_its_look_and_follows_its_link(env: Env) -> None:
     link = await env.links.make()
     first = await env.find(link)
-    before = await env.picture(first["image_url"])
+    before = await env.image(first["image_url"])
     second = await env.set(link, foreground="#1d3557", size=256)
-    assert (await env.picture(first["image_url"])).content == before.content
-    assert Image.open(io.BytesIO((await env.picture(second["image_url"])).content)).size == (256, 256)
+    assert (await env.image(first["image_url"])).content == before.content
+    assert Image.open(io.BytesIO((await env.image(second["image_url"])).content)).size == (256, 256)
     await env.links.changed(link, slug="renamed")
-    after = await env.picture(first["image_url"])
+    after = await env.image(first["image_url"])
     assert read(after.content) == f"http://{SHARED}/renamed?r=qr"
     assert after.headers["etag"] != before.headers["etag"]
     own = await domain(env.deps.db, env.links.alice.account_id, "brand.example")
     async with env.deps.db.write() as tx:
         await tx.execute(update(links).values(domain_id=own))
-    assert read((await env.picture(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
+    assert read((await env.image(first["image_url"])).content) == "http://brand.example/renamed?r=qr"
     assert (await env.find(link))["image_url"] == second["image_url"]
 
 
 async def test_who_has_it_already_is_told_so(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     code = await env.find(await env.links.make())
     url = code["image_url"]
-    etag = (await env.picture(url)).headers["etag"]
-    other = (await env.picture(code["svg_url"])).headers["etag"]
+    etag = (await env.image(url)).headers["etag"]
+    other = (await env.image(code["svg_url"])).headers["etag"]
     assert etag != other
     env.drawn.clear()
     for same in (etag, f"W/{etag}", "*", f'"x", {etag}', f'W/"x",W/{etag} , "y"'):
-        answer = await env.picture(url, If_None_Match=same)
+        answer = await env.image(url, If_None_Match=same)
         assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", etag), same
         assert answer.headers["cache-control"] == "public, max-age=86400"
     for another in (other, etag.strip('"'), '""', ""):
-        assert (await env.picture(url, If_None_Match=another)).status_code == 200
+        assert (await env.image(url, If_None_Match=another)).status_code == 200
     assert env.drawn == []
-    refused(await env.picture(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
-    monkeypatch.setattr(pictures, "DRAWING", pictures.DRAWING + 1)
-    assert (await env.picture(url, If_None_Match=etag)).headers["etag"] != etag
+    refused(await env.image(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
+    monkeypatch.setattr(image_cache, "DRAWING", image_cache.DRAWING + 1)
+    assert (await env.image(url, If_None_Match=etag)).headers["etag"] != etag
 
 
 async def test_when_keys_are_replaced(env: Env) -> None:
     code = await env.find(await env.links.make())
     urls = env.deps.urls
     urls._keys = [b"the new one", KEY]
-    assert (await env.picture(code["image_url"])).status_code == 200
+    assert (await env.image(code["image_url"])).status_code == 200
     new = await env.find({"id": code["link_id"]})
     assert new["image_url"] != code["image_url"]
     urls._keys = [b"the new one"]
-    assert (await env.picture(new["image_url"])).status_code == 200
-    refused(await env.picture(code["image_url"]), 403, "forbidden")
+    assert (await env.image(new["image_url"])).status_code == 200
+    refused(await env.image(code["image_url"]), 403, "forbidden")
 
 
 async def test_over_plain_http_nothing_is_drawn(env: Env, tmp_path: Path) -> None:

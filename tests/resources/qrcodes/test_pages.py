@@ -13,7 +13,7 @@ from resources.clicks.visited import new_link
 from waypost.resources.links import Link, store
 from waypost.resources.qrcodes import add_scans
 
-LOOK = {"foreground": "#0a3", "background": "#ffffff", "level": "H", "style": "dots", "size": "256", "margin": "2"}
+STYLE = {"foreground": "#0a3", "background": "#ffffff", "level": "H", "style": "dots", "size": "256", "margin": "2"}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def values(html: str) -> dict[str, str]:
 
 
 def preview_of(html: str) -> str:
-    return unescape(re.search(r'(?:data-picture|<img[^>]*src)="([^"]+/preview\?[^"]*)"', html)[1])
+    return unescape(re.search(r'(?:data-image|<img[^>]*src)="([^"]+/preview\?[^"]*)"', html)[1])
 
 
 async def test_it_works(place: Place) -> None:
@@ -57,10 +57,10 @@ async def test_it_works(place: Place) -> None:
         "margin": "4",
     }
 
-    saved = await ada.post(f"/links/{link.id}/qrcode", LOOK)
+    saved = await ada.post(f"/links/{link.id}/qrcode", STYLE)
     assert (saved.status_code, saved.headers["location"]) == (303, f"/links/{link.id}/qrcode?saved=1")
     page = await ada.get(saved.headers["location"])
-    assert values(page.text) == LOOK | {"foreground": "#00aa33"}
+    assert values(page.text) == STYLE | {"foreground": "#00aa33"}
     preview = await ada.get(preview_of(page.text))
     assert (preview.headers["content-type"], "#00aa33" in preview.text) == ("image/svg+xml", True)
     assert "sandbox" in preview.headers["content-security-policy"]
@@ -68,23 +68,23 @@ async def test_it_works(place: Place) -> None:
         url = unescape(
             re.search(rf'href="({BASE_URL}[^"]+/image/{form}[^"]+)" download="{link.slug}.{form}"', page.text)[1]
         )
-        picture = await (await place.browser()).get(url)
-        assert (picture.status_code, picture.headers["content-type"]) == (200, kind)
+        image = await (await place.browser()).get(url)
+        assert (image.status_code, image.headers["content-type"]) == (200, kind)
 
 
 async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
-    tried = await ada.get(f"/links/{link.id}/qrcode/look", params=LOOK | {"foreground": "#eee", "size": "64"})
+    tried = await ada.get(f"/links/{link.id}/qrcode/look", params=STYLE | {"foreground": "#eee", "size": "64"})
     assert "contrast of 1.1:1" in tried.text
     assert "hard to read" in tried.text
     assert "not saved yet" in tried.text
     assert "#eeeeee" in (await ada.get(preview_of(tried.text))).text
-    looks = [LOOK | {"foreground": f"#00{number}"} for number in range(9)]  # as fast as one can type
-    drawn = await asyncio.gather(*(ada.get(f"/links/{link.id}/qrcode/preview", params=each) for each in looks))
+    styles = [STYLE | {"foreground": f"#00{number}"} for number in range(9)]  # as fast as one can type
+    drawn = await asyncio.gather(*(ada.get(f"/links/{link.id}/qrcode/preview", params=each) for each in styles))
     assert [f"#0000{number}{number}" in each.text for number, each in enumerate(drawn)] == [True] * 9
-    without_scripts = await ada.get(f"/links/{link.id}/qrcode", params=LOOK)
-    assert values(without_scripts.text) == LOOK
+    without_scripts = await ada.get(f"/links/{link.id}/qrcode", params=STYLE)
+    assert values(without_scripts.text) == STYLE
     assert "#00aa33" in (await ada.get(preview_of(without_scripts.text))).text
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
 
@@ -92,7 +92,7 @@ async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> Non
 async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
-    typed = LOOK | {"foreground": '"><script>alert(1)</script>', "background": "red", "size": "9999", "margin": "many"}
+    typed = STYLE | {"foreground": '"><script>alert(1)</script>', "background": "red", "size": "9999", "margin": "many"}
     refused = await ada.post(f"/links/{link.id}/qrcode", typed)
     assert refused.status_code == 422
     assert values(refused.text) == typed
@@ -120,9 +120,9 @@ async def test_it_is_its_owner_s_alone_and_saved_only_from_pages_of_ours(place: 
     for id_ in (link.id, uuid4(), "1"):
         path = f"/links/{id_}/qrcode"
         answers = [await bob.get(each) for each in (path, f"{path}/look", f"{path}/preview")]
-        assert [each.status_code for each in (*answers, await bob.post(path, LOOK))] == [404] * 4
+        assert [each.status_code for each in (*answers, await bob.post(path, STYLE))] == [404] * 4
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.test"}, {}):
-        answer = await ada.client.post(f"/links/{link.id}/qrcode", data=LOOK, headers=headers)
+        answer = await ada.client.post(f"/links/{link.id}/qrcode", data=STYLE, headers=headers)
         assert answer.status_code == 403
     nobody = await place.browser()
     assert (await nobody.get(f"/links/{link.id}/qrcode/preview")).status_code == 303

@@ -15,71 +15,71 @@ from playwright.async_api import Browser
 
 from bench.reading import WAYS, Picture, rasterised, read_by_zbar, read_by_zxing
 from waypost.resources.qrcodes.drawing import png, svg
-from waypost.resources.qrcodes.look import Level, Look, Style
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 __all__ = ["chromium"]
 
 TEXT = "https://go.example/spring?r=qr"
 COLOURED = {"foreground": "#1b4332", "background": "#f4a261"}
-STYLES, LEVELS = get_args(Style), get_args(Level)
+STYLES, LEVELS = get_args(ModuleStyle), get_args(ErrorCorrection)
 
 Reads = Callable[[list[Picture], list[str]], None]
 
 
 @pytest.fixture
 def reads(tmp_path: Path) -> Reads:
-    """Asserts that both find each picture's text."""
+    """Asserts that both find each image's text."""
 
-    def reads(pictures: list[Picture], texts: list[str]) -> None:
+    def reads(images: list[Picture], texts: list[str]) -> None:
         expected = [{text} for text in texts]
-        assert read_by_zbar(pictures, tmp_path) == expected
-        assert read_by_zxing(pictures) == expected
+        assert read_by_zbar(images, tmp_path) == expected
+        assert read_by_zxing(images) == expected
 
     return reads
 
 
-def both(text: str, look: Look) -> list[Picture]:
-    return [Picture(png(text, look)), Picture(rasterised(svg(text, look)))]
+def both(text: str, code_style: CodeStyle) -> list[Picture]:
+    return [Picture(png(text, code_style)), Picture(rasterised(svg(text, code_style)))]
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_it_works(reads: Reads, style: Style) -> None:
-    looks = [Look(**colours, level=level, style=style) for level, colours in product(LEVELS, ({}, COLOURED))]
-    pictures = [picture for look in looks for picture in both(TEXT, look)]
-    reads(pictures, [TEXT] * len(pictures))
+def test_it_works(reads: Reads, style: ModuleStyle) -> None:
+    styles = [CodeStyle(**colours, level=level, style=style) for level, colours in product(LEVELS, ({}, COLOURED))]
+    images = [image for code_style in styles for image in both(TEXT, code_style)]
+    reads(images, [TEXT] * len(images))
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_scans_after_what_happens_to_pictures(reads: Reads, way: str) -> None:
-    pictures = [WAYS[way](picture, "#ffffff") for style in STYLES for picture in both(TEXT, Look(style=style))]
-    reads(pictures, [TEXT] * len(pictures))
+    images = [WAYS[way](image, "#ffffff") for style in STYLES for image in both(TEXT, CodeStyle(style=style))]
+    reads(images, [TEXT] * len(images))
 
 
 def test_a_light_code_on_a_dark_ground_is_not_for_every_reader(tmp_path: Path) -> None:
-    picture = Picture(png(TEXT, Look(foreground="#ffffff", background="#000000")))
-    assert read_by_zbar([picture], tmp_path) == [set()], "then its warning can go"
-    assert read_by_zxing([picture]) == [{TEXT}]
+    image = Picture(png(TEXT, CodeStyle(foreground="#ffffff", background="#000000")))
+    assert read_by_zbar([image], tmp_path) == [set()], "then its warning can go"
+    assert read_by_zxing([image]) == [{TEXT}]
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_long_links_margins_and_small_sizes(reads: Reads, style: Style) -> None:
+def test_long_links_margins_and_small_sizes(reads: Reads, style: ModuleStyle) -> None:
     host = f"xn--bcher-kva.{'a' * 60}.{'b' * 60}.example"
     long, short = f"https://{host}/{'Way-post_1' * 25}12345?r=qr", "https://a.example/b?r=qr"
-    drawn = [(long, Look(style=style, level=level, size=640)) for level in ("L", "H")]
-    drawn += [(TEXT, Look(style=style, margin=margin, size=256)) for margin in (1, 2, 10)]
-    drawn += [(short, Look(style=style, size=80, level="L"))]  # 2.4 pixels a module
-    pictures = [picture for text, look in drawn for picture in both(text, look)]
-    reads(pictures, [text for text, _ in drawn for _ in range(2)])
+    drawn = [(long, CodeStyle(style=style, level=level, size=640)) for level in ("L", "H")]
+    drawn += [(TEXT, CodeStyle(style=style, margin=margin, size=256)) for margin in (1, 2, 10)]
+    drawn += [(short, CodeStyle(style=style, size=80, level="L"))]  # 2.4 pixels a module
+    images = [image for text, code_style in drawn for image in both(text, code_style)]
+    reads(images, [text for text, _ in drawn for _ in range(2)])
 
 
 def test_the_largest_size(reads: Reads) -> None:
-    reads([Picture(png(TEXT, Look(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
+    reads([Picture(png(TEXT, CodeStyle(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
 
 
 async def test_scans_from_the_screen_of_a_browser(reads: Reads, chromium: Browser) -> None:
-    """At a size that is not the picture's own, on a screen of odd density."""
+    """At a size that is not the image's own, on a screen of odd density."""
     page = await (await chromium.new_context(device_scale_factor=1.5)).new_page()
-    drawn = [svg(TEXT, Look(style=style)) for style in STYLES]
+    drawn = [svg(TEXT, CodeStyle(style=style)) for style in STYLES]
     sources = [f"data:image/svg+xml;base64,{base64.b64encode(each).decode()}" for each in drawn]
     await page.set_content("".join(f'<p><img width="180" src="{source}"></p>' for source in sources))
     images = await page.get_by_role("img").all()

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from database.test_click_migration import upgrade
 from resources.clicks.intake.test_drain import RULES, visit
-from resources.qrcodes.asking import Env
+from resources.qrcodes.codes_env import Env
 from sqlalchemy import delete, insert, select, text
 
 from waypost.database import Database

@@ -1,14 +1,14 @@
-"""What may keep a code from being read is said in the answer; the look is taken all the same."""
+"""What may keep a code from being read is said in the answer; the style is taken all the same."""
 
 from typing import Any
 
 import pytest
-from resources.qrcodes.asking import Env
+from resources.qrcodes.codes_env import Env
 
 from waypost.resources.qrcodes.drawing import matrix_of
-from waypost.resources.qrcodes.look import Level, Look
 from waypost.resources.qrcodes.model import Target
 from waypost.resources.qrcodes.rules import LIGHT_ON_DARK, encoded, modules_of, warnings
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection
 
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 
@@ -41,12 +41,12 @@ async def test_it_works(env: Env) -> None:
     ],
 )
 def test_what_is_said(fields: dict[str, Any], told: list[str]) -> None:
-    found = list(warnings(Look(**fields), TEXT))
+    found = list(warnings(CodeStyle(**fields), TEXT))
     assert [part for part, text in zip(told, found, strict=True) if part in text] == told
 
 
 @pytest.mark.parametrize("level", ["L", "M", "Q", "H"])
-def test_the_size_of_a_code_is_known_without_drawing_it(level: Level) -> None:
+def test_the_size_of_a_code_is_known_without_drawing_it(level: ErrorCorrection) -> None:
     longest = encoded(Target("a" * 253, "b" * 255), shared_domain="", scheme="https")
     for length in (1, 17, 18, 30, 32, 98, 130, 180, 230, 271, len(longest)):  # the last of version 9 among them
         text = longest[:length]

@@ -5,7 +5,7 @@ Knows no key on the way to a picture: its URL is signed, and counts only as it w
 
 from waypost.resources.qrcodes.counters import add_scans
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.pictures import Pictures
+from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.urls import Urls
 
-__all__ = ["Deps", "Pictures", "Urls", "add_scans"]
+__all__ = ["Deps", "ImageCache", "Urls", "add_scans"]

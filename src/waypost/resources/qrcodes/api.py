@@ -10,7 +10,7 @@ from waypost.kit.fields import parse
 from waypost.resources.qrcodes import image, openapi, rules, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.schemas import LookFields, of_form, shown
+from waypost.resources.qrcodes.schemas import NewStyle, of_form, shown
 from waypost.web import PREFIX, Guard, data, path_id, read_fields
 
 _OF_LINK = "/links/{id}/qrcode"
@@ -18,7 +18,7 @@ _IMAGE = "/qrcodes/{id}/image/{format}"
 
 
 async def _sent(request: Request) -> dict[str, Any]:
-    """No body at all asks for the default look."""
+    """No body at all asks for the default style."""
     if "transfer-encoding" not in request.headers and request.headers.get("content-length", "0") == "0":
         return {}
     fields = await read_fields(request)
@@ -35,18 +35,18 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     sent = Annotated[dict[str, Any], Depends(_sent)]
 
     def show(code: QrCode) -> dict[str, Any]:
-        warnings = list(rules.warnings(code.look, deps.encoded(code.target)))
-        png_url, svg_url = (deps.urls.url(code.id, code.look, form) for form in image.FORMATS)
+        warnings = list(rules.warnings(code.style, deps.encoded(code.target)))
+        png_url, svg_url = (deps.urls.url(code.id, code.style, form) for form in image.FORMATS)
         return shown(code, warnings=warnings, image_url=png_url, svg_url=svg_url)
 
     @router.get(_OF_LINK, **openapi.FIND)
     async def find(caller: reader, link_id: id_of_path) -> Response:
         return data(show(await service.find(deps, caller, link_id)))
 
-    @router.post(_OF_LINK, **openapi.SET_LOOK)
-    async def set_look(caller: writer, link_id: id_of_path, fields: sent) -> Response:
-        wanted, problems = parse(LookFields, fields)
-        return data(show(await service.set_look(deps, caller, link_id, wanted, problems)), 201)
+    @router.post(_OF_LINK, **openapi.SET_STYLE)
+    async def set_style(caller: writer, link_id: id_of_path, fields: sent) -> Response:
+        wanted, problems = parse(NewStyle, fields)
+        return data(show(await service.set_style(deps, caller, link_id, wanted, problems)), 201)
 
     async def draw(request: Request) -> Response:
         guard.refuse_plain_http(request)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.resources.qrcodes import rules
-from waypost.resources.qrcodes.model import Target
-from waypost.resources.qrcodes.pictures import Pictures
+from waypost.resources.qrcodes.image_cache import ImageCache
+from waypost.resources.qrcodes.model import CodeTarget
 from waypost.resources.qrcodes.urls import Urls
 
 
@@ -17,8 +17,8 @@ class Deps:
     shared_domain: str
     base_url: str
     clock: Clock
-    pictures: Pictures = field(default_factory=Pictures)
+    image_cache: ImageCache = field(default_factory=ImageCache)
 
-    def encoded(self, target: Target) -> str:
+    def encoded(self, target: CodeTarget) -> str:
         scheme = self.base_url.partition("://")[0]
         return rules.encoded(target, shared_domain=self.shared_domain, scheme=scheme)

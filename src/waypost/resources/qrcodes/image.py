@@ -9,7 +9,7 @@ from starlette.responses import Response
 from waypost.kit.errors import NotFound
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.pictures import Picture
+from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.urls import Format
 
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -27,13 +27,13 @@ async def show(deps: Deps, request: Request, code: str, form: str) -> Response:
     if form not in FORMATS:
         raise NotFound
     scope = request.scope
-    look = deps.urls.read(scope["raw_path"], scope["query_string"])
+    style = deps.urls.read(scope["raw_path"], scope["query_string"])
     account, target = await service.target_of(deps, UUID(code))
-    picture = Picture(deps.encoded(target), look, form)
+    picture = CodeImage(deps.encoded(target), style, form)
     headers = {"ETag": picture.etag, **_KEPT}
     if _is_had(request, picture.etag):
         return Response(status_code=304, headers=headers)
-    content = await deps.pictures.content(picture, account=account)
+    content = await deps.image_cache.content(picture, account=account)
     headers |= SAFE | {"Content-Disposition": f'inline; filename="{target.slug}.{form}"'}
     headers["Content-Length"] = str(len(content))
     return Response(b"" if scope["method"] == "HEAD" else content, media_type=TYPES[form], headers=headers)

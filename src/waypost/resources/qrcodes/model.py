@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text
 
 from waypost.database import Id, Instant, metadata
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.style import CodeStyle
 
 qr_looks = Table(
     "qr_looks",
@@ -37,7 +37,7 @@ _FLIPPED = (1 << 48) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CodeTarget:
     """Where a code leads to."""
 
     hostname: str | None
@@ -47,8 +47,8 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class QrCode:
     link_id: UUID
-    target: Target
-    look: Look
+    target: CodeTarget
+    style: CodeStyle
     scans: int
     created_at: datetime
     updated_at: datetime

@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import BaseModel
 
-from waypost.resources.qrcodes import look
 from waypost.resources.qrcodes.image import FORMATS, TYPES
-from waypost.resources.qrcodes.schemas import LookFields
+from waypost.resources.qrcodes.schemas import NewStyle
+from waypost.resources.qrcodes.style import ErrorCorrection, ModuleStyle
 from waypost.web.openapi import One, endpoint, parameter, refusals
 from waypost.web.openapi_bodies import request_body
 
@@ -19,8 +19,8 @@ class QrCode(BaseModel):
     link_id: UUID
     foreground: str
     background: str
-    level: look.Level
-    style: look.Style
+    level: ErrorCorrection
+    style: ModuleStyle
     size: int
     margin: int
     warnings: list[str]
@@ -34,7 +34,7 @@ class QrCode(BaseModel):
 _COLOUR = {"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}
 _DETAILS: dict[str, dict[str, Any]] = {"foreground": _COLOUR, "background": _COLOUR}
 _LOOK = request_body(
-    LookFields,
+    NewStyle,
     details=_DETAILS,
     example={"foreground": "#1d4ed8", "background": "#ffffff", "style": "dots", "level": "Q"},
 ) | {"required": False}
@@ -46,8 +46,8 @@ FIND = endpoint(
     shows=One[QrCode],
     refuses=[404],
 )
-SET_LOOK = endpoint(
-    "Set the look of a link's QR code",
+SET_STYLE = endpoint(
+    "Set the style of a link's QR code",
     "A field that is not sent, or null, gets its default again. Images that were fetched before keep working.",
     scope="links:write",
     status=201,
@@ -63,7 +63,7 @@ _IN_PATH = (
     {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(FORMATS)}},
 )
 _SIGNED = (
-    {**parameter("v", _TEXT, "The look, as the API spelled it"), "required": True},
+    {**parameter("v", _TEXT, "The style, as the API style_text it"), "required": True},
     {**parameter("signature", _TEXT, "Of path and query, as the API wrote it"), "required": True},
 )
 IMAGE: dict[str, Any] = {

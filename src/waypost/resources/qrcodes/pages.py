@@ -12,16 +12,16 @@ from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.qrcodes import image, rules, service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.pictures import Picture
-from waypost.resources.qrcodes.schemas import LookFields, of_form
-from waypost.resources.qrcodes.urls import spelled
+from waypost.resources.qrcodes.schemas import NewStyle, of_form
+from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.qrcodes.urls import style_text
 from waypost.web import path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ONE = "/links/{id}/qrcode"
-_NAMES = tuple(Look.__dataclass_fields__)
+_NAMES = tuple(CodeStyle.__dataclass_fields__)
 _SIZE_SEEN = 512
 _BRIEFLY = {"Cache-Control": "private, max-age=300"}
 
@@ -31,7 +31,7 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     return [
         Route(_ONE, pages.show, methods=["GET"]),
         Route(_ONE, pages.save, methods=["POST"]),
-        Route(f"{_ONE}/look", pages.look, methods=["GET"]),
+        Route(f"{_ONE}/look", pages.style, methods=["GET"]),
         Route(f"{_ONE}/preview", pages.preview, methods=["GET"]),
     ]
 
@@ -43,11 +43,11 @@ class _Pages:
         self._views = views
 
     async def show(self, request: Request) -> Response:
-        """With a look in its query, that one: so the preview works without scripts, too."""
+        """With a style in its query, that one: so the preview works without scripts, too."""
         code = await self._code(request)
         form = _asked(request)
         notice = "Saved." if "saved" in request.query_params else ""
-        return self._page(request, code, form if form.fields else Form(_texts(code.look)), notice=notice)
+        return self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
     async def save(self, request: Request) -> Response:
         session = await self._auth.session(request)
@@ -55,9 +55,9 @@ class _Pages:
         form = await read_form(request)
         if not self._auth.is_live(session):
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
-        wanted, problems = parse(LookFields, of_form(form.fields))
+        wanted, problems = parse(NewStyle, of_form(form.fields))
         try:
-            await service.set_look(self._deps, session, code.link_id, wanted, problems)
+            await service.set_style(self._deps, session, code.link_id, wanted, problems)
         except Invalid:
             return self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
@@ -65,17 +65,17 @@ class _Pages:
     async def look(self, request: Request) -> Response:
         """What is to be said of a look that is being tried."""
         code = await self._code(request)
-        return self._views.page(request, "qrcodes/_look.html", **self._told(code, _asked(request)))
+        return self._views.page(request, "qrcodes/_style.html", **self._told(code, _asked(request)))
 
     async def preview(self, request: Request) -> Response:
         """A picture of a look that is not saved, and may never be."""
         code = await self._code(request)
-        wanted, problems = parse(LookFields, of_form(_asked(request).fields))
+        wanted, problems = parse(NewStyle, of_form(_asked(request).fields))
         problems.raise_if_any()
-        seen = replace(wanted.look, size=_SIZE_SEEN)  # in the page it is as large as there is room
+        seen = replace(wanted.code_style, size=_SIZE_SEEN)  # in the page it is as large as there is room
         session = await self._auth.session(request)
-        picture = Picture(self._text(code), spelled(seen), "svg")
-        content = await self._deps.pictures.content(picture, account=session.account.id)
+        picture = CodeImage(self._text(code), style_text(seen), "svg")
+        content = await self._deps.image_cache.content(picture, account=session.account.id)
         return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
 
     async def _code(self, request: Request) -> QrCode:
@@ -90,16 +90,16 @@ class _Pages:
         return self._views.page(request, "qrcodes/designer.html", status=status, notice=notice, **told)
 
     def _told(self, code: QrCode, form: Form) -> dict[str, Any]:
-        wanted, problems = parse(LookFields, of_form(form.fields))
-        look = code.look if problems else wanted.look
-        png_url, svg_url = (self._deps.urls.url(code.id, look, each) for each in image.FORMATS)
+        wanted, problems = parse(NewStyle, of_form(form.fields))
+        style = code.style if problems else wanted.code_style
+        png_url, svg_url = (self._deps.urls.url(code.id, style, each) for each in image.FORMATS)
         return {
             "form": form.wrong(problems.errors),
             "code": code,
             "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
-            "is_saved": look == code.look and not problems,
-            "warnings": list(rules.warnings(look, self._text(code))),
-            "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(look))}",
+            "is_saved": style == code.look and not problems,
+            "warnings": list(rules.warnings(style, self._text(code))),
+            "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
             "png_url": png_url,
             "svg_url": svg_url,
             "limits": rules,
@@ -110,5 +110,5 @@ def _asked(request: Request) -> Form:
     return Form({name: request.query_params[name] or None for name in _NAMES if name in request.query_params})
 
 
-def _texts(look: Look) -> dict[str, str]:
-    return {name: str(value) for name, value in asdict(look).items()}
+def _texts(style: CodeStyle) -> dict[str, str]:
+    return {name: str(value) for name, value in asdict(style).items()}

@@ -6,8 +6,8 @@ from typing import Any
 
 from segno import consts
 
-from waypost.resources.qrcodes.look import Level, Look
-from waypost.resources.qrcodes.model import Target
+from waypost.resources.qrcodes.model import CodeTarget
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection
 
 MIN_SIZE, MAX_SIZE = 64, 2048
 MAX_MARGIN = 10
@@ -19,7 +19,7 @@ TRANSPARENT = "A code has no transparent colours: write three or six hex digits,
 LIGHT_ON_DARK = "The foreground is lighter than the background. Some readers find only dark codes on a light ground."
 
 _COLOUR = re.compile(r"#?([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})")
-_ERRORS: dict[Level, int] = {
+_ERRORS: dict[ErrorCorrection, int] = {
     "L": consts.ERROR_LEVEL_L,
     "M": consts.ERROR_LEVEL_M,
     "Q": consts.ERROR_LEVEL_Q,
@@ -44,14 +44,14 @@ def colour(text: str) -> str:
     return f"#{digits}" if len(digits) == 6 else "#" + "".join(2 * digit for digit in digits)
 
 
-def encoded(target: Target, *, shared_domain: str, scheme: str) -> str:
+def encoded(target: CodeTarget, *, shared_domain: str, scheme: str) -> str:
     """What a reader of the code opens. The longest host and the longest slug fit into a code of every level."""
     return f"{scheme}://{target.hostname or shared_domain}/{target.slug}?r=qr"
 
 
-def warnings(look: Look, text: str) -> Iterator[str]:
+def warnings(style: CodeStyle, text: str) -> Iterator[str]:
     """What may keep a code of `text` from being read."""
-    code, ground = _luminance(look.foreground), _luminance(look.background)
+    code, ground = _luminance(style.foreground), _luminance(style.background)
     contrast = (max(code, ground) + 0.05) / (min(code, ground) + 0.05)
     if contrast < LOWEST_CONTRAST:
         yield (
@@ -60,15 +60,15 @@ def warnings(look: Look, text: str) -> Iterator[str]:
         )
     if code > ground:
         yield LIGHT_ON_DARK
-    modules = modules_of(text, look.level) + 2 * look.margin
-    if look.size < _LEAST * modules:
+    modules = modules_of(text, style.level) + 2 * style.margin
+    if style.size < _LEAST * modules:
         yield (
-            f"At {look.size} pixels a module is {_cut(look.size / modules)} pixels wide, which is hard to read."
+            f"At {style.size} pixels a module is {_cut(style.size / modules)} pixels wide, which is hard to read."
             f" A size of {_SURE * modules} or more makes it sharp."
         )
 
 
-def modules_of(text: str, level: Level) -> int:
+def modules_of(text: str, level: ErrorCorrection) -> int:
     """A side of the code, without its margin; counted instead of drawn, in ASCII that only bytes can hold."""
     versions = range(1, 41)
     version = next(each for each in versions if _bits(text, each) <= _CAPACITY[each][_ERRORS[level]])

@@ -1,4 +1,4 @@
-"""What may be sent for a code's look, and how a code is shown."""
+"""What may be sent for a code's style, and how a code is shown."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,25 +9,25 @@ from pydantic import AfterValidator, Field
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import Body, Text
 from waypost.resources.qrcodes import rules
-from waypost.resources.qrcodes.look import Level, Look, Style
 from waypost.resources.qrcodes.model import QrCode
+from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
 Colour = Annotated[Text, AfterValidator(rules.colour)]
 
 
-class LookFields(Body):
+class NewStyle(Body):
     """Null in a field means the same as leaving it out: the default again."""
 
     foreground: Colour | None = None
     background: Colour | None = None
-    level: Level | None = None
-    style: Style | None = None
+    level: ErrorCorrection | None = None
+    style: ModuleStyle | None = None
     size: Annotated[int, Field(ge=rules.MIN_SIZE, le=rules.MAX_SIZE)] | None = None
     margin: Annotated[int, Field(ge=0, le=rules.MAX_MARGIN)] | None = None
 
     @property
-    def look(self) -> Look:
-        return Look(**self.model_dump(exclude_none=True))
+    def code_style(self) -> CodeStyle:
+        return CodeStyle(**self.model_dump(exclude_none=True))
 
 
 def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def shown(code: QrCode, *, warnings: list[str], image_url: str, svg_url: str) ->
     return {
         "id": str(code.id),
         "link_id": str(code.link_id),
-        **asdict(code.look),
+        **asdict(code.style),
         "warnings": warnings,
         "scans": code.scans,
         "image_url": image_url,

@@ -10,7 +10,7 @@ from typing import Literal
 from uuid import UUID
 
 from waypost.kit.errors import Forbidden
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.style import CodeStyle
 from waypost.web import PREFIX
 
 Format = Literal["png", "svg"]
@@ -27,8 +27,8 @@ class Urls:
         self._base_url = base_url
         self._keys = keys
 
-    def url(self, code: UUID, look: Look, form: Format) -> str:
-        signed = f"{_PATH.format(code, form)}?v={spelled(look)}"
+    def url(self, code: UUID, style: CodeStyle, form: Format) -> str:
+        signed = f"{_PATH.format(code, form)}?v={style_text(style)}"
         return f"{self._base_url}{signed}{_MARK.decode()}{_digest(self._keys[0], signed.encode()).decode()}"
 
     def read(self, path: bytes, query: bytes) -> str:
@@ -40,14 +40,14 @@ class Urls:
         return told.decode().removeprefix("v=")
 
 
-def spelled(look: Look) -> str:
-    return "-".join(str(each).removeprefix("#") for each in astuple(look))
+def style_text(style: CodeStyle) -> str:
+    return "-".join(str(each).removeprefix("#") for each in astuple(style))
 
 
-def read_look(text: str) -> Look:
-    """`text` as `spelled` wrote it."""
+def parse_style(text: str) -> CodeStyle:
+    """`text` as `style_text` wrote it."""
     foreground, background, level, style, size, margin = text.split("-")
-    return Look(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
+    return CodeStyle(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
 
 
 def _digest(key: bytes, signed: bytes) -> bytes:

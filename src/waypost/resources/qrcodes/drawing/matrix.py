@@ -12,7 +12,7 @@ from typing import Any
 
 import segno
 
-from waypost.resources.qrcodes.look import Level
+from waypost.resources.qrcodes.style import ErrorCorrection
 
 MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
 """What a code of each level can hold."""
@@ -50,7 +50,7 @@ class Matrix:
 
 
 @lru_cache(256)
-def matrix_of(text: str, level: Level) -> Matrix:
+def matrix_of(text: str, level: ErrorCorrection) -> Matrix:
     """Raises TooLong."""
     if len(text.encode()) > MAX_BYTES[level]:
         raise TooLong
@@ -68,7 +68,7 @@ def _whole(rows: Sequence[Sequence[int]]) -> int:
 
 
 @lru_cache(160)
-def _differences(size: int, level: Level) -> Sequence[tuple[int, int]]:
+def _differences(size: int, level: ErrorCorrection) -> Sequence[tuple[int, int]]:
     """What each mask changes in a code that has mask 0, whatever its text: by rows, and by columns."""
     version = (size - 17) // 4
     codes = [segno.make("0", version=version, error=level, mask=mask, **_OPTIONS).matrix for mask in range(8)]

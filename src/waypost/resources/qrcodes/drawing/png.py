@@ -12,7 +12,7 @@ from itertools import pairwise
 from PIL import Image, ImageColor, ImageDraw
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.style import CodeStyle
 
 _SHADES = 16
 _SHARP_FROM = 4  # pixels a module
@@ -29,21 +29,21 @@ Corners = tuple[bool, bool, bool, bool]
 _SQUARE: Corners = (False, False, False, False)
 
 
-def png(text: str, look: Look) -> bytes:
+def png(text: str, style: CodeStyle) -> bytes:
     """Raises TooLong."""
-    matrix = matrix_of(text, look.level)
-    modules = matrix.size + 2 * look.margin
-    is_sharp = look.size >= _SHARP_FROM * modules
-    side = look.size if is_sharp else _SHRUNK_FROM * modules
-    picture = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, look)))
+    matrix = matrix_of(text, style.level)
+    modules = matrix.size + 2 * style.margin
+    is_sharp = style.size >= _SHARP_FROM * modules
+    side = style.size if is_sharp else _SHRUNK_FROM * modules
+    picture = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, style)))
     if not is_sharp:
-        picture = picture.resize((look.size, look.size), Image.Resampling.BOX)
-    return _written(picture, look)
+        picture = picture.resize((style.size, style.size), Image.Resampling.BOX)
+    return _written(picture, style)
 
 
-def _lines(matrix: Matrix, side: int, look: Look) -> Iterator[bytes]:
+def _lines(matrix: Matrix, side: int, style: CodeStyle) -> Iterator[bytes]:
     """The picture's rows of pixels, `side` of them."""
-    modules, margin = matrix.size + 2 * look.margin, look.margin
+    modules, margin = matrix.size + 2 * style.margin, style.margin
     edges = [(2 * place * side + modules) // (2 * modules) for place in range(modules + 1)]
     sizes = [end - start for start, end in pairwise(edges)]
     inner = sizes[margin : margin + matrix.size]
@@ -51,20 +51,20 @@ def _lines(matrix: Matrix, side: int, look: Look) -> Iterator[bytes]:
     blank = bytes(edges[margin])
     yield bytes(edges[margin] * side)
     for y, height in enumerate(inner):
-        tiles = [_tile(width, height, _shape(matrix, dark, (x, y), look)) for x, width in enumerate(inner)]
+        tiles = [_tile(width, height, _shape(matrix, dark, (x, y), style)) for x, width in enumerate(inner)]
         for parts in zip(*tiles, strict=True):
             line = blank + b"".join(parts)
             yield line + bytes(side - len(line))
     yield bytes((side - edges[margin + matrix.size]) * side)
 
 
-def _shape(matrix: Matrix, dark: Collection[Module], module: Module, look: Look) -> Corners | str:
+def _shape(matrix: Matrix, dark: Collection[Module], module: Module, style: CodeStyle) -> Corners | str:
     x, y = module
     if module not in dark:
         return "blank"
-    if look.style == "dots" and not matrix.is_eye(x, y):
+    if style.style == "dots" and not matrix.is_eye(x, y):
         return "dot"
-    if look.style != "fluid":
+    if style.style != "fluid":
         return _SQUARE
     above, right, below, left = (x, y - 1) in dark, (x + 1, y) in dark, (x, y + 1) in dark, (x - 1, y) in dark
     return (not (above or left), not (above or right), not (below or right), not (below or left))
@@ -98,11 +98,11 @@ def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Co
             pen.rectangle(quarter, fill=255)
 
 
-def _written(picture: Image.Image, look: Look) -> bytes:
+def _written(picture: Image.Image, style: CodeStyle) -> bytes:
     """With one bit a pixel where all edges are sharp."""
     is_sharp = len(picture.getcolors() or ()) <= 2
     steps = 1 if is_sharp else _SHADES - 1
-    ground, code = ImageColor.getrgb(look.background), ImageColor.getrgb(look.foreground)
+    ground, code = ImageColor.getrgb(style.background), ImageColor.getrgb(style.foreground)
     shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in zip(ground, code, strict=True)]
     picture = picture.point([(value * steps + 127) // 255 for value in range(256)])
     picture.putpalette([round(each) for each in shades])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
 from waypost.resources.qrcodes.drawing.outline import Corner, outlines
-from waypost.resources.qrcodes.look import Look
+from waypost.resources.qrcodes.style import CodeStyle
 
 _PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {side} {side}"'
@@ -15,27 +15,27 @@ _DOT = "a.9.9 0 1 0 .01 0z"
 """All of a circle but a hundredth of a half module, from its top: half the text of two arcs."""
 
 
-def svg(text: str, look: Look) -> bytes:
+def svg(text: str, style: CodeStyle) -> bytes:
     """Raises TooLong."""
-    matrix = matrix_of(text, look.level)
+    matrix = matrix_of(text, style.level)
     return _PICTURE.format(
-        size=look.size,
-        side=2 * (matrix.size + 2 * look.margin),
-        rendering="crispEdges" if look.style == "squares" else "geometricPrecision",
-        background=look.background,
-        foreground=look.foreground,
-        path="".join(_path(matrix, look)),
+        size=style.size,
+        side=2 * (matrix.size + 2 * style.margin),
+        rendering="crispEdges" if style.style == "squares" else "geometricPrecision",
+        background=style.background,
+        foreground=style.foreground,
+        path="".join(_path(matrix, style)),
     ).encode()
 
 
-def _path(matrix: Matrix, look: Look) -> Iterator[str]:
+def _path(matrix: Matrix, style: CodeStyle) -> Iterator[str]:
     dark = dict.fromkeys(matrix.dark)
-    if look.style == "dots":
+    if style.style == "dots":
         eyes = {module: None for module in dark if matrix.is_eye(*module)}
-        yield from _shapes(eyes, look.margin, is_round=False)
-        yield from _dots([module for module in dark if module not in eyes], look.margin)
+        yield from _shapes(eyes, style.margin, is_round=False)
+        yield from _dots([module for module in dark if module not in eyes], style.margin)
     else:
-        yield from _shapes(dark, look.margin, is_round=look.style == "fluid")
+        yield from _shapes(dark, style.margin, is_round=style.style == "fluid")
 
 
 def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterator[str]:

@@ -19,7 +19,7 @@ for (const picker of document.querySelectorAll("[data-colour]")) {
 }
 
 document.body.addEventListener("htmx:afterSwap", (event) => {
-  const told = event.target.querySelector("[data-picture]");
+  const told = event.target.querySelector("[data-image]");
   const picture = document.getElementById("picture"); // stays, so that the old picture is seen until the new one is there
-  if (told && picture) picture.src = told.dataset.picture;
+  if (told && picture) picture.src = told.dataset.image;
 });

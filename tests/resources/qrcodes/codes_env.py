@@ -1,4 +1,4 @@
-"""Asking for codes and their pictures, with links as they are made beside them."""
+"""Asking for codes and their images, with links as they are made beside them."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -14,8 +14,8 @@ from resources.links.env import Env as Links
 from resources.links.env import open_env as open_links
 
 from waypost.database import Database
-from waypost.resources.qrcodes import Deps, Pictures, Urls, api
-from waypost.resources.qrcodes.pictures import Picture, drawn
+from waypost.resources.qrcodes import Deps, ImageCache, Urls, api
+from waypost.resources.qrcodes.image_cache import CodeImage, drawn
 from waypost.web import Guard
 
 DEFAULT = {
@@ -34,7 +34,7 @@ class Env:
     links: Links
     deps: Deps
     client: httpx.AsyncClient
-    drawn: list[Picture]
+    drawn: list[CodeImage]
     """In the order of their drawing."""
 
     @property
@@ -59,26 +59,26 @@ class Env:
         assert answer.status_code == 201, answer.text
         return answer.json()["data"]
 
-    async def picture(self, url: str, method: str = "GET", **headers: str) -> httpx.Response:
+    async def image(self, url: str, method: str = "GET", **headers: str) -> httpx.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.client.request(method, url, headers=named)
 
 
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
-    told: list[Picture] = []
+    told: list[CodeImage] = []
 
-    def draw(picture: Picture) -> bytes:
-        told.append(picture)
-        return drawn(picture)
+    def draw(image: CodeImage) -> bytes:
+        told.append(image)
+        return drawn(image)
 
     async with open_links(db, directory) as links:
-        urls, pictures = Urls(BASE_URL, [KEY]), Pictures(draw=draw)
-        deps = Deps(db, urls, SHARED, BASE_URL, links.clock, pictures)
+        urls, images = Urls(BASE_URL, [KEY]), ImageCache(draw=draw)
+        deps = Deps(db, urls, SHARED, BASE_URL, links.clock, images)
 
         def routes(guard: Guard) -> APIRouter:
             return api.routes(deps, guard)
 
         async with new_client(db, directory, routes, clock=links.clock) as client:
             yield Env(links, deps, client, told)
-        pictures.close()
+        images.close()

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 from resources.links.env import faults
-from resources.qrcodes.asking import DEFAULT, Env
+from resources.qrcodes.codes_env import DEFAULT, Env
 
-LOOK = {"foreground": "#1d3557", "background": "#f1faee", "level": "H", "style": "fluid", "size": 64, "margin": 0}
+STYLE = {"foreground": "#1d3557", "background": "#f1faee", "level": "H", "style": "fluid", "size": 64, "margin": 0}
 
 
-def look(code: dict[str, Any]) -> dict[str, Any]:
+def code_style(code: dict[str, Any]) -> dict[str, Any]:
     return {name: code[name] for name in DEFAULT}
 
 
@@ -19,12 +19,12 @@ async def test_it_works(env: Env) -> None:
     link = await env.links.make()
     before = await env.find(link)
     env.clock.move(timedelta(minutes=1))
-    code = await env.set(link, **LOOK)
-    assert look(code) == LOOK
+    code = await env.set(link, **STYLE)
+    assert code_style(code) == STYLE
     assert code["updated_at"] > code["created_at"] == before["created_at"]
     assert (code["id"], code["image_url"] == before["image_url"]) == (before["id"], False)
     assert await env.find(link) == code
-    assert look(await env.find(await env.links.make())) == DEFAULT
+    assert code_style(await env.find(await env.links.make())) == DEFAULT
 
 
 @pytest.mark.parametrize(
@@ -38,30 +38,30 @@ async def test_it_works(env: Env) -> None:
 )
 async def test_what_is_not_sent_is_the_default_again(env: Env, rest: Any) -> None:
     link = await env.links.make()
-    await env.set(link, **LOOK)
+    await env.set(link, **STYLE)
     assert (await env.ask("POST", link, **rest)).status_code == 201
-    assert look(await env.find(link)) == DEFAULT | {"style": "dots"}
+    assert code_style(await env.find(link)) == DEFAULT | {"style": "dots"}
 
 
 async def test_no_body_at_all_is_the_default_look(env: Env) -> None:
     link = await env.links.make()
     for rest in ({}, {"content": b""}, {"content": b"", "headers": {"Content-Type": "application/json"}}):
-        await env.set(link, **LOOK)
+        await env.set(link, **STYLE)
         assert (await env.ask("POST", link, **rest)).status_code == 201
-        assert look(await env.find(link)) == DEFAULT
+        assert code_style(await env.find(link)) == DEFAULT
 
     async def chunks() -> Any:
         yield b'{"margin":'
         yield b" 2}"
 
     answer = await env.ask("POST", link, content=chunks())
-    assert look(answer.json()["data"]) == DEFAULT | {"margin": 2}
+    assert code_style(answer.json()["data"]) == DEFAULT | {"margin": 2}
 
 
 async def test_a_form(env: Env) -> None:
     link = await env.links.make()
-    form = {name: (None, str(value)) for name, value in LOOK.items()}
-    assert look((await env.ask("POST", link, files=form)).json()["data"]) == LOOK
+    form = {name: (None, str(value)) for name, value in STYLE.items()}
+    assert code_style((await env.ask("POST", link, files=form)).json()["data"]) == STYLE
     for text in ("1.5", "-1", "+5", "٣", "five", "9" * 5_000):
         answer = await env.ask("POST", link, files={"size": (None, text), "margin": (None, text)})
         assert list(faults(answer)) == ["size", "margin"]
@@ -88,7 +88,7 @@ WRONG: dict[str, list[Any]] = {
 async def test_what_a_look_may_not_be(env: Env) -> None:
     """Every fault is told at once, and nothing is kept."""
     link = await env.links.make()
-    kept = await env.set(link, **LOOK)
+    kept = await env.set(link, **STYLE)
     for number in range(max(map(len, WRONG.values()))):
         sent = {name: values[number % len(values)] for name, values in WRONG.items()}
         assert set(faults(await env.ask("POST", link, json=sent))) == set(WRONG), sent
@@ -109,5 +109,5 @@ async def test_what_is_not_there_is_told_before_what_is_wrong(env: Env) -> None:
     wrong = {"json": {"size": "large"}}
     answers = [await env.ask("POST", link, env.bob, **wrong), await env.ask("POST", {"id": uuid4()}, **wrong)]
     await env.links.delete(link)
-    answers.append(await env.ask("POST", link, json=LOOK))
+    answers.append(await env.ask("POST", link, json=STYLE))
     assert [each.status_code for each in answers] == [404] * 3

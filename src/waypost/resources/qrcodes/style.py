@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Level = Literal["L", "M", "Q", "H"]
+ErrorCorrection = Literal["L", "M", "Q", "H"]
 """Of error correction: 7, 15, 25 or 30 % of a code may be damaged."""
-Style = Literal["squares", "dots", "fluid"]
+ModuleStyle = Literal["squares", "dots", "fluid"]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CodeStyle:
     foreground: str = "#000000"
     """As `#rrggbb` in lower case, like the background."""
     background: str = "#ffffff"
-    level: Level = "M"
-    style: Style = "squares"
+    level: ErrorCorrection = "M"
+    style: ModuleStyle = "squares"
     size: int = 512
     """Pixels a side, the margin included."""
     margin: int = 4
