@@ -100,7 +100,7 @@ async def test_wherever_a_link_shows(env: Env) -> None:
     for host in (NAME, SHARED):
         async with db.read() as tx:
             assert (await names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
-            code, target = await qrcodes.find(tx, env.alice.account_id, id_), await qrcodes.target(tx, id_)
+            code, target = await qrcodes.find(tx, env.alice.account_id, id_), await qrcodes.find_target(tx, id_)
         assert code is not None
         assert target == (env.alice.account_id, code.target)
         assert (code.target.hostname or SHARED) == host

@@ -15,7 +15,7 @@ from resources.links.env import open_env as open_links
 
 from waypost.database import Database
 from waypost.resources.qrcodes import Deps, ImageCache, Urls, api
-from waypost.resources.qrcodes.image_cache import CodeImage, drawn
+from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.web import Guard
 
 DEFAULT = {
@@ -70,7 +70,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
 
     def draw(image: CodeImage) -> bytes:
         told.append(image)
-        return drawn(image)
+        return draw_image(image)
 
     async with open_links(db, directory) as links:
         urls, images = Urls(BASE_URL, [KEY]), ImageCache(draw=draw)

@@ -79,7 +79,7 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
         url.replace(code["id"], other["id"]),
         url.replace(code["id"], code["id"].replace("-", "")),
         url.replace(code["id"], "1"),
-        Urls("", [b"another key"]).url(UUID(code["id"]), CodeStyle(), "png"),
+        Urls("", [b"another key"]).sign(UUID(code["id"]), CodeStyle(), "png"),
     ):
         answer = await env.image(wrong)
         refused(answer, 403, "forbidden")
@@ -137,7 +137,7 @@ async def test_who_has_it_already_is_told_so(env: Env, monkeypatch: pytest.Monke
         assert (await env.image(url, If_None_Match=another)).status_code == 200
     assert env.drawn == []
     refused(await env.image(f"{url}&x=1", If_None_Match="*"), 403, "forbidden")
-    monkeypatch.setattr(image_cache, "DRAWING", image_cache.DRAWING + 1)
+    monkeypatch.setattr(image_cache, "DRAWING_VERSION", image_cache.DRAWING_VERSION + 1)
     assert (await env.image(url, If_None_Match=etag)).headers["etag"] != etag
 
 

@@ -96,7 +96,7 @@ async def test_accounts_take_turns(pen: Pen) -> None:
 
 async def test_the_longest_unseen_goes_first(pen: Pen) -> None:
     pen.may_draw.set()
-    images = ImageCache(limit=25, draw=pen.draw)
+    images = ImageCache(max_bytes=25, draw=pen.draw)
     for text in ("a", "b", "a", "c", "a", "b"):
         await images.content(image(text), account=ANY)
     assert pen.drawn == ["a", "b", "c", "b"]

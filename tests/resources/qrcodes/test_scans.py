@@ -1,4 +1,4 @@
-"""Scans are counted where the visits are drained, counted anew from the days, and were counted from them at first."""
+"""Scans are counted when visits are drained, and recounted by a rebuild."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,15 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from database.test_click_migration import upgrade
 from resources.clicks.intake.test_drain import RULES, visit
 from resources.qrcodes.codes_env import Env
-from sqlalchemy import delete, insert, select, text
+from sqlalchemy import delete, insert, select
 
 from waypost.database import Database
 from waypost.redirect import Spool
 from waypost.resources.clicks import Drainer
-from waypost.resources.clicks.model import click_totals
 from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.qrcodes.model import qr_scans
 
@@ -41,7 +39,7 @@ async def counted(db: Database) -> dict[UUID, int]:
 
 
 async def scanned(env: Env, spool: Spool) -> dict[str, Any]:
-    """A link with two scans among its visits, beside one without any."""
+    """A link with two scans among its visits. Another link has none."""
     link, other = await env.links.make(), await env.links.make()
     one, two = UUID(link["id"]), UUID(other["id"])
     lines = [visit(one, query=query) for query in (b"r=qr", b"x=1&r=qr&y", b"", b"r=qrx", b"R=QR", b"r=q")]
@@ -51,7 +49,7 @@ async def scanned(env: Env, spool: Spool) -> dict[str, Any]:
     return link
 
 
-async def test_it_works(env: Env, spool: Spool) -> None:
+async def test_counts_scans_among_visits(env: Env, spool: Spool) -> None:
     link = await scanned(env, spool)
     assert (await env.find(link))["scans"] == 2
     assert (await env.links.find(link)).json()["data"]["clicks"] == 6
@@ -60,7 +58,7 @@ async def test_it_works(env: Env, spool: Spool) -> None:
     assert (await env.find(link))["scans"] == 3
 
 
-async def test_a_deleted_link_s_code_keeps_its_count(env: Env, spool: Spool) -> None:
+async def test_keeps_counting_scans_of_a_deleted_link(env: Env, spool: Spool) -> None:
     link = await scanned(env, spool)
     await env.links.delete(link)
     await drain(env.deps.db, spool, visit(UUID(link["id"]), query=b"r=qr"))
@@ -68,7 +66,7 @@ async def test_a_deleted_link_s_code_keeps_its_count(env: Env, spool: Spool) -> 
 
 
 @pytest.mark.parametrize("wrong", [None, 0, 99])
-async def test_counted_anew(env: Env, spool: Spool, wrong: int | None) -> None:
+async def test_a_rebuild_recounts_scans(env: Env, spool: Spool, wrong: int | None) -> None:
     link = await scanned(env, spool)
     db = env.deps.db
     async with db.write() as tx:
@@ -78,16 +76,3 @@ async def test_counted_anew(env: Env, spool: Spool, wrong: int | None) -> None:
     assert (await rebuild(db)).links == 1
     assert await counted(db) == {UUID(link["id"]): 2}
     assert (await rebuild(db)).links == 0
-
-
-async def test_counters_of_before_there_were_codes(env: Env, spool: Spool) -> None:
-    link = await scanned(env, spool)
-    db = env.deps.db
-    async with db.write() as tx:
-        days = (await tx.execute(select(click_totals).where(click_totals.c.scans > 0))).mappings().all()
-        await tx.execute(insert(click_totals), [dict(day) | {"day": day["day"] - 1} for day in days])
-        await tx.execute(text("DROP TABLE qr_scans"))
-        await tx.execute(text("DROP TABLE qr_looks"))
-        await tx.execute(text("UPDATE alembic_version SET version_num = '0008'"))
-        await tx.run_sync(upgrade, "0009")
-    assert await counted(db) == {UUID(link["id"]): 4}

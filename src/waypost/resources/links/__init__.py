@@ -6,7 +6,7 @@ Refuses destinations it cannot reach or that warn of themselves, and slugs that 
 from waypost.resources.links.counters import add_clicks, count_clicks, find_accounts, find_busy
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
-from waypost.resources.links.lookups import find_names, require
+from waypost.resources.links.lookups import SHORT_LINKS, find_names, require
 from waypost.resources.links.model import HOSTNAME, Link, links
 from waypost.resources.links.route_invalidation import host_changed, host_pages_changed, pixel_changed
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
@@ -14,6 +14,7 @@ from waypost.resources.links.service import change, create, delete, find
 
 __all__ = [
     "HOSTNAME",
+    "SHORT_LINKS",
     "Deps",
     "Link",
     "PostgresRoutes",

@@ -10,6 +10,11 @@ from waypost.kit.errors import NotFound
 from waypost.resources.links import store
 from waypost.resources.links.model import ALIVE, HOSTNAME, Link, links
 
+SHORT_LINKS = select(
+    *(links.c.id, links.c.account_id, HOSTNAME.label("hostname"), links.c.slug, links.c.created_at, links.c.deleted_at)
+).subquery("short_links")
+"""Every link, deleted ones included, for the statements of other packages. The databases merge it into them."""
+
 
 async def require(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
     """Raises NotFound, too, for another account's link and for a deleted one."""

@@ -1,12 +1,13 @@
 """Dependencies of QR codes, set once by the composition root."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
-from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.model import CodeTarget
+from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
 from waypost.resources.qrcodes.urls import Urls
 
 
@@ -19,6 +20,12 @@ class Deps:
     clock: Clock
     image_cache: ImageCache = field(default_factory=ImageCache)
 
-    def encoded(self, target: CodeTarget) -> str:
+    def encoded_url(self, target: CodeTarget) -> str:
+        """What a reader of the code opens. The longest host and the longest slug fit into a code of every level."""
         scheme = self.base_url.partition("://")[0]
-        return rules.encoded(target, shared_domain=self.shared_domain, scheme=scheme)
+        return f"{scheme}://{target.hostname or self.shared_domain}/{target.slug}?r=qr"
+
+    def image_urls(self, code_id: UUID, style: CodeStyle) -> dict[str, str]:
+        """The signed URLs, by the names of their fields."""
+        png, svg = (self.urls.sign(code_id, style, image_format) for image_format in MEDIA_TYPES)
+        return {"image_url": png, "svg_url": svg}

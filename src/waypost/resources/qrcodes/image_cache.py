@@ -1,6 +1,6 @@
-"""ImageCache of codes: drawn once, one after the other in a thread of their own, and kept as long as there is room.
+"""Images of codes, each drawn once by a single thread and kept while memory lasts.
 
-Accounts take turns; who asks without a key asks for the account that has the link.
+The drawing queue is fair between accounts. A visitor without a key counts as the account that has the link.
 """
 
 import asyncio
@@ -14,79 +14,83 @@ from uuid import UUID
 
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.qrcodes import drawing
-from waypost.resources.qrcodes.urls import Format, parse_style
+from waypost.resources.qrcodes.style import ImageFormat, parse_style
 
-DRAWING = 1
-"""Counts up when the same look is drawn otherwise, so that no browser keeps the old picture."""
+DRAWING_VERSION = 1
+"""Increase it when the drawing changes, so that browsers drop their cached images."""
 
 _DRAWERS = {"png": drawing.png, "svg": drawing.svg}
-_ROOM = 32 << 20  # bytes
+_MAX_BYTES = 32 << 20
 _WAITING, _WAITING_EACH = 512, 128
+_BUSY = "Too many codes are waiting to be drawn. Try again in a moment."
 
 
 @dataclass(frozen=True)
 class CodeImage:
     text: str
     style: str
-    """As its URL spells it."""
-    format: Format
+    """As `style_text` writes it."""
+    format: ImageFormat
 
     @cached_property
     def etag(self) -> str:
-        told = f"{DRAWING}\n{self.format}\n{self.style}\n{self.text}"
-        return f'"{sha256(told.encode()).hexdigest()[:32]}"'
+        identity = f"{DRAWING_VERSION}\n{self.format}\n{self.style}\n{self.text}"
+        return f'"{sha256(identity.encode()).hexdigest()[:32]}"'
 
 
-def drawn(picture: CodeImage) -> bytes:
-    return _DRAWERS[picture.format](picture.text, parse_style(picture.style))
+def draw_image(image: CodeImage) -> bytes:
+    return _DRAWERS[image.format](image.text, parse_style(image.style))
 
 
 class ImageCache:
     def __init__(
-        self, *, room: int = _ROOM, waiting: int = _WAITING, draw: Callable[[CodeImage], bytes] = drawn
+        self,
+        *,
+        max_bytes: int = _MAX_BYTES,
+        waiting: int = _WAITING,
+        draw: Callable[[CodeImage], bytes] = draw_image,
     ) -> None:
-        """`room`: bytes that are kept; `waiting`: pictures that may wait to be drawn."""
+        """`waiting`: how many images may wait to be drawn."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
         self._draw = draw
-        self._kept: OrderedDict[CodeImage, bytes] = OrderedDict()
-        self._room = room
-        busy = "Too many codes are waiting to be drawn. Try again in a moment."
-        self._queue = FairQueue(1, each=1, waiting=waiting, waiting_each=_WAITING_EACH, busy=busy)
-        self._under_way: dict[CodeImage, asyncio.Task[bytes]] = {}
+        self._cached: OrderedDict[CodeImage, bytes] = OrderedDict()
+        self._free_bytes = max_bytes
+        self._queue = FairQueue(1, each=1, waiting=waiting, waiting_each=_WAITING_EACH, busy=_BUSY)
+        self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 
-    async def content(self, picture: CodeImage, *, account: UUID) -> bytes:
-        """Raises Unavailable when too many are waiting."""
-        kept = self._kept.get(picture)
-        if kept is not None:
-            self._kept.move_to_end(picture)
-            return kept
-        drawing_it = self._under_way.get(picture) or self._begin(picture, account)
-        return await asyncio.shield(drawing_it)  # others may wait for it, too
+    async def content(self, image: CodeImage, *, account: UUID) -> bytes:
+        """Raises Unavailable when too many images are waiting."""
+        cached = self._cached.get(image)
+        if cached is not None:
+            self._cached.move_to_end(image)
+            return cached
+        task = self._in_progress.get(image) or self._start(image, account)
+        return await asyncio.shield(task)  # other callers may wait for it, too
 
     def close(self) -> None:
-        """Who waits is let go."""
+        """Cancels the callers that wait."""
         self._is_closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _begin(self, picture: CodeImage, account: UUID) -> asyncio.Task[bytes]:
-        task = asyncio.create_task(self._drawn(picture, account))
-        self._under_way[picture] = task
-        task.add_done_callback(partial(self._keep, picture))
+    def _start(self, image: CodeImage, account: UUID) -> asyncio.Task[bytes]:
+        task = asyncio.create_task(self._draw_in_thread(image, account))
+        self._in_progress[image] = task
+        task.add_done_callback(partial(self._store, image))
         return task
 
-    async def _drawn(self, picture: CodeImage, account: UUID) -> bytes:
+    async def _draw_in_thread(self, image: CodeImage, account: UUID) -> bytes:
         async with self._queue.slot(account):
             if self._is_closed:
                 raise asyncio.CancelledError
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, picture)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, image)
 
-    def _keep(self, picture: CodeImage, done: asyncio.Future[bytes]) -> None:
-        del self._under_way[picture]
+    def _store(self, image: CodeImage, done: asyncio.Future[bytes]) -> None:
+        del self._in_progress[image]
         if done.cancelled() or done.exception():
             return
-        self._kept[picture] = done.result()
-        self._room -= len(done.result())
-        while self._room < 0:
-            _, content = self._kept.popitem(last=False)
-            self._room += len(content)
+        self._cached[image] = done.result()
+        self._free_bytes -= len(done.result())
+        while self._free_bytes < 0:
+            _, content = self._cached.popitem(last=False)
+            self._free_bytes += len(content)

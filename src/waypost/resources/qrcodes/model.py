@@ -1,4 +1,4 @@
-"""What a QR code is: its link's, with a look and a counter once there are any. No row says that it exists."""
+"""A QR code. Every link has one, with or without rows: they hold a changed style and the number of scans."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ qr_looks = Table(
     sqlite_with_rowid=False,
 )
 
-# apart from the looks, as clicks are from the links: a counter is small, and many are counted on at once
+# apart from the styles: a counter is small, and many of them are updated at once
 qr_scans = Table(
     "qr_scans",
     metadata,
@@ -33,12 +33,12 @@ qr_scans = Table(
 )
 
 _FLIPPED = (1 << 48) - 1
-"""Bits of an id that only chance decides: what is left of them tells versions and variants, and the time."""
+"""Flips random bits of an id only. Its version, variant and time stay valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTarget:
-    """Where a code leads to."""
+    """The link that a code leads to."""
 
     hostname: str | None
     slug: str
@@ -59,9 +59,9 @@ class QrCode:
 
 
 def code_id(link_id: UUID) -> UUID:
-    """The id of a link's code: another one for each link, and an id like any other."""
+    """The id of a link's code: derived, unique, and a valid UUID."""
     return UUID(int=link_id.int ^ _FLIPPED)
 
 
-def link_id_of(code: UUID) -> UUID:
-    return UUID(int=code.int ^ _FLIPPED)
+def link_id_of(code_id: UUID) -> UUID:
+    return UUID(int=code_id.int ^ _FLIPPED)

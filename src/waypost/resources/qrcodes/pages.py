@@ -1,4 +1,4 @@
-"""The designer of a link's code: what is changed is seen at once, and saved when it looks right."""
+"""The page that designs a link's code: a preview follows each change, which is saved on request."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -10,42 +10,42 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
-from waypost.resources.qrcodes import image, rules, service
+from waypost.resources.qrcodes import rules, service
+from waypost.resources.qrcodes.api import SAFE_HEADERS
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, of_form
-from waypost.resources.qrcodes.style import CodeStyle
-from waypost.resources.qrcodes.urls import style_text
+from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle, style_text
 from waypost.web import path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
-_ONE = "/links/{id}/qrcode"
-_NAMES = tuple(CodeStyle.__dataclass_fields__)
-_SIZE_SEEN = 512
-_BRIEFLY = {"Cache-Control": "private, max-age=300"}
+_PATH = "/links/{id}/qrcode"
+_FIELDS = tuple(CodeStyle.__dataclass_fields__)
+_PREVIEW_SIZE = 512
+_CACHING = {"Cache-Control": "private, max-age=300"}
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _Pages(deps, auth, views)
+    pages = _DesignPages(deps, auth, views)
     return [
-        Route(_ONE, pages.show, methods=["GET"]),
-        Route(_ONE, pages.save, methods=["POST"]),
-        Route(f"{_ONE}/look", pages.style, methods=["GET"]),
-        Route(f"{_ONE}/preview", pages.preview, methods=["GET"]),
+        Route(_PATH, pages.show, methods=["GET"]),
+        Route(_PATH, pages.save, methods=["POST"]),
+        Route(f"{_PATH}/look", pages.show_style, methods=["GET"]),
+        Route(f"{_PATH}/preview", pages.show_preview, methods=["GET"]),
     ]
 
 
-class _Pages:
+class _DesignPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._auth = auth
         self._views = views
 
     async def show(self, request: Request) -> Response:
-        """With a style in its query, that one: so the preview works without scripts, too."""
+        """Shows the style in the query, if any, so that the preview also works without scripts."""
         code = await self._code(request)
-        form = _asked(request)
+        form = _query_form(request)
         notice = "Saved." if "saved" in request.query_params else ""
         return self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
@@ -55,59 +55,54 @@ class _Pages:
         form = await read_form(request)
         if not self._auth.is_live(session):
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
-        wanted, problems = parse(NewStyle, of_form(form.fields))
+        new, problems = parse(NewStyle, of_form(form.fields))
         try:
-            await service.set_style(self._deps, session, code.link_id, wanted, problems)
+            await service.set_style(self._deps, session, code.link_id, new, problems)
         except Invalid:
             return self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
 
-    async def look(self, request: Request) -> Response:
-        """What is to be said of a look that is being tried."""
+    async def show_style(self, request: Request) -> Response:
+        """Faults, warnings and downloads of an unsaved style."""
         code = await self._code(request)
-        return self._views.page(request, "qrcodes/_style.html", **self._told(code, _asked(request)))
+        return self._views.page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
 
-    async def preview(self, request: Request) -> Response:
-        """A picture of a look that is not saved, and may never be."""
+    async def show_preview(self, request: Request) -> Response:
+        """The image of an unsaved style."""
         code = await self._code(request)
-        wanted, problems = parse(NewStyle, of_form(_asked(request).fields))
+        new, problems = parse(NewStyle, of_form(_query_form(request).fields))
         problems.raise_if_any()
-        seen = replace(wanted.code_style, size=_SIZE_SEEN)  # in the page it is as large as there is room
+        style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
         session = await self._auth.session(request)
-        picture = CodeImage(self._text(code), style_text(seen), "svg")
-        content = await self._deps.image_cache.content(picture, account=session.account.id)
-        return Response(content, media_type=image.TYPES["svg"], headers={**image.SAFE, **_BRIEFLY})
+        image = CodeImage(self._deps.encoded_url(code.target), style_text(style), "svg")
+        content = await self._deps.image_cache.content(image, account=session.account.id)
+        return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
     async def _code(self, request: Request) -> QrCode:
         session = await self._auth.session(request)
         return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
-    def _text(self, code: QrCode) -> str:
-        return self._deps.encoded(code.target)
-
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
-        told = self._told(code, form)
-        return self._views.page(request, "qrcodes/designer.html", status=status, notice=notice, **told)
+        context = self._context(code, form)
+        return self._views.page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
 
-    def _told(self, code: QrCode, form: Form) -> dict[str, Any]:
-        wanted, problems = parse(NewStyle, of_form(form.fields))
-        style = code.style if problems else wanted.code_style
-        png_url, svg_url = (self._deps.urls.url(code.id, style, each) for each in image.FORMATS)
+    def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
+        new, problems = parse(NewStyle, of_form(form.fields))
+        style = code.style if problems else new.code_style
         return {
             "form": form.wrong(problems.errors),
             "code": code,
             "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
-            "is_saved": style == code.look and not problems,
-            "warnings": list(rules.warnings(style, self._text(code))),
+            "is_saved": style == code.style and not problems,
+            "warnings": list(rules.warnings(style, self._deps.encoded_url(code.target))),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
-            "png_url": png_url,
-            "svg_url": svg_url,
+            **self._deps.image_urls(code.id, style),
             "limits": rules,
         }
 
 
-def _asked(request: Request) -> Form:
-    return Form({name: request.query_params[name] or None for name in _NAMES if name in request.query_params})
+def _query_form(request: Request) -> Form:
+    return Form({name: request.query_params[name] or None for name in _FIELDS if name in request.query_params})
 
 
 def _texts(style: CodeStyle) -> dict[str, str]:

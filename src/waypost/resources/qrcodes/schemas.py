@@ -1,4 +1,4 @@
-"""What may be sent for a code's style, and how a code is shown."""
+"""Input and output of codes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ Colour = Annotated[Text, AfterValidator(rules.colour)]
 
 
 class NewStyle(Body):
-    """Null in a field means the same as leaving it out: the default again."""
+    """An omitted or null field gets its default."""
 
     foreground: Colour | None = None
     background: Colour | None = None
@@ -31,20 +31,19 @@ class NewStyle(Body):
 
 
 def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A form sends numbers as text."""
+    """The fields of a form, which sends numbers as text."""
     numbers = {name: _number(fields[name]) for name in ("size", "margin") if name in fields}
     return {**fields, **numbers}
 
 
-def shown(code: QrCode, *, warnings: list[str], image_url: str, svg_url: str) -> dict[str, Any]:
+def to_json(code: QrCode, warnings: list[str], image_urls: dict[str, str]) -> dict[str, Any]:
     return {
         "id": str(code.id),
         "link_id": str(code.link_id),
         **asdict(code.style),
         "warnings": warnings,
         "scans": code.scans,
-        "image_url": image_url,
-        "svg_url": svg_url,
+        **image_urls,
         "created_at": timestamp(code.created_at),
         "updated_at": timestamp(code.updated_at),
     }

@@ -1,4 +1,4 @@
-"""The verbs of codes: find one, set its style, and find what a picture of it holds."""
+"""The verbs of codes: find a code, set its style, find its target."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -16,27 +16,27 @@ T = TypeVar("T")
 
 async def find(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
     async with deps.db.point_read() as tx:
-        return _there(await store.find(tx, caller.account.id, link_id))
+        return _found(await store.find(tx, caller.account.id, link_id))
 
 
-async def set_style(deps: Deps, caller: Caller, link_id: UUID, wanted: NewStyle, problems: Problems) -> QrCode:
-    """What `wanted` does not send is the default again. Raises NotFound before it looks at the input."""
+async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
+    """Fields that `new` omits get their defaults. Raises NotFound before Invalid."""
     await find(deps, caller, link_id)
     problems.raise_if_any()
     now = deps.clock()
     async with deps.db.write() as tx:
-        code = _there(await store.find(tx, caller.account.id, link_id))
-        await store.set_style(tx, link_id, wanted.code_style, now)
-    return replace(code, style=wanted.code_style, updated_at=now)
+        code = _found(await store.find(tx, caller.account.id, link_id))
+        await store.set_style(tx, link_id, new.code_style, now)
+    return replace(code, style=new.code_style, updated_at=now)
 
 
-async def target_of(deps: Deps, code: UUID) -> tuple[UUID, CodeTarget]:
+async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
     """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
     async with deps.db.point_read() as tx:
-        return _there(await store.target(tx, link_id_of(code)))
+        return _found(await store.find_target(tx, link_id_of(code_id)))
 
 
-def _there(found: T | None) -> T:
-    if found is None:
+def _found(value: T | None) -> T:
+    if value is None:
         raise NotFound
-    return found
+    return value

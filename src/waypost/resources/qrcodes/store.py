@@ -1,6 +1,6 @@
-"""The statements on codes: a link, and beside it what there is of its code."""
+"""The statements on codes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -8,41 +8,44 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, text
 
-from waypost.database import Id, Instant, PointRead, Tx
-from waypost.resources.links.model import ALIVE, HOSTNAME, links
+from waypost.database import Id, Instant, PointRead, Tx, bulk
+from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.model import CodeTarget, QrCode, qr_looks, qr_scans
 from waypost.resources.qrcodes.style import CodeStyle
 
-_LINK, _LOOK = slice(4), slice(4, 10)
-_ONE = (
+_L = SHORT_LINKS.c
+_IS_LINK = (_L.id == bindparam("link_id")) & _L.deleted_at.is_(None)
+_STYLE = tuple(CodeStyle.__dataclass_fields__)
+_FIND = (
     select(
-        *(links.c.id, HOSTNAME, links.c.slug, links.c.created_at),
-        *(qr_looks.c[name] for name in CodeStyle.__dataclass_fields__),
+        *(_L.id, _L.hostname, _L.slug, _L.created_at),
+        *(qr_looks.c[name] for name in _STYLE),
         *(qr_looks.c.updated_at, func.coalesce(qr_scans.c.scans, 0)),
     )
-    .select_from(links)
-    .outerjoin(qr_looks, qr_looks.c.link_id == links.c.id)
-    .outerjoin(qr_scans, qr_scans.c.link_id == links.c.id)
-    .where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
+    .select_from(SHORT_LINKS)
+    .outerjoin(qr_looks, qr_looks.c.link_id == _L.id)
+    .outerjoin(qr_scans, qr_scans.c.link_id == _L.id)
+    .where(_IS_LINK, _L.account_id == bindparam("account_id"))
 )
-_TARGET = select(links.c.account_id, HOSTNAME, links.c.slug).where(links.c.id == bindparam("link_id"), ALIVE)
+_FIND_TARGET = select(_L.account_id, _L.hostname, _L.slug).where(_IS_LINK)
 
-_NAMES = ("link_id", *CodeStyle.__dataclass_fields__, "updated_at")
+_COLUMNS = ("link_id", *_STYLE, "updated_at")
 _SET = text(
-    f"INSERT INTO qr_looks ({', '.join(_NAMES)}) VALUES ({', '.join(f':{name}' for name in _NAMES)})"  # noqa: S608
-    f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _NAMES[1:])}"
+    f"INSERT INTO qr_looks ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
+    f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 ).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
+_ADD_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = qr_scans.scans + excluded.scans"
 
 
 async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> QrCode | None:
-    """The code of a link that is there."""
-    row = (await tx.execute(_ONE, {"link_id": link_id, "account_id": account_id})).one_or_none()
+    """None for a link that does not exist, that is deleted, or that is another account's."""
+    row = (await tx.execute(_FIND, {"link_id": link_id, "account_id": account_id})).one_or_none()
     return None if row is None else _code(row)
 
 
-async def target(tx: Tx | PointRead, link_id: UUID) -> tuple[UUID, CodeTarget] | None:
+async def find_target(tx: Tx | PointRead, link_id: UUID) -> tuple[UUID, CodeTarget] | None:
     """The account that has the link, and where its code leads."""
-    row = (await tx.execute(_TARGET, {"link_id": link_id})).one_or_none()
+    row = (await tx.execute(_FIND_TARGET, {"link_id": link_id})).one_or_none()
     return None if row is None else (row[0], CodeTarget(*row[1:]))
 
 
@@ -50,8 +53,12 @@ async def set_style(tx: Tx, link_id: UUID, style: CodeStyle, at: datetime) -> No
     await tx.execute(_SET, {"link_id": link_id, "updated_at": at} | asdict(style))
 
 
+async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
+    """`counts` by link ids as bytes, deleted links included. The caller holds the lock on statistics."""
+    await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
+
+
 def _code(row: Sequence[Any]) -> QrCode:
-    link_id, hostname, slug, created_at = row[_LINK]
-    *_, updated_at, scans = row
-    style = CodeStyle(*row[_LOOK]) if updated_at else CodeStyle()
-    return QrCode(link_id, CodeTarget(hostname, slug), style, scans, created_at, updated_at or created_at)
+    link_id, hostname, slug, created_at, *style, updated_at, scans = row
+    code_style = CodeStyle(*style) if updated_at else CodeStyle()
+    return QrCode(link_id, CodeTarget(hostname, slug), code_style, scans, created_at, updated_at or created_at)

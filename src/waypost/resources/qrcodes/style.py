@@ -1,11 +1,13 @@
-"""How a code looks: what is asked for, and what about it may keep it from being read."""
+"""The style of a code and the formats of its image."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 ErrorCorrection = Literal["L", "M", "Q", "H"]
-"""Of error correction: 7, 15, 25 or 30 % of a code may be damaged."""
+"""How much of a code may be damaged: 7, 15, 25 or 30 %."""
 ModuleStyle = Literal["squares", "dots", "fluid"]
+ImageFormat = Literal["png", "svg"]
+MEDIA_TYPES: dict[ImageFormat, str] = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,17 @@ class CodeStyle:
     level: ErrorCorrection = "M"
     style: ModuleStyle = "squares"
     size: int = 512
-    """Pixels a side, the margin included."""
+    """Pixels per side, including the margin."""
     margin: int = 4
     """Modules of quiet zone on each side."""
+
+
+def style_text(style: CodeStyle) -> str:
+    """The style as an image URL contains it."""
+    return "-".join(str(value).removeprefix("#") for value in astuple(style))
+
+
+def parse_style(text: str) -> CodeStyle:
+    """The inverse of `style_text`."""
+    foreground, background, level, style, size, margin = text.split("-")
+    return CodeStyle(f"#{foreground}", f"#{background}", level, style, int(size), int(margin))  # type: ignore[arg-type]
