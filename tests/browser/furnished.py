@@ -13,6 +13,7 @@ from sqlalchemy import insert, update
 
 from waypost import auth, wiring
 from waypost.auth import Account, Caller, sessions, tokens
+from waypost.auth.model import accounts
 from waypost.auth.passkeys import passkeys
 from waypost.database import Database
 from waypost.kit.clock import now
@@ -96,7 +97,7 @@ async def furnish(data: Path, base_url: str) -> SeededService:
     unproven, secret = {"confirmed_at": None, "plan_type": "none"}, await auth.hash_password(PASSWORD)
     async with db.write() as tx:
         for person, values in ((bob, unproven), (ada, {"password_hash": secret})):
-            chosen = update(auth.accounts).where(auth.accounts.c.id == person.account.id)
+            chosen = update(accounts).where(accounts.c.id == person.account.id)
             await tx.execute(chosen.values(values))
     caller = Caller(ada.account)
     links = await _links(db, ada.account)
