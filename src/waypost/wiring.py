@@ -117,7 +117,7 @@ def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
 
 def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> AccountDeps:
     return AccountDeps(
-        signing=auth_deps(settings, db, resources.links.clock),
+        auth=auth_deps(settings, db, resources.links.clock),
         throttle=Throttle.open(
             settings.data_dir,
             settings.trusted_proxies,

@@ -1,5 +1,6 @@
 """Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
 
+from waypost.auth.account_data import close_account, delete_account_row
 from waypost.auth.callers import Callers
 from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
 from waypost.auth.model import (
@@ -52,9 +53,11 @@ __all__ = [
     "adjust_links_count",
     "all_account_ids",
     "browse_keys",
+    "close_account",
     "count_links",
     "create_account",
     "create_key",
+    "delete_account_row",
     "email_of",
     "find_account",
     "find_email",

@@ -150,11 +150,6 @@ async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Acco
     return None if row is None else account_from(row)
 
 
-async def delete_account(tx: Tx, account_id: UUID) -> None:
-    """With every row that refers to it and cascades."""
-    await tx.execute(delete(accounts).where(accounts.c.id == account_id))
-
-
 async def remove_keys(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(api_keys).where(api_keys.c.account_id == account_id))
 

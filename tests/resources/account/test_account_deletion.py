@@ -145,7 +145,7 @@ async def worked_off(place: Place) -> list[str]:
 @pytest.mark.parametrize("longest", [30.0, -1.0], ids=["at once", "one step a job"])
 async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: float) -> None:
     monkeypatch.setattr(account_deletion, "_AT_ONCE", 2)
-    monkeypatch.setattr(account_deletion, "_LONGEST", longest)
+    monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
     bob = await place.browser("bob@example.com")
     assert bob.account
     await filled(place, bob.account.id, "bob")

@@ -21,7 +21,7 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
 from waypost.resources.clicks import export as click_export
 from waypost.resources.clicks.model import Click
-from waypost.resources.links import Link, store
+from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
 
 _AT_ONCE = 50
@@ -36,7 +36,7 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 @pytest.fixture(autouse=True)
 def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_export, "_AT_ONCE", _AT_ONCE)
-    monkeypatch.setattr(export, "_AT_ONCE", 4)
+    monkeypatch.setattr(account_data, "_EXPORTED_AT_ONCE", 4)
 
 
 async def furnish(place: Place, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
@@ -90,8 +90,8 @@ async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(export, "pages", counted)
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
-    signing = wiring.auth_deps(place.settings, place.db, place.clock)
-    deps = SimpleNamespace(signing=signing, shared_domain="app.test", cname_target="app.test")
+    auth = wiring.auth_deps(place.settings, place.db, place.clock)
+    deps = SimpleNamespace(auth=auth, shared_domain="app.test", cname_target="app.test")
     assert session
     turns = FairQueue(1, each=1)
     ahead = [len(read) async for _ in export.archive(deps, session, turns)]

@@ -44,7 +44,6 @@ def way_on(text: str) -> str:
 class AuthPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._signing = deps.signing
         self._auth = auth
         self._views = views
 
@@ -80,9 +79,9 @@ class AuthPages:
     async def login(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            owner = await sign_in.password_of(self._signing, form.text("email"))
+            owner = await sign_in.password_of(self._deps.auth, form.text("email"))
             visitor = await self._deps.throttle.take(request, form.text("email"), owner)
-            proven = await sign_in.sign_in(self._signing, form.text("email"), form.text("password"), visitor)
+            proven = await sign_in.sign_in(self._deps.auth, form.text("email"), form.text("password"), visitor)
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
         return await self._in(request, proven, way_on(form.text("next")))
@@ -90,14 +89,14 @@ class AuthPages:
     async def passkey_options(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
         await self._deps.throttle.take(request)
-        options = await passkeys.options_to_use(self._signing)
+        options = await passkeys.options_to_use(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def login_by_passkey(self, request: Request) -> Response:
         form = await self._form(request)
         try:
             await self._deps.throttle.take(request)
-            proven = await passkeys.sign_in(self._signing, form.text("credential"))
+            proven = await passkeys.sign_in(self._deps.auth, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
         return await self._in(request, proven, way_on(form.text("next")))
@@ -118,7 +117,7 @@ class AuthPages:
         try:
             visitor = await self._deps.throttle.take(request, form.text("email"))
             proven = await signup.sign_up(
-                self._signing,
+                self._deps.auth,
                 visitor,
                 email=form.text("email"),
                 name=form.text("name"),
@@ -139,11 +138,11 @@ class AuthPages:
     async def forgot(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            owner = await sign_in.password_of(self._signing, form.text("email"))
+            owner = await sign_in.password_of(self._deps.auth, form.text("email"))
             await self._deps.throttle.take(request, form.text("email"), owner)
         except RateLimited as error:
             return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
-        await sign_in.forgotten(self._signing, form.text("email"))
+        await sign_in.forgotten(self._deps.auth, form.text("email"))
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request) -> Response:
@@ -154,7 +153,7 @@ class AuthPages:
         password, takes_all = form.text("password"), form.is_on("takes_all")
         try:
             await self._deps.throttle.take(request)
-            proven = await _still(sign_in.reset(self._signing, _token(request), password, takes_all=takes_all))
+            proven = await _still(sign_in.reset(self._deps.auth, _token(request), password, takes_all=takes_all))
         except (Invalid, RateLimited) as error:
             return await self._reset(request, form, error)
         return await self._in(request, proven, "/")
@@ -165,16 +164,16 @@ class AuthPages:
     async def confirm(self, request: Request) -> Response:
         """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
         self._auth.require_same_origin(request)
-        account, _ = await _still(signup.can_confirm(self._signing, _token(request)))
+        account, _ = await _still(signup.can_confirm(self._deps.auth, _token(request)))
         form, proven = Form(), None
         try:
             if not await self._is_in(request, account):
                 form = await self._form(request)
-                owner = await sign_in.password_of(self._signing, account.email)
+                owner = await sign_in.password_of(self._deps.auth, account.email)
                 visitor = await self._deps.throttle.take(request, account.email, owner)
                 password = form.text("password")
-                proven = await sign_in.prove_owner(self._signing, account, password, visitor)
-            confirmed = await _still(signup.confirm(self._signing, _token(request)))
+                proven = await sign_in.prove_owner(self._deps.auth, account, password, visitor)
+            confirmed = await _still(signup.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self._confirm(request, form, error)
         if proven is None:
@@ -182,12 +181,12 @@ class AuthPages:
         return await self._in(request, replace(proven, account=confirmed), "/account?done=confirmed")
 
     async def show_enter(self, request: Request) -> Response:
-        account = await _still(sign_in.can_enter(self._signing, _token(request)))
+        account = await _still(sign_in.can_enter(self._deps.auth, _token(request)))
         return self._views.page(request, "account/enter.html", email=account.email)
 
     async def enter(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        return await self._in(request, await _still(sign_in.enter(self._signing, _token(request))), "/")
+        return await self._in(request, await _still(sign_in.enter(self._deps.auth, _token(request))), "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -206,38 +205,38 @@ class AuthPages:
         return session is not None and session.account.id == account.id
 
     def _login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        told: dict[str, Any] = {"can_sign_up": self._signing.signup == "open"}
+        told: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}
         if error is None:
             notice = _DONE.get(request.query_params.get("done", ""))
             return self._views.page(request, "account/login.html", form=form, notice=notice, **told)
         return faulty(self._views, request, "account/login.html", form, error, **told)
 
     async def _signup(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        token, policy = request.path_params.get("token"), self._signing.signup
+        token, policy = request.path_params.get("token"), self._deps.auth.signup
         if policy == "closed":
             raise Forbidden(signup.CLOSED)
         if token is None and policy == "invite":
             raise Forbidden(signup.INVITED_ONLY)
-        email = (await _still(signup.invited(self._signing, token))).email if token else None
-        told: dict[str, Any] = {"email": email, "is_mailed": self._signing.sends_mail and token is None}
+        email = (await _still(signup.invited(self._deps.auth, token))).email if token else None
+        told: dict[str, Any] = {"email": email, "is_mailed": self._deps.auth.sends_mail and token is None}
         if error is None:
             return self._views.page(request, "account/signup.html", form=form, **told)
         return faulty(self._views, request, "account/signup.html", form, error, **told)
 
     async def _reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account = await _still(sign_in.can_reset(self._signing, _token(request)))
+        account = await _still(sign_in.can_reset(self._deps.auth, _token(request)))
         told: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
-            told["passkeys"], told["keys"] = await sign_in.others_in(self._signing, account)
+            told["passkeys"], told["keys"] = await sign_in.others_in(self._deps.auth, account)
         if error is None:
             return self._views.page(request, "account/reset.html", form=form, **told)
         return faulty(self._views, request, "account/reset.html", form, error, **told)
 
     async def _confirm(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account, email = await _still(signup.can_confirm(self._signing, _token(request)))
+        account, email = await _still(signup.can_confirm(self._deps.auth, _token(request)))
         told: dict[str, Any] = {"email": email, "is_first": email == account.email}
         told["is_in"] = await self._is_in(request, account)
-        told["has_password"] = await sign_in.has_password(self._signing, account)
+        told["has_password"] = await sign_in.has_password(self._deps.auth, account)
         if error is None:
             return self._views.page(request, "account/confirm.html", form=form, **told)
         return faulty(self._views, request, "account/confirm.html", form, error, **told)

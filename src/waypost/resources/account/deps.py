@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from waypost.auth.deps import Deps as Signing
+from waypost.auth.deps import Deps as AuthDeps
 from waypost.resources.account.throttle import Throttle
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    signing: Signing
+    auth: AuthDeps
     throttle: Throttle
     routes_changed: Callable[[Sequence[str]], None]
     """Called after the commit, so that this machine's very next redirect sees it."""

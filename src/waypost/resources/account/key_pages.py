@@ -72,10 +72,10 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
 class _Pages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._db = deps.signing.db
+        self._db = deps.auth.db
         self._auth = auth
         self._views = views
-        self._clock = deps.signing.clock
+        self._clock = deps.auth.clock
 
     async def browse(self, request: Request) -> Response:
         session = await self._auth.session(request)

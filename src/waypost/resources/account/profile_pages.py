@@ -45,7 +45,6 @@ _EXPORTS_AT_ONCE = 2
 class ProfilePages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._signing = deps.signing
         self._auth = auth
         self._views = views
         self._exporting: set[UUID] = set()
@@ -82,7 +81,7 @@ class ProfilePages:
     async def rename(self, request: Request) -> Response:
         session, form = await self._sent(request)
         try:
-            await signup.rename(self._signing, session.account, form.text("name"))
+            await signup.rename(self._deps.auth, session.account, form.text("name"))
         except Invalid as error:
             return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
         return _back("/account", "name")
@@ -91,7 +90,7 @@ class ProfilePages:
         session, form = await self._sent(request)
         try:
             await self._prove(session, form)
-            is_done = await signup.move(self._signing, session.account, form.text("email"))
+            is_done = await signup.move(self._deps.auth, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/profile.html", form, error, **await self._profile(session))
         return _back("/account", "email" if is_done else "mail")
@@ -99,8 +98,8 @@ class ProfilePages:
     async def confirm(self, request: Request) -> Response:
         session = await self._auth.session(request)
         await self._deps.throttle.take_signed_in(session)
-        await signup.confirm_later(self._signing, session.account)
-        return _back("/account", "confirm" if self._signing.sends_mail else "logged")
+        await signup.confirm_later(self._deps.auth, session.account)
+        return _back("/account", "confirm" if self._deps.auth.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -113,7 +112,7 @@ class ProfilePages:
         current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
         try:
             await self._deps.throttle.take_signed_in(session)
-            proven = await sign_in.change_password(self._signing, session, current, wanted, revokes_keys=revokes_keys)
+            proven = await sign_in.change_password(self._deps.auth, session, current, wanted, revokes_keys=revokes_keys)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "keys" if revokes_keys else "password")
@@ -126,7 +125,7 @@ class ProfilePages:
         session, form = await self._sent(request)
         try:
             await self._prove(session, form)
-            options = await passkeys.options_to_make(self._signing, session.account)
+            options = await passkeys.options_to_make(self._deps.auth, session.account)
         except (Invalid, RateLimited) as error:
             fault = next(iter(error.errors.values()))[0] if isinstance(error, Invalid) else error.message
             return JSONResponse({"fault": fault}, 422)
@@ -136,26 +135,26 @@ class ProfilePages:
         session, form = await self._sent(request)
         name, credential = form.text("passkey_name"), form.text("credential")
         try:
-            await passkeys.add(self._signing, session.account, name, credential)
+            await passkeys.add(self._deps.auth, session.account, name, credential)
         except Invalid as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         return _back("/account/security", "passkey")
 
     async def ask_passkey(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        passkey = await passkeys.find(self._signing, session.account, _id(request))
+        passkey = await passkeys.find(self._deps.auth, session.account, _id(request))
         return self._page(request, "account/passkey.html", passkey=passkey, form=Form(), **await self._proof(session))
 
     async def remove_passkey(self, request: Request) -> Response:
         session, form = await self._sent(request)
-        passkey = await passkeys.find(self._signing, session.account, _id(request))
+        passkey = await passkeys.find(self._deps.auth, session.account, _id(request))
         try:
             await self._prove(session, form)
         except (Invalid, RateLimited) as error:
             shown = {"passkey": passkey, **await self._proof(session)}
             return self._faulty(request, "account/passkey.html", form, error, **shown)
-        await passkeys.remove(self._signing, session.account, passkey.id)
-        async with self._signing.db.read() as tx:
+        await passkeys.remove(self._deps.auth, session.account, passkey.id)
+        async with self._deps.auth.db.read() as tx:
             if await sessions.lasts(tx, session):
                 return _back("/account/security", "removed")
         return _back("/login", "passkey")
@@ -164,21 +163,21 @@ class ProfilePages:
 
     async def show_sessions(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        async with self._signing.db.read() as tx:
-            found = await sessions.of_account(tx, session.account, now=self._signing.clock())
+        async with self._deps.auth.db.read() as tx:
+            found = await sessions.of_account(tx, session.account, now=self._deps.auth.clock())
         named = [(each, called(each.user_agent)) for each in found]
         return self._page(request, "account/sessions.html", sessions=named, current=session.id)
 
     async def end_session(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        async with self._signing.db.write() as tx:
+        async with self._deps.auth.db.write() as tx:
             if not await sessions.end(tx, session.account.id, _id(request)):
                 raise NotFound
         return _back("/account/sessions", "ended")
 
     async def end_others(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        async with self._signing.db.write() as tx:
+        async with self._deps.auth.db.write() as tx:
             await sessions.end_all(tx, session.account.id, but=session.id)
         return _back("/account/sessions", "others")
 
@@ -196,14 +195,14 @@ class ProfilePages:
             return self._page(request, "account/data.html", status=429, fault=fault)
         await self._auth.limit_expensive(session, "export")
         self._exporting.add(account)
-        name = f"waypost-{self._signing.clock():%Y-%m-%d}.zip"
+        name = f"waypost-{self._deps.auth.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         pieces, ended = archive(self._deps, session, self._exports), partial(self._exporting.discard, account)
         return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        return self._page(request, "account/delete.html", form=Form(), **await self._leaving(session))
+        return self._page(request, "account/delete.html", form=Form(), **await self._deletion(session))
 
     async def delete(self, request: Request) -> Response:
         session, form = await self._sent(request)
@@ -211,7 +210,7 @@ class ProfilePages:
             await self._prove(session, form)
             await account_deletion.close(self._deps, session)
         except (Invalid, RateLimited) as error:
-            return self._faulty(request, "account/delete.html", form, error, **await self._leaving(session))
+            return self._faulty(request, "account/delete.html", form, error, **await self._deletion(session))
         answer = RedirectResponse("/login?done=deleted", 303)
         await self._auth.sign_out(request, answer)
         return answer
@@ -225,16 +224,16 @@ class ProfilePages:
         await require_recent(self._deps, session, form)
 
     async def _profile(self, session: Session) -> dict[str, Any]:
-        return {"account": session.account, "sends_mail": self._signing.sends_mail, **await self._proof(session)}
+        return {"account": session.account, "sends_mail": self._deps.auth.sends_mail, **await self._proof(session)}
 
     async def _security(self, session: Session) -> dict[str, Any]:
-        needs_confirming = self._signing.sends_mail and session.account.confirmed_at is None
-        held, keys = await sign_in.others_in(self._signing, session.account)
+        needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
+        held, keys = await sign_in.others_in(self._deps.auth, session.account)
         shown = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
         return {**shown, **await self._proof(session)}
 
-    async def _leaving(self, session: Session) -> dict[str, Any]:
-        return {**await account_deletion.what_ends(self._deps, session.account), **await self._proof(session)}
+    async def _deletion(self, session: Session) -> dict[str, Any]:
+        return {**await account_deletion.preview_deletion(self._deps, session.account), **await self._proof(session)}
 
     async def _proof(self, session: Session) -> dict[str, Any]:
         return await proof(self._deps, session)

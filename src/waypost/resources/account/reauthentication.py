@@ -17,7 +17,7 @@ async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
     """Who signed in or confirmed just now, or sends the password. Raises Invalid on `current_password`, RateLimited."""
     await deps.throttle.take_signed_in(session)
     try:
-        return await sign_in.prove(deps.signing, session, form.text("current_password"))
+        return await sign_in.prove(deps.auth, session, form.text("current_password"))
     except NotFound:  # the session ended meanwhile
         raise NotSignedIn from None
 
@@ -25,7 +25,7 @@ async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
 async def proof(deps: Deps, session: Session) -> dict[str, Any]:
     """What the macro `proof` needs to know."""
     return {
-        "has_password": await sign_in.has_password(deps.signing, session.account),
-        "has_passkey": bool(await passkeys.of_account(deps.signing, session.account)),
-        "is_recent": sign_in.is_fresh(deps.signing, session),
+        "has_password": await sign_in.has_password(deps.auth, session.account),
+        "has_passkey": bool(await passkeys.of_account(deps.auth, session.account)),
+        "is_recent": sign_in.is_fresh(deps.auth, session),
     }

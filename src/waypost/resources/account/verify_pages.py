@@ -16,7 +16,6 @@ from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 class VerifyPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
-        self._signing = deps.signing
         self._auth = auth
         self._views = views
 
@@ -31,7 +30,7 @@ class VerifyPages:
     async def show(self, request: Request) -> Response:
         session = await self._auth.session(request)
         form = Form({"next": way_on(request.query_params.get("next", ""))})
-        if sign_in.is_fresh(self._signing, session):
+        if sign_in.is_fresh(self._deps.auth, session):
             return RedirectResponse(form.text("next"), 303)
         return await self._page(request, session, form)
 
@@ -46,14 +45,14 @@ class VerifyPages:
     async def passkey_options(self, request: Request) -> Response:
         session = await self._auth.session(request)
         await self._deps.throttle.take_signed_in(session)
-        options = await passkeys.options_to_use(self._signing)
+        options = await passkeys.options_to_use(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
         session, form = await self._auth.session(request), await read_form(request)
         try:
             await self._deps.throttle.take_signed_in(session)
-            await sign_in.prove_by_passkey(self._signing, session, form.text("credential"))
+            await sign_in.prove_by_passkey(self._deps.auth, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._page(request, session, form, error)
         return RedirectResponse(way_on(form.text("next")), 303)
@@ -61,7 +60,7 @@ class VerifyPages:
     async def _page(
         self, request: Request, session: Session, form: Form, error: Invalid | RateLimited | None = None
     ) -> Response:
-        shown = {**await proof(self._deps, session), "sends_mail": self._signing.sends_mail}
+        shown = {**await proof(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
         if error is None:
             return self._views.page(request, "account/verify.html", form=form, **shown)
         return faulty(self._views, request, "account/verify.html", form, error, **shown)

@@ -3,6 +3,7 @@
 An unverified hostname is never served, and an unverified registration ends after seven days.
 """
 
+from waypost.resources.domains.account_data import delete_all_for, export
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.hosts import Hosts
 from waypost.resources.domains.link_domains import (
@@ -20,7 +21,9 @@ from waypost.resources.domains.pointing import points_here
 __all__ = [
     "Deps",
     "Hosts",
+    "delete_all_for",
     "domains",
+    "export",
     "find_id",
     "hostname_of",
     "id_of",

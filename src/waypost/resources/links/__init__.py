@@ -3,6 +3,7 @@
 Refuses destinations it cannot reach or that warn of themselves, and slugs that anybody else ever had.
 """
 
+from waypost.resources.links.account_data import delete_all_for, delete_rows, delete_some, export, ids_after
 from waypost.resources.links.counters import add_clicks, count_clicks, find_accounts, find_busy
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
@@ -24,13 +25,18 @@ __all__ = [
     "count_clicks",
     "create",
     "delete",
+    "delete_all_for",
+    "delete_rows",
+    "delete_some",
     "detach_domain",
+    "export",
     "find",
     "find_accounts",
     "find_busy",
     "find_names",
     "host_changed",
     "host_pages_changed",
+    "ids_after",
     "links",
     "pixel_changed",
     "require",

@@ -3,9 +3,22 @@
 Never shows what a platform's id or token is: only routes and the platforms themselves get to know.
 """
 
-from waypost.resources.pixels.attached import attach, hold, ids_of, known
+from waypost.resources.pixels.account_data import delete_all_for, export
+from waypost.resources.pixels.attached import attach, detach_from_links, hold, ids_of, known
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.pixels.tags import Tags
 
-__all__ = ["Deps", "Tags", "attach", "hold", "ids_of", "known", "link_pixels", "pixels"]
+__all__ = [
+    "Deps",
+    "Tags",
+    "attach",
+    "delete_all_for",
+    "detach_from_links",
+    "export",
+    "hold",
+    "ids_of",
+    "known",
+    "link_pixels",
+    "pixels",
+]

@@ -43,6 +43,10 @@ async def attach(tx: Tx, link_id: UUID, ids: Sequence[UUID]) -> None:
         await tx.execute(insert(link_pixels), rows)
 
 
+async def detach_from_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
+    await tx.execute(delete(link_pixels).where(link_pixels.c.link_id.in_(link_ids)))
+
+
 def _of_account(account_id: UUID, ids: Collection[UUID]) -> Select[Any]:
     return select(pixels.c.id).where(pixels.c.account_id == account_id, pixels.c.id.in_(ids)).order_by(pixels.c.id)
 

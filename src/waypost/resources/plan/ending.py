@@ -27,7 +27,7 @@ def is_live(subscription: Mapping[str, Any] | None) -> bool:
     return subscription is not None and subscription.get("status") not in _OVER
 
 
-async def pays(tx: Tx, account_id: UUID) -> bool:
+async def has_customer(tx: Tx, account_id: UUID) -> bool:
     """Whether it ever went to Stripe."""
     return await store.customer_of(tx, account_id) is not None
 

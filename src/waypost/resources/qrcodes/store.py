@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import bindparam, delete, func, select, text
 
 from waypost.database import Id, Instant, PointRead, Tx, bulk
 from waypost.resources.links import SHORT_LINKS
@@ -56,6 +56,11 @@ async def set_style(tx: Tx, link_id: UUID, style: CodeStyle, at: datetime) -> No
 async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
     """`counts` by link ids as bytes, deleted links included. The caller holds the lock on statistics."""
     await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
+
+
+async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
+    for table in (qr_looks, qr_scans):
+        await tx.execute(delete(table).where(table.c.link_id.in_(link_ids)))
 
 
 def _code(row: Sequence[Any]) -> QrCode:

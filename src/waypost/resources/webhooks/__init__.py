@@ -3,6 +3,7 @@
 Other packages record events in their own transactions; the worker's `Deliverer` sends them.
 """
 
+from waypost.resources.webhooks.account_data import delete_all_for, export
 from waypost.resources.webhooks.delivery.deliverer import Deliverer, delivery_loop
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
@@ -15,8 +16,10 @@ __all__ = [
     "Event",
     "Receivers",
     "cancel_orphaned_deliveries",
+    "delete_all_for",
     "delete_old_deliveries",
     "delivery_loop",
+    "export",
     "listeners",
     "log_retention",
     "record",
