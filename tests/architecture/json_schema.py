@@ -15,6 +15,7 @@ TYPES = {
     "object": dict,
 }
 ONLY_TOLD = {"title", "description", "default", "writeOnly"}
+MAXIMA = ("maxLength", "maximum", "maxItems", "maxProperties")
 FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str}
 
 
@@ -83,7 +84,9 @@ def _format(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 def _limits(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     size = value if isinstance(value, int | float) else len(value or "")
     low = next((schema[name] for name in ("minLength", "minimum", "minItems") if name in schema), 0)
-    high = next((schema[name] for name in ("maxLength", "maximum", "maxItems") if name in schema), size)
+    high = next(
+        (schema[name] for name in ("maxLength", "maximum", "maxItems", "maxProperties") if name in schema), size
+    )
     if not low <= size <= high:
         yield f"{at}: {size} is not from {low} to {high}"
 
@@ -105,5 +108,5 @@ CHECKS = {
     "propertyNames": _names,
     "format": _format,
     "pattern": _pattern,
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"), _limits),
+    **dict.fromkeys(("minLength", "minItems", "minimum", *MAXIMA), _limits),
 }

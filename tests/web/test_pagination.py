@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -17,10 +18,12 @@ def request(query: str = "", path: str = "/api/v1/links") -> Request:
 
 def page(items: int, total: int, query: str = "") -> dict[str, Any]:
     asked = request(query)
-    return paginated(Page([{"n": n} for n in range(items)], total, page_request(asked)), asked, BASE)
+    answer = paginated(Page([{"n": n} for n in range(items)], total, page_request(asked)), asked, BASE)
+    content: dict[str, Any] = json.loads(bytes(answer.body))
+    return content
 
 
-def test_it_works() -> None:
+def test_paginates_a_list_with_links_and_meta() -> None:
     assert page(15, 40, "page=2") == {
         "data": [{"n": n} for n in range(15)],
         "links": {
@@ -65,7 +68,8 @@ def test_other_parameters_stay() -> None:
 
 def test_a_path_is_written_as_a_url() -> None:
     asked = request(path="/api/v1/é b")
-    assert paginated(Page([], 0, PageRequest()), asked, BASE)["meta"]["path"] == f"{BASE}/api/v1/%C3%A9%20b"
+    answer = paginated(Page([], 0, PageRequest()), asked, BASE)
+    assert json.loads(bytes(answer.body))["meta"]["path"] == f"{BASE}/api/v1/%C3%A9%20b"
 
 
 @pytest.mark.parametrize(

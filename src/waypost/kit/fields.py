@@ -5,14 +5,22 @@ Nothing is converted: 5 is not a string. Text holds no control characters.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
-from pydantic_core import ErrorDetails
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, ErrorDetails
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
@@ -36,10 +44,15 @@ _NO_UNICODE = (
 class Body(BaseModel):
     """A request body. Its fields have defaults, so that `parse` can leave out those that failed.
 
-    `model_fields_set` holds the names that were sent.
+    `model_fields_set` holds the names that were sent. The class variables are for the OpenAPI document.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, arbitrary_types_allowed=True)
+
+    REQUIRED: ClassVar[Collection[str]] = ()
+    NOT_NULL: ClassVar[Collection[str]] = ()
+    """In addition to those required."""
+    EXAMPLE: ClassVar[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +83,27 @@ def _lines(text: str) -> str:
     return text
 
 
-def max_characters(count: int) -> AfterValidator:
+@dataclass(frozen=True, slots=True, eq=False)
+class Documented:
+    """Adds keywords to a field's JSON schema, for rules that are functions, such as `validator`."""
+
+    keywords: Mapping[str, Any]
+    validator: AfterValidator | BeforeValidator | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return self.validator.__get_pydantic_core_schema__(source, handler) if self.validator else handler(source)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), **self.keywords}
+
+
+def max_characters(count: int) -> Documented:
     def checked(text: str) -> str:
         if len(text) > count:
             raise ValueError(f"This may have at most {count} characters.")
         return text
 
-    return AfterValidator(checked)
+    return Documented({"maxLength": count}, AfterValidator(checked))
 
 
 def _not_blank(text: str) -> str:
@@ -85,18 +112,28 @@ def _not_blank(text: str) -> str:
     return text
 
 
-NOT_BLANK = AfterValidator(_not_blank)
+NOT_BLANK = Documented({"minLength": 1}, AfterValidator(_not_blank))
 
 
-def max_entries(count: int) -> BeforeValidator:
-    """For an object or a list: one that is too long is refused before its entries are validated."""
+def max_entries(count: int) -> Documented:
+    """For a list."""
+    return _limit_size("maxItems", count)
+
+
+def max_keys(count: int) -> Documented:
+    """For an object."""
+    return _limit_size("maxProperties", count)
+
+
+def _limit_size(keyword: str, count: int) -> Documented:
+    """A longer one is refused before its entries are validated."""
 
     def checked(value: Any) -> Any:
         if isinstance(value, dict | list) and len(value) > count:
             raise ValueError(f"This may have at most {count} entries.")
         return value
 
-    return BeforeValidator(checked)
+    return Documented({keyword: count}, BeforeValidator(checked))
 
 
 def _timestamp(value: Any) -> datetime:
@@ -115,11 +152,15 @@ def _uuid(value: Any) -> UUID:
     return parsed
 
 
-Text = Annotated[str, AfterValidator(_one_line), WithJsonSchema({"type": "string", "pattern": ONE_LINE})]
-LongText = Annotated[str, AfterValidator(_lines), WithJsonSchema({"type": "string", "pattern": LINES})]
+Text = Annotated[str, AfterValidator(_one_line), Documented({"pattern": ONE_LINE})]
+LongText = Annotated[str, AfterValidator(_lines), Documented({"pattern": LINES})]
 """Text that may have several lines."""
 Timestamp = Annotated[datetime, BeforeValidator(_timestamp)]
 Uuid = Annotated[UUID, BeforeValidator(_uuid)]
+
+TimestampText = Annotated[str, Documented({"format": "date-time"})]
+IdText = Annotated[str, Documented({"format": "uuid"})]
+"""A UUID in an answer."""
 
 _MAX_MESSAGES = 100
 """For one field: thousands of wrong entries are neither all reported, nor do they hide problems of other fields."""

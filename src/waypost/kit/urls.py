@@ -6,11 +6,13 @@ Refuses everything two parsers could read differently. Which addresses a host ma
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 from urllib.parse import quote, unquote_plus, urlsplit
 
 import ada_url
 
-UTM_KEYS = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
+UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
+UTM_KEYS: tuple[UtmKey, ...] = get_args(UtmKey)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # the ports browsers refuse: https://fetch.spec.whatwg.org/#port-blocking
@@ -200,4 +202,4 @@ def _other_parts(query: str, keys: Collection[str]) -> list[str]:
 
 def _utm_order(key: str) -> int:
     """Unknown keys come last, in the order given: sorting is stable."""
-    return UTM_KEYS.index(key) if key in UTM_KEYS else len(UTM_KEYS)
+    return next((index for index, each in enumerate(UTM_KEYS) if each == key), len(UTM_KEYS))

@@ -1,6 +1,5 @@
-"""The JSON API's application: FastAPI with the envelope and none of the answers the specification does not have."""
+"""The JSON API's application: FastAPI with the specification's error envelope and OpenAPI document."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -13,20 +12,9 @@ PREFIX = "/api/v1"
 
 class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
-        """The guard is no security scheme of FastAPI's, which would ask for the key in its own way."""
-        document = super().openapi()
-        document["components"]["securitySchemes"] = openapi.SECURITY_SCHEMES
-        document["tags"] = openapi.GROUPS
-        for operation in _operations(document):
-            operation["tags"] = [openapi.GROUP_OF.get(operation["operationId"], *operation["tags"])]
-            if operation.get("security") == []:  # asks for no key, so it refuses none
-                for status in ("401", "402", "429"):
-                    operation["responses"].pop(status, None)
-        return document
-
-
-def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return (operation for path in document["paths"].values() for operation in path.values())
+        if self.openapi_schema is None:
+            self.openapi_schema = openapi.describe(super().openapi(), self.routes)
+        return self.openapi_schema
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -35,7 +23,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def new_api(base_url: str | None = None) -> FastAPI:
-    """Without routes; the resources' are included by whoever composes. Its document says that it is at `base_url`."""
+    """Without routes; the composition root includes those of the resources."""
     app = Api(
         title="Waypost",
         version="1",
@@ -45,7 +33,8 @@ def new_api(base_url: str | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses=openapi.EVERYWHERE,
+        # naming a default also keeps FastAPI from documenting a 422 wherever a path has a parameter
+        responses=openapi.error_responses("default"),
         generate_unique_id_function=_operation_id,
     )
     envelope.install(app)

@@ -1,25 +1,41 @@
-"""The fields of a request's body, JSON or multipart, read under a limit and only after the guard has let it in.
-
-Whatever is sent is answered with 413 or 422, never with a server error.
-"""
+"""Request bodies, JSON or multipart, with a size limit. An invalid body gets 413 or 422, never a server error."""
 
 import json
 import math
-from typing import Any, NoReturn
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, NoReturn, TypeVar
 
 from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
-from waypost.kit.errors import TooLarge
+from waypost.kit.errors import Problems, TooLarge
+from waypost.kit.fields import Body, parse
 from waypost.web.multipart import malformed, read_multipart
+
+B = TypeVar("B", bound=Body)
+Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 
 JSON_LIMIT = 1 << 20
 MULTIPART_LIMIT = 3 << 20
 _TYPE_LIMIT = 256
 
 
+class ParsedBody(Generic[B]):
+    """A dependency: the valid fields as a model, and the problems of the others.
+
+    Declare it after the guard, whose refusals come first. The OpenAPI document reads the model from it.
+    """
+
+    def __init__(self, model: type[B], read: Reader | None = None, *, is_required: bool = True) -> None:
+        self.model = model
+        self.is_required = is_required
+        self._read = read or read_fields
+
+    async def __call__(self, request: Request) -> tuple[B, Problems]:
+        return parse(self.model, await self._read(request))
+
+
 async def read_fields(request: Request) -> dict[str, Any]:
-    """A dependency; name it after the guard's, whose refusals come first."""
     content_type = request.headers.get("content-type", "")
     if len(content_type) > _TYPE_LIMIT:  # reading its parameters takes the square of its length
         raise malformed(f"The Content-Type may have at most {_TYPE_LIMIT} characters.")

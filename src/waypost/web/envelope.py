@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from waypost.auth import Taken
 from waypost.kit import errors
 from waypost.kit.fields import problem_message
-from waypost.web.responses import Json
+from waypost.web.responses import JsonResponse
 
 CODES = {
     401: "unauthenticated",
@@ -76,7 +76,7 @@ def install(app: FastAPI) -> None:
 def answer(error: errors.WaypostError) -> Response:
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     if status in BARE:
-        return Json({"message": error.message}, status)
+        return JsonResponse({"message": error.message}, status)
     fields = error.errors if isinstance(error, errors.Invalid) else None
     return enveloped(status, error.message, fields, headers_of(error))
 
@@ -87,7 +87,7 @@ def enveloped(
     error: dict[str, Any] = {"code": CODES.get(status, "http_error"), "message": message}
     if fields is not None:
         error["errors"] = fields
-    return Json({"error": error}, status, headers)
+    return JsonResponse({"error": error}, status, headers)
 
 
 class Envelope:

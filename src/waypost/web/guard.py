@@ -3,7 +3,8 @@
 Unknown paths and verbs never come here: routing has refused them already.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
@@ -44,8 +45,6 @@ LACKS_SCOPE = (
     " Create a key that has it: scopes cannot be added to an existing key."
 )
 
-Allowed = Callable[[Request], Awaitable[KeyHolder]]
-
 
 class Guard:
     def __init__(
@@ -82,25 +81,24 @@ class Guard:
         unknown = FileLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
         return cls(Callers(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
 
-    def allow(self, scope: Scope | None) -> Allowed:
+    def allow(self, scope: Scope | None) -> "Permission":
         """A dependency that gives the caller, or raises. None: any valid key will do."""
+        return Permission(self, scope)
 
-        async def allowed(request: Request) -> KeyHolder:
-            self.refuse_plain_http(request)
-            caller = await self._authenticate(request)
-            taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
-            at = self._clock()
-            if not auth.is_live(caller.account.plan, at):
-                raise PaymentRequired
-            if scope is not None and scope not in caller.key.scopes:
-                raise Forbidden(LACKS_SCOPE.format(scope))
-            note_budget(request, taken, self._budget.limit)
-            if not taken.allowed:
-                raise RateLimited(taken.retry_after)
-            self._callers.used(caller, at)
-            return caller
-
-        return allowed
+    async def check(self, request: Request, scope: Scope | None) -> KeyHolder:
+        self.refuse_plain_http(request)
+        caller = await self._authenticate(request)
+        taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
+        at = self._clock()
+        if not auth.is_live(caller.account.plan, at):
+            raise PaymentRequired
+        if scope is not None and scope not in caller.key.scopes:
+            raise Forbidden(LACKS_SCOPE.format(scope))
+        note_budget(request, taken, self._budget.limit)
+        if not taken.allowed:
+            raise RateLimited(taken.retry_after)
+        self._callers.used(caller, at)
+        return caller
 
     async def flush(self) -> None:
         """Writes when keys were last used. For a background task, every few seconds and at the end."""
@@ -123,6 +121,17 @@ class Guard:
         taken = await self._unknown.take(rate_limit_key(peer_address(request, self._trusted)))
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Permission:
+    """A dependency of an endpoint. The OpenAPI document reads the scope from it."""
+
+    guard: Guard
+    scope: Scope | None
+
+    async def __call__(self, request: Request) -> KeyHolder:
+        return await self.guard.check(request, self.scope)
 
 
 async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path parameter's name

@@ -1,169 +1,192 @@
-"""What the OpenAPI document tells of an endpoint beside what its signature says. Describes; no request comes here."""
+"""The OpenAPI document. What an endpoint's dependencies enforce is read from them: key, scope, body and errors."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from pydantic import BaseModel, Field
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.routing import BaseRoute
 
-from waypost.auth import REQUESTS_PER_MINUTE, Scope
+from waypost.auth import REQUESTS_PER_MINUTE
+from waypost.kit.fields import Body
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from waypost.web.body import ParsedBody
 from waypost.web.envelope import BARE, CODES, STATUSES
+from waypost.web.guard import Permission, path_id
 
-T = TypeVar("T")
-Json = dict[str, Any]
+Schema = dict[str, Any]
 
+ABOUT = f"""Everything the dashboard does with links, QR codes, domains, pixels and webhooks, for programs.
 
-class One(BaseModel, Generic[T]):
-    data: T
+Send a key as `Authorization: Bearer <key>`. Create keys under **API** in the dashboard; a key has only the scopes it
+was created with. Bodies are JSON, or `multipart/form-data` to upload a file. Lists are paginated.
 
-
-class PageLinks(BaseModel):
-    first: str
-    last: str
-    prev: str | None
-    next: str | None
-
-
-class PageMeta(BaseModel):
-    current_page: int
-    first: int | None = Field(alias="from")
-    last_page: int
-    path: str
-    per_page: int
-    to: int | None
-    total: int
-
-
-class Page(BaseModel, Generic[T]):
-    data: list[T]
-    links: PageLinks
-    meta: PageMeta
-
-
-class Fault(BaseModel):
-    code: str = Field(json_schema_extra={"enum": [*CODES.values(), "http_error"]})
-    message: str
-
-
-class FieldFaults(Fault):
-    errors: dict[str, list[str]]
-
-
-class Refusal(BaseModel):
-    error: Fault
-
-
-class InvalidRefusal(BaseModel):
-    error: FieldFaults
-
-
-class BareRefusal(BaseModel):
-    message: str
-
-
-_MEANINGS: Mapping[int | str, str] = {
-    # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
-    **{status: (kind.__doc__ or "").partition("\n")[0].replace('"', "`") for kind, status in STATUSES.items()},
-    "default": "Any other failure.",
-}
-_WHOLE = {"type": "integer"}
-_BUDGET = {
-    "X-RateLimit-Limit": {"description": "Requests per minute", "schema": _WHOLE},
-    "X-RateLimit-Remaining": {"description": "Requests left in this minute", "schema": _WHOLE},
-}
-_RETRY = {"Retry-After": {"description": "Seconds until a request will be taken", "schema": _WHOLE}}
-
-SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key; the roles asked for are its scopes."}
-}
-
-
-_GROUPS = {
-    "links": ("Links", "Make short links, find them again, change where they lead, switch them off and delete them."),
-    "qrcodes": ("QR codes", "Each link has one: set how it looks, and show its picture by a signed URL."),
-    "clicks": ("Clicks and statistics", "Who followed links, one by one and in figures: of one link or of all."),
-    "domains": ("Domains", "Put links on names of your own: register one, set its DNS record, have it verified."),
-    "pixels": ("Pixels", "Advertising pixels that links fire, and what became of the events sent to their platforms."),
-    "webhooks": (
-        "Webhooks",
-        "Have your own server told when something happens, signed, and repeated until it is taken.",
-    ),
-    "keys": ("API keys", "Which keys the account has. They are made and revoked in the dashboard."),
-    "account": ("Account", "Whose key this is, what its plan allows and what the key may do."),
-}
-GROUPS = [{"name": name, "x-displayName": told, "description": why} for name, (told, why) in _GROUPS.items()]
-"""In the order in which they are shown."""
-GROUP_OF = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
-"""Of the operations that stand elsewhere than their room."""
-
-ABOUT = f"""Everything the dashboard does with links, codes, domains, pixels and webhooks, for programs.
-
-Send a key as `Authorization: Bearer <key>`; it is made under **API** in the dashboard and has only the scopes it was
-given. Bodies are JSON, or `multipart/form-data` where a file is sent. Lists come in pages.
-
-Each key may ask {REQUESTS_PER_MINUTE} times in any minute; what is over it is answered with 429, and `Retry-After` says
-how long to wait. A refusal tells its reason in `error.code` and `error.message`, and in `error.errors` what is wrong
-with which field.
+Each key may send {REQUESTS_PER_MINUTE} requests per minute. Requests beyond the limit get 429 Too Many Requests, and
+`Retry-After` says how long to wait. Errors have an `error.code` and an `error.message`; validation errors list the
+problems of each field in `error.errors`.
 """
 
+_TAGS = {
+    "links": ("Links", "Create short links, find, change, disable and delete them."),
+    "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
+    "clicks": ("Clicks and statistics", "Clicks one by one, and statistics of one link or of all links."),
+    "domains": ("Domains", "Use your own domains for links: register a domain, set its DNS record, verify it."),
+    "pixels": ("Pixels", "Advertising pixels of links, and the results of events sent to their platforms."),
+    "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
+    "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
+    "account": ("Account", "The account of the key, its plan and limits, and the key's scopes."),
+}
+"""In the order in which they are shown."""
+_TAG_OF_OPERATION = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
 
-def refusals(*statuses: int | str) -> dict[int | str, Json]:
-    """For `responses=` of a route or an application."""
-    told: dict[int | str, Json] = {
-        status: {"description": _MEANINGS[status], "model": _model(status)} for status in statuses
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key. The roles listed are its scopes."}
+}
+
+_MEANINGS: dict[int | str, str] = {
+    # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
+    **{status: (kind.__doc__ or "").partition("\n")[0].replace('"', "`") for kind, status in STATUSES.items()},
+    "default": "Any other error.",
+}
+_INTEGER = {"type": "integer"}
+_BUDGET = {
+    "X-RateLimit-Limit": {"description": "Requests per minute", "schema": _INTEGER},
+    "X-RateLimit-Remaining": {"description": "Requests left in this minute", "schema": _INTEGER},
+}
+_RETRY = {"Retry-After": {"description": "Seconds until the next request is accepted", "schema": _INTEGER}}
+_FILE = {"type": "string", "format": "binary"}
+
+
+def _object(properties: Schema, required: Iterable[str]) -> Schema:
+    return {"type": "object", "properties": properties} | ({"required": sorted(required)} if required else {})
+
+
+def _error_schema(**fields: Schema) -> Schema:
+    error = {
+        "code": {"type": "string", "enum": [*CODES.values(), "http_error"]},
+        "message": {"type": "string"},
+        **fields,
     }
-    if 429 in told:
-        told[429]["headers"] = _RETRY
-    return told
+    return _object(error, error)
 
 
-def _model(status: int | str) -> type[BaseModel]:
-    if status in BARE:
-        return BareRefusal
-    return InvalidRefusal if status == 422 else Refusal
+_ERROR_SCHEMAS = {
+    "Error": _error_schema(),
+    "ErrorResponse": _object({"error": {"$ref": "#/components/schemas/Error"}}, ["error"]),
+    "ValidationError": _error_schema(
+        errors={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+    ),
+    "ValidationErrorResponse": _object({"error": {"$ref": "#/components/schemas/ValidationError"}}, ["error"]),
+    "BareError": _object({"message": {"type": "string"}}, ["message"]),
+}
 
 
-# naming a default also keeps FastAPI from telling of a 422 wherever a path has a parameter
-EVERYWHERE = refusals(401, 402, 429, "default")
+def describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
+    """Complete the document that FastAPI makes of the routes' signatures."""
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
+    document["components"]["schemas"] |= _ERROR_SCHEMAS
+    document["tags"] = [
+        {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
+    ]
+    for context in iter_route_contexts(routes):
+        route = context.original_route
+        if isinstance(route, APIRoute) and context.path_format in document["paths"]:
+            for method in route.methods or ():
+                _complete(document["paths"][context.path_format][method.lower()], route)
+    # generated clients name their types after the schemas: Link, not LinkJson
+    described: Schema = json.loads(json.dumps(document).replace('Json"', '"').replace("Json_", "_"))
+    return described
 
 
-def endpoint(
-    summary: str,
-    description: str = "",
-    *,
-    scope: Scope | None = None,
-    status: int = 200,
-    shows: Any = None,
-    takes: Json | None = None,
-    query: Sequence[Json] = (),
-    refuses: Collection[int] = (),
-) -> dict[str, Any]:
-    """Keyword arguments for a route's decorator. `shows` is the type of a success's body, `takes` a `request_body`."""
-    extra: Json = {"security": [{"bearer": [scope] if scope else []}]}
-    if takes:
-        extra["requestBody"] = takes
-    if query:
-        extra["parameters"] = list(query)
-    refused = refusals(*((403,) if scope else ()), *refuses)
-    return {
-        "summary": summary,
-        "description": description,
-        "status_code": status,
-        "response_model": shows,
-        "responses": {status: {"headers": _BUDGET}, **refused},
-        "openapi_extra": extra,
-    }
+def _complete(operation: Schema, route: APIRoute) -> None:
+    operation["tags"] = [_TAG_OF_OPERATION.get(operation["operationId"], *operation["tags"])]
+    operation["security"] = []
+    for call in _dependencies(route.dependant):
+        if isinstance(call, Permission):
+            operation["security"] = [{"bearer": [call.scope] if call.scope else []}]
+            operation["responses"][str(route.status_code or 200)]["headers"] = _BUDGET
+            _add_errors(operation, 401, 402, *((403,) if call.scope else ()), 429)
+            if any(parameter["in"] == "query" for parameter in operation.get("parameters", ())):
+                _add_errors(operation, 422)
+        elif isinstance(call, ParsedBody):
+            operation["requestBody"] = _request_body(call)
+            _add_errors(operation, 413, 422)
+        elif call is path_id:
+            _add_errors(operation, 404)
 
 
-def parameter(name: str, schema: Json, description: str) -> Json:
+def _add_errors(operation: Schema, *statuses: int) -> None:
+    operation["responses"] |= {str(status): _error_response(status) for status in statuses}
+
+
+def _dependencies(dependant: Dependant) -> Iterator[Any]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _dependencies(each)
+
+
+def error_responses(*statuses: int | str) -> dict[int | str, Schema]:
+    """For `responses=` of a route, in addition to those that its dependencies imply."""
+    return {status: _error_response(status) for status in statuses}
+
+
+def _error_response(status: int | str) -> Schema:
+    name = "BareError" if status in BARE else "ValidationErrorResponse" if status == 422 else "ErrorResponse"
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    response: Schema = {"description": _MEANINGS[status], "content": content}
+    return response | {"headers": _RETRY} if status == 429 else response
+
+
+def parameter(name: str, schema: Schema, description: str) -> Schema:
     return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
 
 
+def query_parameters(*parameters: Schema) -> Schema:
+    """For `openapi_extra=` of a route that reads its query string itself."""
+    return {"parameters": list(parameters)}
+
+
 PAGING = (
-    parameter("page", {**_WHOLE, "minimum": 1, "default": 1}, "Which page"),
+    parameter("page", {**_INTEGER, "minimum": 1, "default": 1}, "Page number"),
     parameter(
         "per_page",
-        {**_WHOLE, "minimum": 1, "default": DEFAULT_PER_PAGE},
-        f"Entries on a page; more than {MAX_PER_PAGE} is read as {MAX_PER_PAGE}",
+        {**_INTEGER, "minimum": 1, "default": DEFAULT_PER_PAGE},
+        f"Entries per page; values above {MAX_PER_PAGE} are read as {MAX_PER_PAGE}",
     ),
 )
+
+
+def _request_body(body: ParsedBody[Any]) -> Schema:
+    """As JSON and as a multipart form."""
+    model: type[Body] = body.model
+    fields = {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
+    never_null = {*model.REQUIRED, *model.NOT_NULL}
+    as_json = {
+        name: field if name in never_null else {"anyOf": [field, {"type": "null"}]}
+        for name, field in fields.items()
+        if field != _FILE
+    }
+    as_form = dict(each for name, field in fields.items() for each in _form_fields(name, field))
+    media_types = {
+        "application/json": {"schema": _object(as_json, model.REQUIRED), "example": model.EXAMPLE},
+        "multipart/form-data": {"schema": _object(as_form, model.REQUIRED)},
+    }
+    return {"required": body.is_required, "content": media_types}
+
+
+def _without_null(field: Schema) -> Schema:
+    """Also without default: every field of a body may be left out."""
+    (schema,) = [each for each in field["anyOf"] if each != {"type": "null"}]
+    return _FILE if "$ref" in schema else schema
+
+
+def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
+    """Nested values are named as PHP and browsers name them; an empty text means null."""
+    if field["type"] == "array":
+        yield f"{name}[]", field
+    elif field["type"] == "object":
+        for key in field["propertyNames"]["enum"]:
+            yield f"{name}[{key}]", _without_null(field["additionalProperties"])
+    else:
+        yield name, field

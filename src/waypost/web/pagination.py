@@ -1,35 +1,64 @@
-"""Pages of a list over HTTP: which one was asked for, and the paginated shape of the specification."""
+"""Pagination over HTTP: the page parameters of a request, and the specification's paginated response."""
 
-from typing import Any
+from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
+from typing_extensions import TypedDict
 
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
 from waypost.web.query import read_query
+from waypost.web.responses import JsonResponse
+
+T = TypeVar("T")
 
 _LAST = 2**53 - 1
 """A page no list has: every reader of JSON takes the number, and its offset fits the databases' 64 bits."""
 
 
+class PageLinks(TypedDict):
+    first: str
+    last: str
+    prev: str | None
+    next: str | None
+
+
+_From = TypedDict("_From", {"from": int | None})
+
+
+class PageMeta(_From):
+    current_page: int
+    last_page: int
+    path: str
+    per_page: int
+    to: int | None
+    total: int
+
+
+class Paginated(TypedDict, Generic[T]):
+    data: list[T]
+    links: PageLinks
+    meta: PageMeta
+
+
 def page_request(request: Request) -> PageRequest:
     """Raises Invalid naming `page`, `per_page` or both."""
     problems = Problems()
-    asked = read_page(request, problems)
+    page = read_page(request, problems)
     problems.raise_if_any()
-    return asked
+    return page
 
 
 def read_page(request: Request, problems: Problems) -> PageRequest:
-    """For lists with further parameters, whose problems belong into the same answer."""
+    """For lists with further parameters, whose problems are reported in the same response."""
     page = _natural(request, "page", 1, problems)
     per_page = _natural(request, "per_page", DEFAULT_PER_PAGE, problems)
     return PageRequest(min(page, _LAST), min(per_page, MAX_PER_PAGE))
 
 
-def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> dict[str, Any]:
-    """Built from the base URL, never from what the client called us. Other query parameters stay."""
+def paginated(page: Page[T], request: Request, base_url: str) -> JsonResponse:
+    """URLs start with the base URL, never with the client's Host header, and keep other query parameters."""
     current, last = page.request.page, page.last_page
     start = page.request.offset + 1
     path = base_url + quote(request.scope["path"])
@@ -42,7 +71,7 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
     def url(number: int) -> str:
         return f"{path}?{urlencode([*others, ('page', number)])}"
 
-    return {
+    content: Paginated[T] = {
         "data": list(page.items),
         "links": {
             "first": url(1),
@@ -60,6 +89,7 @@ def paginated(page: Page[dict[str, Any]], request: Request, base_url: str) -> di
             "total": page.total,
         },
     }
+    return JsonResponse(content)
 
 
 def _natural(request: Request, name: str, default: int, problems: Problems) -> int:
@@ -69,4 +99,4 @@ def _natural(request: Request, name: str, default: int, problems: Problems) -> i
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         problems.add(name, "This must be an integer of at least 1.")
         return default
-    return int(text.lstrip("0")[:17])  # longer ones are beyond every page; reading them whole is quadratic
+    return int(text.lstrip("0")[:17])  # longer ones are beyond every page; converting all digits is quadratic

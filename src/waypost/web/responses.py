@@ -1,12 +1,19 @@
-"""JSON as it leaves: the specification's wrapping, and text that any input can be echoed in."""
+"""JSON responses: the `data` wrapper of the specification, in UTF-8 that can echo any input."""
 
 import json
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from starlette.responses import Response
+from typing_extensions import TypedDict
+
+T = TypeVar("T")
 
 
-class Json(Response):
+class Data(TypedDict, Generic[T]):
+    data: T
+
+
+class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
@@ -14,9 +21,9 @@ class Json(Response):
         return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
 
 
-def data(content: Any, status: int = 200) -> Json:
-    """`{"data": …}`. Returned from an endpoint as it is: FastAPI then neither copies nor validates it."""
-    return Json({"data": content}, status)
+def data(content: Any, status: int = 200) -> JsonResponse:
+    """`{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
+    return JsonResponse({"data": content}, status)
 
 
 def no_content() -> Response:

@@ -19,7 +19,7 @@ from waypost.resources import links
 from waypost.resources.clicks.day_slices import Part
 from waypost.resources.clicks.model import Click, click_retention
 from waypost.resources.clicks.pages import latest, slices
-from waypost.resources.clicks.schemas import shown
+from waypost.resources.clicks.schemas import to_json
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store
 
@@ -48,7 +48,7 @@ async def ids(env: Env, path: str, **query: Any) -> list[str]:
 
 
 def newest(made: list[Click]) -> list[str]:
-    return [shown(click)["id"] for click in sorted(made, key=lambda click: (click.at, click.id), reverse=True)]
+    return [to_json(click)["id"] for click in sorted(made, key=lambda click: (click.at, click.id), reverse=True)]
 
 
 async def test_it_works(env: Env, link: links.Link) -> None:
@@ -58,7 +58,7 @@ async def test_it_works(env: Env, link: links.Link) -> None:
     )
     await fill(env.db, [older, click])
     told = {
-        "id": shown(click)["id"],
+        "id": to_json(click)["id"],
         "link_id": str(link.id),
         "ip": "192.0.2.1",
         "country": "DE",
@@ -85,7 +85,7 @@ async def test_it_works(env: Env, link: links.Link) -> None:
         },
         "meta": {"current_page": 1, "from": 1, "last_page": 2, "path": path, "per_page": 1, "to": 1, "total": 2},
     }
-    assert (await env.shown("/clicks"))["data"] == [told, shown(older)]
+    assert (await env.shown("/clicks"))["data"] == [told, to_json(older)]
     assert (await env.shown("/clicks", who=env.bob))["data"] == []
 
 
@@ -187,8 +187,8 @@ async def test_only_what_is_kept_is_listed(env: Env, link: links.Link) -> None:
     await fill(env.db, [gone, kept])
     async with env.db.write() as tx:
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": kept.day})
-    assert await ids(env, "/clicks") == [shown(kept)["id"]]
-    assert await ids(env, "/clicks", from_="2029-01-01", kind="all") == [shown(kept)["id"]]
+    assert await ids(env, "/clicks") == [to_json(kept)["id"]]
+    assert await ids(env, "/clicks", from_="2029-01-01", kind="all") == [to_json(kept)["id"]]
 
 
 async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> None:
@@ -292,5 +292,5 @@ async def test_the_latest_are_found_however_long_ago(env: Env, link: links.Link)
         for subject in (Subject(link.id), Subject(link.account_id, is_account=True)):
             for most in range(1, len(people) + 2):
                 found = await latest(tx, subject, most)
-                assert [shown(click)["id"] for click in found] == newest(people)[:most]
+                assert [to_json(click)["id"] for click in found] == newest(people)[:most]
         assert await latest(tx, Subject(uuid4()), 3) == []

@@ -20,7 +20,7 @@ from waypost.resources.clicks import export as exporting
 from waypost.resources.clicks import store
 from waypost.resources.clicks.export import COLUMNS, Form, Wanted, export
 from waypost.resources.clicks.model import Click, click_retention
-from waypost.resources.clicks.schemas import shown
+from waypost.resources.clicks.schemas import to_json
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links.model import links
 
@@ -79,9 +79,9 @@ async def test_it_works(db: Database, alice: Person) -> None:
     fields = {"ip": "192.0.2.7", "country": "DE", "visitor_id": -1, "referrer": "https://a.example/ü", "is_scan": True}
     told = click(alice, link, START, device="mobile", browser="Safari", platform="iOS", **fields)
     await add(db, [told])
-    assert json.loads(await text(db)) == shown(told)
+    assert json.loads(await text(db)) == to_json(told)
     [header, row] = csv.reader(io.StringIO(await text(db, form="csv"), newline=""))
-    assert header == [*shown(told), "short_url"] == [*COLUMNS]
+    assert header == [*to_json(told), "short_url"] == [*COLUMNS]
     start = [*ids([told]), str(link), "192.0.2.7", "DE", "ffffffffffffffff", "https://a.example/ü", "mobile", "Safari"]
     assert row == [*start, "iOS", timestamp(START), "true", "human", "", "go.test/spring"]
 

@@ -1,4 +1,4 @@
-"""The account's JSON face: who am I, and which keys are there. Any valid key may ask."""
+"""JSON endpoints of the account and its keys. Any valid key may use them."""
 
 from typing import Annotated
 
@@ -8,21 +8,23 @@ from starlette.responses import Response
 from waypost.auth import KeyHolder, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
-from waypost.resources.account import openapi, schemas
-from waypost.web import PREFIX, Guard, data
+from waypost.resources.account.schemas import ListedApiKeyJson, MeJson, key_to_json, me_to_json
+from waypost.web import PREFIX, Data, Guard, data
 
 
 def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["account"])
     Anyone = Annotated[KeyHolder, Depends(guard.allow(None))]  # noqa: N806  # a type
 
-    @router.get("/me", **openapi.ME)
+    @router.get("/me", summary="Get the account", response_model=Data[MeJson])
     async def me(caller: Anyone) -> Response:
-        return data(schemas.me(caller, shared_domain, clock()))
+        """With its plan, and the key that sends the request."""
+        return data(me_to_json(caller, shared_domain, clock()))
 
-    @router.get("/tokens", **openapi.TOKENS)
+    @router.get("/tokens", summary="List API keys", response_model=Data[list[ListedApiKeyJson]])
     async def tokens(caller: Anyone) -> Response:
+        """Newest first, with expired and revoked keys. The keys themselves are never shown again."""
         keys = await list_keys(db, caller.account.id)
-        return data([schemas.token(key) for key in keys])
+        return data([key_to_json(key) for key in keys])
 
     return router

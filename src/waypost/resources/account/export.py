@@ -102,9 +102,9 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
         "id": str(account.id),
         "email": account.email,
         "name": account.name,
-        "plan": schemas.plan(account.plan, deps.auth.clock()),
+        "plan": schemas.plan_to_json(account.plan, deps.auth.clock()),
         "created_at": timestamp(account.created_at),
-        "api_keys": [schemas.token(key) for key in await list_keys(db, account.id)],
+        "api_keys": [schemas.key_to_json(key) for key in await list_keys(db, account.id)],
         "passkeys": [
             {"name": each.name, "created_at": timestamp(each.created_at)}
             for each in await passkeys.of_account(deps.auth, account)

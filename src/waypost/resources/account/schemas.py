@@ -1,27 +1,69 @@
-"""How an account and its keys are shown. Never a key's text or its digest."""
+"""The JSON of an account and its keys, without the keys' text or digest."""
 
 from datetime import datetime
-from typing import Any
+from typing import cast
 
-from waypost.auth import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, is_live
+from typing_extensions import TypedDict
+
+from waypost.auth import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, Scope, is_live
+from waypost.auth.model import PlanType
 from waypost.kit.clock import timestamp
+from waypost.kit.fields import IdText, TimestampText
 
 
-def me(caller: KeyHolder, shared_domain: str, now: datetime) -> dict[str, Any]:
+class PlanJson(TypedDict):
+    type: PlanType
+    status: str | None
+    active: bool
+    trial_ends_at: TimestampText | None
+    renews_at: TimestampText | None
+
+
+class ApiKeyJson(TypedDict):
+    id: IdText
+    name: str
+    prefix: str
+    scopes: list[Scope]
+    last_used_at: TimestampText | None
+    expires_at: TimestampText | None
+    created_at: TimestampText
+
+
+class ListedApiKeyJson(ApiKeyJson):
+    revoked_at: TimestampText | None
+
+
+class LimitsJson(TypedDict):
+    requests_per_minute: int
+
+
+class MeJson(TypedDict):
+    id: IdText
+    name: str
+    email: str
+    created_at: TimestampText
+    plan: PlanJson
+    token: ApiKeyJson
+    limits: LimitsJson
+    shared_domain: str
+
+
+def me_to_json(caller: KeyHolder, shared_domain: str, now: datetime) -> MeJson:
     account = caller.account
+    key = {name: value for name, value in key_to_json(caller.key).items() if name != "revoked_at"}
     return {
         "id": str(account.id),
         "name": account.name,
         "email": account.email,
         "created_at": timestamp(account.created_at),
-        "plan": plan(account.plan, now),
-        "token": {name: value for name, value in token(caller.key).items() if name != "revoked_at"},
+        "plan": plan_to_json(account.plan, now),
+        "token": cast("ApiKeyJson", key),
         "limits": {"requests_per_minute": REQUESTS_PER_MINUTE},
         "shared_domain": shared_domain,
     }
 
 
-def plan(plan: Plan, now: datetime) -> dict[str, Any]:
+def plan_to_json(plan: Plan, now: datetime) -> PlanJson:
     return {
         "type": plan.type,
         "status": plan.status,
@@ -31,12 +73,12 @@ def plan(plan: Plan, now: datetime) -> dict[str, Any]:
     }
 
 
-def token(key: ApiKey) -> dict[str, Any]:
+def key_to_json(key: ApiKey) -> ListedApiKeyJson:
     return {
         "id": str(key.id),
         "name": key.name,
         "prefix": key.prefix,
-        "scopes": list(key.scopes),
+        "scopes": cast("list[Scope]", list(key.scopes)),
         "last_used_at": _moment(key.last_used_at),
         "expires_at": _moment(key.expires_at),
         "revoked_at": _moment(key.revoked_at),

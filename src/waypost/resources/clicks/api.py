@@ -1,4 +1,4 @@
-"""Lists of clicks over JSON. Thin: reads the request, calls a verb, shows the clicks."""
+"""JSON endpoints of clicks."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,16 +11,28 @@ from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.clicks import openapi, service
-from waypost.resources.clicks.filters import FILTERS, only, read_filters, read_link_id
+from waypost.resources.clicks import service
+from waypost.resources.clicks.filters import FILTERS, PARAMETERS, only, read_filters, read_link_id
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.pages import Filters
-from waypost.resources.clicks.schemas import shown
-from waypost.web import PREFIX, Guard, Json, paginated, path_id, read_page
+from waypost.resources.clicks.schemas import ClickJson, to_json
+from waypost.web import (
+    PAGING,
+    PREFIX,
+    Guard,
+    Paginated,
+    error_responses,
+    paginated,
+    parameter,
+    path_id,
+    query_parameters,
+    read_page,
+)
 
 _OF_LINK = "/links/{id}/clicks"
 _OF_ONE = ("page", "per_page", *FILTERS)
 _OF_ALL = ("page", "per_page", "link_id", *FILTERS)
+_LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
 
 
 def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
@@ -28,11 +40,18 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
 
-    def answer(page: Page[Click], request: Request) -> Json:
-        return Json(paginated(page.map(shown), request, base_url))
+    def answer(page: Page[Click], request: Request) -> Response:
+        return paginated(page.map(to_json), request, base_url)
 
-    @router.get("/clicks", **openapi.BROWSE)
+    @router.get(
+        "/clicks",
+        summary="List clicks",
+        response_model=Paginated[ClickJson],
+        responses=error_responses(404),
+        openapi_extra=query_parameters(*PAGING, _LINK_ID, *PARAMETERS),
+    )
     async def browse(caller: reader, request: Request) -> Response:
+        """Of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
         problems = Problems()
         link_id = read_link_id(request, problems)
         asked = _asked(request, _OF_ALL, problems, clock())
@@ -40,8 +59,14 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
             return answer(await service.browse(db, caller, *asked), request)
         return answer(await service.browse_link(db, caller, link_id, *asked), request)
 
-    @router.get(_OF_LINK, **openapi.BROWSE_LINK)
+    @router.get(
+        _OF_LINK,
+        summary="List a link's clicks",
+        response_model=Paginated[ClickJson],
+        openapi_extra=query_parameters(*PAGING, *PARAMETERS),
+    )
     async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
+        """Newest first, with the same filters."""
         asked = _asked(request, _OF_ONE, Problems(), clock())
         return answer(await service.browse_link(db, caller, link_id, *asked), request)
 

@@ -21,7 +21,7 @@ from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import HUMAN, Click, Kind, clicks
 from waypost.resources.clicks.rows import COLUMNS as STORED
 from waypost.resources.clicks.rows import click_of
-from waypost.resources.clicks.schemas import shown
+from waypost.resources.clicks.schemas import to_json
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import HOSTNAME, links
 
@@ -92,12 +92,12 @@ async def export(
 
 def csv_lines(page: Sequence[Row]) -> str:
     lines = io.StringIO(newline="")
-    csv.writer(lines).writerows([*map(_cell, shown(row.click).values()), _cell(row.short_url)] for row in page)
+    csv.writer(lines).writerows([*map(_cell, to_json(row.click).values()), _cell(row.short_url)] for row in page)
     return lines.getvalue()
 
 
 def json_lines(page: Sequence[Row]) -> str:
-    return "".join(f"{json.dumps(shown(row.click), ensure_ascii=False)}\n" for row in page)
+    return "".join(f"{json.dumps(to_json(row.click), ensure_ascii=False)}\n" for row in page)
 
 
 def _cell(value: Any) -> str:

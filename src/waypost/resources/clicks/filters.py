@@ -11,11 +11,11 @@ from starlette.requests import Request
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
-from waypost.kit.fields import text_problem
+from waypost.kit.fields import ONE_LINE, text_problem
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.model import HUMAN, KINDS, Kind
 from waypost.resources.clicks.pages import Filters, Value
-from waypost.web import read_query
+from waypost.web import parameter, read_query
 
 ALL: Final = "all"
 DEVICES = ("desktop", "mobile", "tablet", "other")
@@ -24,6 +24,27 @@ FILTERS = ("from", "to", "country", "device", "browser", "platform", "referrer",
 
 UNKNOWN: Mapping[Value, str] = {"country": "unknown", "referrer": "direct"}
 """What to ask for where the click object holds the empty string: an empty parameter is an absent one."""
+
+_TEXT = {"type": "string"}
+_LINE = {**_TEXT, "maxLength": MAX_TEXT, "pattern": ONE_LINE}
+PERIOD_PARAMETERS = (
+    parameter("from", {**_TEXT, "format": "date-time"}, "Start of the period"),
+    parameter("to", {**_TEXT, "format": "date-time"}, "End of the period, exclusive"),
+)
+PARAMETERS = (
+    *PERIOD_PARAMETERS,
+    parameter(
+        "country",
+        {**_TEXT, "pattern": f"^([A-Za-z][A-Za-z0-9]|{UNKNOWN['country']})$"},
+        f"Two-letter country code, or `{UNKNOWN['country']}`",
+    ),
+    parameter("device", {**_TEXT, "enum": list(DEVICES)}, "Type of device"),
+    parameter("browser", _LINE, "Browser family"),
+    parameter("platform", _LINE, "Operating system family"),
+    parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
+    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
+)
+"""For the OpenAPI document."""
 
 _COUNTRY = re.compile(r"[A-Z][A-Z0-9]")
 _TEXTS: tuple[Value, ...] = ("browser", "platform", "referrer")

@@ -1,19 +1,39 @@
-"""How a click is shown, in the API, in webhooks and in exports alike."""
+"""The JSON of a click, for the API, webhooks and exports."""
 
-from typing import Any
 from uuid import UUID
 
+from typing_extensions import TypedDict
+
 from waypost.kit.clock import from_microseconds, timestamp
-from waypost.resources.clicks.model import Click
+from waypost.kit.fields import IdText, TimestampText
+from waypost.resources.clicks.model import Click, Kind
 
 
-def shown(click: Click) -> dict[str, Any]:
-    """As webhooks tell it, and then what the API adds."""
-    return {**delivered(click), "is_scan": click.is_scan, "kind": click.kind, "bot": click.bot}
+class ClickEventJson(TypedDict):
+    id: IdText
+    link_id: IdText
+    ip: str
+    country: str
+    visitor_id: str
+    referrer: str
+    device: str
+    browser: str
+    platform: str
+    created_at: TimestampText
 
 
-def delivered(click: Click) -> dict[str, Any]:
-    """The specification's ten fields, in its order."""
+class ClickJson(ClickEventJson):
+    is_scan: bool
+    kind: Kind
+    bot: str | None
+
+
+def to_json(click: Click) -> ClickJson:
+    return {**to_event_json(click), "is_scan": click.is_scan, "kind": click.kind, "bot": click.bot}
+
+
+def to_event_json(click: Click) -> ClickEventJson:
+    """For webhooks: the specification's ten fields, in its order."""
     return {
         "id": str(UUID(bytes=click.id)),
         "link_id": str(UUID(bytes=click.link_id)),

@@ -1,7 +1,6 @@
 """The domains of one account: exported all, and deleted one by one."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -11,14 +10,14 @@ from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import domains
-from waypost.resources.domains.schemas import shown
+from waypost.resources.domains.schemas import DomainJson, to_json
 
 
-async def export(db: Database, account_id: UUID, cname_target: str) -> list[dict[str, Any]]:
+async def export(db: Database, account_id: UUID, cname_target: str) -> list[DomainJson]:
     """As the API shows them."""
     async with db.read() as tx:
         found, _ = await store.page(tx, account_id, PageRequest(1, 10_000))
-    return [shown(each, cname_target) for each in found]
+    return [to_json(each, cname_target) for each in found]
 
 
 async def delete_all_for(deps: Deps, account_id: UUID) -> AsyncGenerator[None, None]:

@@ -1,17 +1,31 @@
-"""Domains over JSON. Thin: reads the request, calls a verb, shows the domain."""
+"""JSON endpoints of domains."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
-from waypost.kit.fields import parse
-from waypost.resources.domains import openapi, service
+from waypost.kit.errors import Problems
+from waypost.resources.domains import service
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
-from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, path_id, read_fields
+from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
+from waypost.web import (
+    PAGING,
+    PREFIX,
+    Data,
+    Guard,
+    Paginated,
+    ParsedBody,
+    data,
+    error_responses,
+    no_content,
+    page_request,
+    paginated,
+    path_id,
+    query_parameters,
+)
 
 _ONE = "/{id}"
 
@@ -21,38 +35,53 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     reader = Annotated[Caller, Depends(guard.allow("domains:read"))]
     writer = Annotated[Caller, Depends(guard.allow("domains:write"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
-    # every guard stands before it in the signatures: who may not write has no body read
-    sent = Annotated[dict[str, Any], Depends(read_fields)]
+    # declared after the guard: the body of a caller without permission is not read
+    new_domain = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
+    domain_change = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange))]
 
-    def show(domain: Domain) -> dict[str, Any]:
-        return shown(domain, deps.cname_target)
+    def show(domain: Domain) -> DomainJson:
+        return to_json(domain, deps.cname_target)
 
-    @router.get("", **openapi.BROWSE)
+    @router.get(
+        "", summary="List domains", response_model=Paginated[DomainJson], openapi_extra=query_parameters(*PAGING)
+    )
     async def browse(caller: reader, request: Request) -> Response:
         found = await service.browse(deps, caller, page_request(request))
-        return Json(paginated(found.map(show), request, deps.base_url))
+        return paginated(found.map(show), request, deps.base_url)
 
-    @router.post("", **openapi.CREATE)
-    async def create(caller: writer, fields: sent) -> Response:
-        new, problems = parse(NewDomain, fields)
-        return data(show(await service.create(deps, caller, new, problems)), 201)
+    @router.post(
+        "",
+        summary="Register a domain",
+        status_code=201,
+        response_model=Data[DomainJson],
+        responses=error_responses(406),
+    )
+    async def create(caller: writer, body: new_domain) -> Response:
+        """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
+        another account has verified before, only the TXT record is accepted.
+        """
+        return data(show(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, **openapi.FIND)
+    @router.get(_ONE, summary="Get a domain", response_model=Data[DomainJson])
     async def find(caller: reader, domain_id: id_of_path) -> Response:
         return data(show(await service.find(deps, caller, domain_id)))
 
-    @router.patch(_ONE, **openapi.CHANGE)
-    async def change(caller: writer, domain_id: id_of_path, fields: sent) -> Response:
-        wanted, problems = parse(DomainChange, fields)
-        return data(show(await service.change(deps, caller, domain_id, wanted, problems)))
+    @router.patch(_ONE, summary="Change a domain's redirects", response_model=Data[DomainJson])
+    async def change(caller: writer, domain_id: id_of_path, body: domain_change) -> Response:
+        """Where the domain's root redirects to, and where unknown slugs do."""
+        return data(show(await service.change(deps, caller, domain_id, *body)))
 
-    @router.delete(_ONE, **openapi.DELETE)
+    @router.delete(_ONE, summary="Delete a domain", status_code=204)
     async def delete(caller: writer, domain_id: id_of_path) -> Response:
+        """Its links move to the shared domain immediately. Remove its DNS records too: while they point to this
+        service, visitors see an error page.
+        """
         await service.delete(deps, caller, domain_id)
         return no_content()
 
-    @router.post(f"{_ONE}/verify", **openapi.VERIFY)
+    @router.post(f"{_ONE}/verify", summary="Verify a domain", status_code=202, response_model=Data[DomainJson])
     async def verify(caller: writer, domain_id: id_of_path) -> Response:
+        """Schedules a check of the DNS records; get the domain to see the result."""
         return data(show(await service.verify_later(deps, caller, domain_id)), 202)
 
     return router

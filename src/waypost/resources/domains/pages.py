@@ -15,7 +15,7 @@ from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
-from waypost.resources.domains.schemas import DomainChange, NewDomain, shown
+from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
@@ -127,6 +127,6 @@ class _Pages:
         return self._views.page(request, "domains/_state.html", **self._told(domain))
 
     def _told(self, domain: Domain) -> dict[str, Any]:
-        records = shown(domain, self._deps.cname_target)["dns_records"]
+        records = to_json(domain, self._deps.cname_target)["dns_records"]
         rules = {"days_kept": KEPT.days, "strikes": STRIKES, "cname_target": self._deps.cname_target}
         return {"domain": domain, "records": records, "readable": readable, **rules}

@@ -1,29 +1,67 @@
 """What may be sent for a domain, by type and length, and how a domain is shown."""
 
-from typing import Annotated, Any
+from typing import Annotated, ClassVar, Literal
+
+from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Text, max_characters
-from waypost.resources.domains.model import Domain
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_characters
+from waypost.resources.domains.model import Domain, Status, TlsStatus
+from waypost.resources.domains.names import MAX_NAME
 
 MAX_URL = 2048
 
-Address = Annotated[Text, max_characters(MAX_URL)]
+Hostname = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
+TargetUrl = Annotated[Text, max_characters(MAX_URL)]
 
 
 class NewDomain(Body):
-    hostname: Text | None = None
+    REQUIRED = ("hostname",)
+    EXAMPLE: ClassVar = {"hostname": "go.example.com"}
+
+    hostname: Hostname | None = None
 
 
 class DomainChange(Body):
-    """`model_fields_set` tells what is to change; null clears an address."""
+    """`model_fields_set` holds what is to change; null clears a URL."""
 
-    hostname: Text | None = None
-    root_url: Address | None = None
-    not_found_url: Address | None = None
+    NOT_NULL = ("hostname",)
+    EXAMPLE: ClassVar = {"root_url": "https://example.com/", "not_found_url": "https://example.com/404"}
+
+    hostname: Hostname | None = None
+    root_url: TargetUrl | None = None
+    not_found_url: TargetUrl | None = None
 
 
-def shown(domain: Domain, cname_target: str) -> dict[str, Any]:
+class DnsRecordJson(TypedDict):
+    type: Literal["TXT", "CNAME"]
+    name: str
+    value: str
+
+
+class TlsJson(TypedDict):
+    status: TlsStatus
+    expires_at: TimestampText | None
+    error: str | None
+
+
+class DomainJson(TypedDict):
+    id: IdText
+    hostname: str
+    status: Status
+    verified_at: TimestampText | None
+    last_checked_at: TimestampText | None
+    error: str | None
+    dns_records: list[DnsRecordJson]
+    root_url: str | None
+    not_found_url: str | None
+    links_count: int
+    tls: TlsJson
+    created_at: TimestampText
+    updated_at: TimestampText
+
+
+def to_json(domain: Domain, cname_target: str) -> DomainJson:
     return {
         "id": str(domain.id),
         "hostname": domain.hostname,
@@ -45,8 +83,8 @@ def shown(domain: Domain, cname_target: str) -> dict[str, Any]:
     }
 
 
-def _dns_records(domain: Domain, cname_target: str) -> list[dict[str, str]]:
-    """Each of them proves the domain."""
-    txt = {"type": "TXT", "name": f"_waypost.{domain.hostname}", "value": domain.token}
-    cname = {"type": "CNAME", "name": domain.hostname, "value": cname_target}
+def _dns_records(domain: Domain, cname_target: str) -> list[DnsRecordJson]:
+    """Each of them verifies the domain."""
+    txt: DnsRecordJson = {"type": "TXT", "name": f"_waypost.{domain.hostname}", "value": domain.token}
+    cname: DnsRecordJson = {"type": "CNAME", "name": domain.hostname, "value": cname_target}
     return [txt] if domain.needs_txt else [txt, cname]

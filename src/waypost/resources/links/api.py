@@ -1,26 +1,43 @@
-"""Links over JSON. Thin: reads the request, calls a verb, shows the link."""
+"""JSON endpoints of links."""
 
-from typing import Annotated, Any
+from typing import Annotated, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
-from waypost.kit.fields import parse
-from waypost.resources.links import lists, openapi, service
+from waypost.kit.fields import ONE_LINE
+from waypost.resources.links import lists, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.filters import read_filter
-from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink, to_json
-from waypost.web.api import PREFIX
-from waypost.web.body import read_fields
-from waypost.web.guard import Guard, path_id
-from waypost.web.pagination import paginated, read_page
-from waypost.web.query import read_query
-from waypost.web.responses import Json, data, no_content
+from waypost.resources.links.filters import MAX_SEARCH, read_filter
+from waypost.resources.links.model import Link, LinkStatus
+from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
+from waypost.web import (
+    PAGING,
+    PREFIX,
+    Data,
+    Guard,
+    Paginated,
+    ParsedBody,
+    data,
+    no_content,
+    paginated,
+    parameter,
+    path_id,
+    query_parameters,
+    read_page,
+    read_query,
+)
 
 _ONE = "/{id}"
+_LINE = {"type": "string", "pattern": ONE_LINE}
+_FILTERS = (
+    parameter("search", {**_LINE, "maxLength": MAX_SEARCH}, "Text in title, slug or destination"),
+    parameter("tag", _LINE, "Links with exactly this tag"),
+    parameter("hostname", _LINE, "A domain of the account, or the shared domain"),
+    parameter("status", {"type": "string", "enum": list(get_args(LinkStatus))}, "Whether the link resolves"),
+)
 
 
 def routes(deps: Deps, guard: Guard) -> APIRouter:
@@ -28,37 +45,44 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
-    # every guard stands before it in the signatures: who may not write has no body read
-    sent = Annotated[dict[str, Any], Depends(read_fields)]
+    # declared after the guard: the body of a caller without permission is not read
+    new_link = Annotated[tuple[NewLink, Problems], Depends(ParsedBody(NewLink))]
+    link_change = Annotated[tuple[LinkChange, Problems], Depends(ParsedBody(LinkChange))]
 
-    def show(link: Link) -> dict[str, Any]:
+    def show(link: Link) -> LinkJson:
         return to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=deps.clock())
 
-    @router.get("", **openapi.BROWSE)
+    @router.get(
+        "", summary="List links", response_model=Paginated[LinkJson], openapi_extra=query_parameters(*PAGING, *_FILTERS)
+    )
     async def browse(caller: reader, request: Request) -> Response:
+        """Newest first. Filters are combined with AND."""
         problems = Problems()
         page, filter_ = read_page(request, problems), read_filter(read_query(request), deps.shared_domain, problems)
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
             found = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())
-        return Json(paginated(found.map(show), request, deps.base_url))
+        return paginated(found.map(show), request, deps.base_url)
 
-    @router.post("", **openapi.CREATE)
-    async def create(caller: writer, fields: sent) -> Response:
-        new, problems = parse(NewLink, fields)
-        return data(show(await service.create(deps, caller, new, problems)), 201)
+    @router.post("", summary="Create a link", status_code=201, response_model=Data[LinkJson])
+    async def create(caller: writer, body: new_link) -> Response:
+        """The destination is fetched once: it must be reachable, public and safe. Its page's title, description and
+        image become the link preview unless you send your own.
+        """
+        return data(show(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, **openapi.FIND)
+    @router.get(_ONE, summary="Get a link", response_model=Data[LinkJson])
     async def find(caller: reader, link_id: id_of_path) -> Response:
         return data(show(await service.find(deps, caller, link_id)))
 
-    @router.patch(_ONE, **openapi.CHANGE)
-    async def change(caller: writer, link_id: id_of_path, fields: sent) -> Response:
-        wanted, problems = parse(LinkChange, fields)
-        return data(show(await service.change(deps, caller, link_id, wanted, problems)))
+    @router.patch(_ONE, summary="Change a link", response_model=Data[LinkJson])
+    async def change(caller: writer, link_id: id_of_path, body: link_change) -> Response:
+        """Changes the fields that you send and keeps the others; null clears a field. Redirects change immediately."""
+        return data(show(await service.change(deps, caller, link_id, *body)))
 
-    @router.delete(_ONE, **openapi.DELETE)
+    @router.delete(_ONE, summary="Delete a link", status_code=204)
     async def delete(caller: writer, link_id: id_of_path) -> Response:
+        """The short URL returns 404 immediately. Only this account can use the slug again."""
         await service.delete(deps, caller, link_id)
         return no_content()
 

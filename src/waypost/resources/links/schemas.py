@@ -5,20 +5,32 @@ is cleared. A blank og_image is no absolute URL and is refused.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from pydantic import AfterValidator, InstanceOf
+from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import NOT_BLANK, Body, LongText, Text, Timestamp, Upload, max_characters, max_entries
+from waypost.kit.fields import (
+    NOT_BLANK,
+    Body,
+    Documented,
+    IdText,
+    LongText,
+    Text,
+    Timestamp,
+    TimestampText,
+    Upload,
+    max_characters,
+    max_entries,
+    max_keys,
+)
 from waypost.kit.ids import parse_id
-from waypost.kit.urls import UTM_KEYS
+from waypost.kit.urls import UTM_KEYS, UtmKey
 from waypost.resources.domains import names
 from waypost.resources.links import media, rules
 from waypost.resources.links.model import Link, LinkStatus
-
-UtmKey = Literal["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]
 
 
 def _unless_blank(text: str) -> str | None:
@@ -46,8 +58,12 @@ def canonical_name(text: str) -> str:
 Line = Annotated[Text, max_characters(255)]
 Address = Annotated[Text, max_characters(rules.MAX_URL)]
 Shown = AfterValidator(_unless_blank)
+Slug = Annotated[Text, Documented({"maxLength": rules.MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
+PixelIds = Annotated[
+    list[Any], max_entries(rules.MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})
+]
 Tags = Annotated[list[Annotated[Line, NOT_BLANK]], max_entries(100), AfterValidator(_distinct)]
-UtmParams = Annotated[dict[UtmKey, Line | None], max_entries(20), AfterValidator(_given)]
+UtmParams = Annotated[dict[UtmKey, Line | None], max_keys(20), AfterValidator(_given)]
 
 
 Hostname = Annotated[Text, AfterValidator(canonical_name)]
@@ -55,7 +71,7 @@ Hostname = Annotated[Text, AfterValidator(canonical_name)]
 
 class LinkFields(Body):
     destination_url: Address | None = None
-    slug: Text | None = None
+    slug: Slug | None = None
     title: Annotated[Line, Shown] | None = None
     hostname: Hostname | None = None
     og_title: Annotated[Line, Shown] | None = None
@@ -65,7 +81,7 @@ class LinkFields(Body):
     utm_params: UtmParams | None = None
     tags: Tags | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: Annotated[list[Any], max_entries(rules.MAX_PIXELS)] | None = None  # each is looked at in `checks`
+    pixel_ids: PixelIds | None = None  # each is looked at in `checks`
 
     @property
     def utm(self) -> dict[str, str]:
@@ -81,9 +97,20 @@ class LinkFields(Body):
 class NewLink(LinkFields):
     """Null in a field means the same as leaving it out."""
 
+    REQUIRED = ("destination_url",)
+    EXAMPLE: ClassVar = {
+        "destination_url": "https://example.com/pricing",
+        "slug": "spring",
+        "utm_params": {"utm_source": "newsletter", "utm_campaign": "spring"},
+        "tags": ["mail"],
+    }
+
 
 class LinkChange(LinkFields):
     """`model_fields_set` tells what is to change; null clears."""
+
+    NOT_NULL = ("destination_url", "slug", "status")
+    EXAMPLE: ClassVar = {"title": "Spring sale", "tags": ["mail", "sale"], "status": "active"}
 
     status: LinkStatus | None = None
 
@@ -91,7 +118,27 @@ class LinkChange(LinkFields):
         return field in self.model_fields_set
 
 
-def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> dict[str, Any]:
+class LinkJson(TypedDict):
+    id: IdText
+    title: str
+    destination_url: str
+    short_url: str
+    slug: str
+    hostname: str
+    og_title: str | None
+    og_description: str | None
+    og_image: str | None
+    utm_params: dict[UtmKey, str]
+    tags: list[str]
+    expires_at: TimestampText | None
+    pixel_ids: list[IdText]
+    clicks: int
+    status: LinkStatus
+    created_at: TimestampText
+    updated_at: TimestampText
+
+
+def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> LinkJson:
     """The link object, its keys in the specification's order."""
     hostname = link.hostname or shared_domain
     return {

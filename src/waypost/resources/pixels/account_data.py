@@ -1,6 +1,5 @@
 """The pixels of one account: exported and deleted all at once, for they are few."""
 
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete
@@ -9,14 +8,14 @@ from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.model import pixels
-from waypost.resources.pixels.schemas import shown
+from waypost.resources.pixels.schemas import PixelJson, to_json
 
 
-async def export(db: Database, account_id: UUID) -> list[dict[str, Any]]:
+async def export(db: Database, account_id: UUID) -> list[PixelJson]:
     """As the API shows them."""
     async with db.read() as tx:
         found, _ = await store.page(tx, account_id, PageRequest(1, 10_000))
-    return [shown(each) for each in found]
+    return [to_json(each) for each in found]
 
 
 async def delete_all_for(db: Database, account_id: UUID) -> None:

@@ -1,16 +1,36 @@
-"""Pixels over JSON. Thin: reads the request, calls a verb, shows the pixel."""
+"""JSON endpoints of pixels."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
-from waypost.kit.fields import parse
-from waypost.resources.pixels import openapi, service
+from waypost.kit.errors import Problems
+from waypost.resources.pixels import service
 from waypost.resources.pixels.deps import Deps
-from waypost.resources.pixels.schemas import NewPixel, PixelChange, shown, shown_results
-from waypost.web import PREFIX, Guard, Json, data, no_content, page_request, paginated, path_id, read_fields
+from waypost.resources.pixels.schemas import (
+    NewPixel,
+    PixelChange,
+    PixelJson,
+    PixelResultsJson,
+    results_to_json,
+    to_json,
+)
+from waypost.web import (
+    PAGING,
+    PREFIX,
+    Data,
+    Guard,
+    Paginated,
+    ParsedBody,
+    data,
+    no_content,
+    page_request,
+    paginated,
+    path_id,
+    query_parameters,
+)
 
 _ONE = "/{id}"
 
@@ -20,35 +40,39 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     reader = Annotated[Caller, Depends(guard.allow("pixels:read"))]
     writer = Annotated[Caller, Depends(guard.allow("pixels:write"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
-    # every guard stands before it in the signatures: who may not write has no body read
-    sent = Annotated[dict[str, Any], Depends(read_fields)]
+    # declared after the guard: the body of a caller without permission is not read
+    new_pixel = Annotated[tuple[NewPixel, Problems], Depends(ParsedBody(NewPixel))]
+    pixel_change = Annotated[tuple[PixelChange, Problems], Depends(ParsedBody(PixelChange))]
 
-    @router.get("", **openapi.BROWSE)
+    @router.get("", summary="List pixels", response_model=Paginated[PixelJson], openapi_extra=query_parameters(*PAGING))
     async def browse(caller: reader, request: Request) -> Response:
         found = await service.browse(deps, caller, page_request(request))
-        return Json(paginated(found.map(shown), request, deps.base_url))
+        return paginated(found.map(to_json), request, deps.base_url)
 
-    @router.post("", **openapi.CREATE)
-    async def create(caller: writer, fields: sent) -> Response:
-        new, problems = parse(NewPixel, fields)
-        return data(shown(await service.create(deps, caller, new, problems)), 201)
+    @router.post("", summary="Create a pixel", status_code=201, response_model=Data[PixelJson])
+    async def create(caller: writer, body: new_pixel) -> Response:
+        """With an access token, events are also sent to the platform's server. Neither the pixel ID nor the token is
+        ever shown again.
+        """
+        return data(to_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, **openapi.FIND)
+    @router.get(_ONE, summary="Get a pixel", response_model=Data[PixelJson])
     async def find(caller: reader, pixel_id: id_of_path) -> Response:
-        return data(shown(await service.find(deps, caller, pixel_id)))
+        return data(to_json(await service.find(deps, caller, pixel_id)))
 
-    @router.patch(_ONE, **openapi.CHANGE)
-    async def change(caller: writer, pixel_id: id_of_path, fields: sent) -> Response:
-        wanted, problems = parse(PixelChange, fields)
-        return data(shown(await service.change(deps, caller, pixel_id, wanted, problems)))
+    @router.patch(_ONE, summary="Change a pixel", response_model=Data[PixelJson])
+    async def change(caller: writer, pixel_id: id_of_path, body: pixel_change) -> Response:
+        return data(to_json(await service.change(deps, caller, pixel_id, *body)))
 
-    @router.delete(_ONE, **openapi.DELETE)
+    @router.delete(_ONE, summary="Delete a pixel", status_code=204)
     async def delete(caller: writer, pixel_id: id_of_path) -> Response:
+        """Links that have it keep working without it."""
         await service.delete(deps, caller, pixel_id)
         return no_content()
 
-    @router.get(f"{_ONE}/results", **openapi.RESULTS)
+    @router.get(f"{_ONE}/results", summary="Get the results of a pixel's events", response_model=Data[PixelResultsJson])
     async def results(caller: reader, pixel_id: id_of_path) -> Response:
-        return data(shown_results(await service.results(deps, caller, pixel_id)))
+        """How many events the platform accepted, and why it rejected the last one that it rejected."""
+        return data(results_to_json(await service.results(deps, caller, pixel_id)))
 
     return router

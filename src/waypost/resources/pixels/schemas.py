@@ -1,12 +1,12 @@
 """What may be sent for a pixel, by type and length, and how a pixel is shown: without what its platform knows it by."""
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import NOT_BLANK, Body, Text, max_characters
+from waypost.kit.fields import NOT_BLANK, Body, Documented, IdText, Text, TimestampText, max_characters
 from waypost.resources.pixels.events.results import EventResults
 from waypost.resources.pixels.model import Pixel, Platform
 
@@ -30,8 +30,14 @@ def _sendable(text: str) -> str | None:
 
 
 Line = Annotated[Text, max_characters(MAX_TEXT), NOT_BLANK]
-PixelId = Annotated[Line, AfterValidator(_printable)]
-Token = Annotated[Text, max_characters(MAX_TOKEN), AfterValidator(_sendable)]
+PixelId = Annotated[
+    Line, Documented({"pattern": r"^[^\x00-\x1f\x7f-\xa0]*$", "writeOnly": True}, AfterValidator(_printable))
+]
+Token = Annotated[
+    Text,
+    max_characters(MAX_TOKEN),
+    Documented({"pattern": r"^[\x21-\x7e]*$", "writeOnly": True}, AfterValidator(_sendable)),
+]
 
 
 class PixelFields(Body):
@@ -45,12 +51,35 @@ class PixelFields(Body):
 class NewPixel(PixelFields):
     """Null in a field means the same as leaving it out."""
 
+    REQUIRED = ("platform", "name", "pixel_id")
+    EXAMPLE: ClassVar = {"platform": "facebook", "name": "Shop", "pixel_id": "1234567890"}
+
 
 class PixelChange(PixelFields):
-    """`model_fields_set` tells what is to change; null clears the token."""
+    """`model_fields_set` holds what is to change; null clears the token."""
+
+    NOT_NULL = ("platform", "name", "pixel_id")
+    EXAMPLE: ClassVar = {"name": "Shop in Europe"}
 
 
-def shown(pixel: Pixel) -> dict[str, Any]:
+class PixelJson(TypedDict):
+    id: IdText
+    platform: Platform
+    name: str
+    created_at: TimestampText
+    updated_at: TimestampText
+
+
+class PixelResultsJson(TypedDict):
+    sent: int
+    rejected: int
+    dropped: int
+    sent_at: TimestampText | None
+    reason: str | None
+    reason_at: TimestampText | None
+
+
+def to_json(pixel: Pixel) -> PixelJson:
     return {
         "id": str(pixel.id),
         "platform": pixel.platform,
@@ -60,6 +89,12 @@ def shown(pixel: Pixel) -> dict[str, Any]:
     }
 
 
-def shown_results(results: EventResults) -> dict[str, Any]:
-    moments = {"sent_at": results.sent_at, "reason_at": results.reason_at}
-    return asdict(results) | {name: timestamp(at) if at else None for name, at in moments.items()}
+def results_to_json(results: EventResults) -> PixelResultsJson:
+    return {
+        "sent": results.sent,
+        "rejected": results.rejected,
+        "dropped": results.dropped,
+        "sent_at": timestamp(results.sent_at) if results.sent_at else None,
+        "reason": results.reason,
+        "reason_at": timestamp(results.reason_at) if results.reason_at else None,
+    }

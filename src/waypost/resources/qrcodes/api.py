@@ -1,4 +1,4 @@
-"""Codes over JSON, and their images without a key. Thin: reads the request, calls a verb, writes the response."""
+"""JSON endpoints of QR codes, and their images."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -6,18 +6,42 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
-from waypost.kit.errors import NotFound
-from waypost.kit.fields import parse
-from waypost.resources.qrcodes import openapi, rules, service
+from waypost.kit.errors import NotFound, Problems
+from waypost.resources.qrcodes import rules, service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.schemas import NewStyle, of_form, to_json
+from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, of_form, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES
-from waypost.web import PREFIX, Guard, data, path_id, read_fields
+from waypost.web import (
+    PREFIX,
+    Data,
+    Guard,
+    ParsedBody,
+    data,
+    error_responses,
+    parameter,
+    path_id,
+    query_parameters,
+    read_fields,
+)
 
 _OF_LINK = "/links/{id}/qrcode"
 _IMAGE = "/qrcodes/{id}/image/{format}"
+
+_TEXT = {"type": "string"}
+_IMAGE_PARAMETERS = (
+    {"name": "id", "in": "path", "required": True, "schema": {**_TEXT, "format": "uuid"}},
+    {"name": "format", "in": "path", "required": True, "schema": {**_TEXT, "enum": list(MEDIA_TYPES)}},
+    {**parameter("v", _TEXT, "The style, as in the URL that the API returned"), "required": True},
+    {**parameter("signature", _TEXT, "Signature of path and query, from the same URL"), "required": True},
+)
+_IMAGE_CONTENT = {kind: {"schema": {**_TEXT, "format": "binary"}} for kind in MEDIA_TYPES.values()}
+_IMAGE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The image", "content": _IMAGE_CONTENT},
+    304: {"description": "The image has not changed since the one in If-None-Match"},
+    **error_responses(403, 404),
+}
 
 _CACHING = {"Cache-Control": "public, max-age=86400"}
 SAFE_HEADERS = {
@@ -40,29 +64,39 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
-    # the guard comes first in the signatures: without the scope to write, no body is read
-    style_fields = Annotated[dict[str, Any], Depends(_style_fields)]
+    # declared after the guard: the body of a caller without permission is not read
+    new_style = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle, _style_fields, is_required=False))]
 
     def show(code: QrCode, status: int = 200) -> Response:
         warnings = list(rules.warnings(code.style, deps.encoded_url(code.target)))
         return data(to_json(code, warnings, deps.image_urls(code.id, code.style)), status)
 
-    @router.get(_OF_LINK, **openapi.FIND)
+    @router.get(_OF_LINK, summary="Get a link's QR code", response_model=Data[QrCodeJson])
     async def find(caller: reader, link_id: id_of_path) -> Response:
+        """Includes the signed URLs of its image, and warnings if its style may be hard to scan."""
         return show(await service.find(deps, caller, link_id))
 
-    @router.post(_OF_LINK, **openapi.SET_STYLE)
-    async def set_style(caller: writer, link_id: id_of_path, fields: style_fields) -> Response:
-        new, problems = parse(NewStyle, fields)
-        return show(await service.set_style(deps, caller, link_id, new, problems), 201)
+    @router.post(
+        _OF_LINK, summary="Set the style of a link's QR code", status_code=201, response_model=Data[QrCodeJson]
+    )
+    async def set_style(caller: writer, link_id: id_of_path, body: new_style) -> Response:
+        """An omitted or null field is reset to its default. Image URLs returned earlier keep working."""
+        return show(await service.set_style(deps, caller, link_id, *body), 201)
 
     async def image(request: Request) -> Response:
+        """By its signed URL alone, without a key: for web pages, mails and print."""
         guard.refuse_plain_http(request)
         return await show_image(deps, request)
 
     # without FastAPI's dependencies, which take longer than a cached image; the second route only documents it
     router.add_route(PREFIX + _IMAGE, image, ["GET"], include_in_schema=False)
-    router.get(_IMAGE, **openapi.IMAGE)(image)
+    router.get(
+        _IMAGE,
+        summary="Get the image of a QR code",
+        response_class=Response,
+        responses=_IMAGE_RESPONSES,
+        openapi_extra=query_parameters(*_IMAGE_PARAMETERS),
+    )(image)
     return router
 
 

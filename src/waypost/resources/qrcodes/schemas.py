@@ -1,22 +1,24 @@
-"""Input and output of codes."""
+"""The style that a request may set, and the JSON of a QR code."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Text
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText
 from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
-Colour = Annotated[Text, AfterValidator(rules.colour)]
+Colour = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(rules.colour))]
 
 
 class NewStyle(Body):
     """An omitted or null field gets its default."""
+
+    EXAMPLE: ClassVar = {"foreground": "#1d4ed8", "background": "#ffffff", "style": "dots", "level": "Q"}
 
     foreground: Colour | None = None
     background: Colour | None = None
@@ -36,14 +38,38 @@ def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, **numbers}
 
 
-def to_json(code: QrCode, warnings: list[str], image_urls: dict[str, str]) -> dict[str, Any]:
+class QrCodeJson(TypedDict):
+    id: IdText
+    link_id: IdText
+    foreground: str
+    background: str
+    level: ErrorCorrection
+    style: ModuleStyle
+    size: int
+    margin: int
+    warnings: list[str]
+    scans: int
+    image_url: str
+    svg_url: str
+    created_at: TimestampText
+    updated_at: TimestampText
+
+
+def to_json(code: QrCode, warnings: list[str], image_urls: Mapping[str, str]) -> QrCodeJson:
+    style = code.style
     return {
         "id": str(code.id),
         "link_id": str(code.link_id),
-        **asdict(code.style),
+        "foreground": style.foreground,
+        "background": style.background,
+        "level": style.level,
+        "style": style.style,
+        "size": style.size,
+        "margin": style.margin,
         "warnings": warnings,
         "scans": code.scans,
-        **image_urls,
+        "image_url": image_urls["image_url"],
+        "svg_url": image_urls["svg_url"],
         "created_at": timestamp(code.created_at),
         "updated_at": timestamp(code.updated_at),
     }

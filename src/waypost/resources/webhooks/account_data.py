@@ -1,7 +1,6 @@
 """The webhooks of one account: exported all, and deleted in short transactions."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete, select
@@ -11,14 +10,14 @@ from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
 from waypost.resources.webhooks import store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
-from waypost.resources.webhooks.schemas import shown
+from waypost.resources.webhooks.schemas import WebhookJson, to_json
 
 
-async def export(db: Database, account_id: UUID) -> list[dict[str, Any]]:
+async def export(db: Database, account_id: UUID) -> list[WebhookJson]:
     """As the API shows them."""
     async with db.read() as tx:
         found, _ = await store.page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
-    return [shown(each) for each in found]
+    return [to_json(each) for each in found]
 
 
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:

@@ -1,6 +1,6 @@
-"""Webhooks over JSON. Thin: reads the request, calls a verb, shows what came of it."""
+"""JSON endpoints of webhooks."""
 
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, cast, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -8,22 +8,32 @@ from fastapi import Path as PathParameter
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
-from waypost.kit.fields import parse
-from waypost.resources.webhooks import openapi, service
+from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, EventType, Status
-from waypost.resources.webhooks.schemas import NewWebhook, shown, shown_delivery
+from waypost.resources.webhooks.schemas import (
+    CreatedWebhookJson,
+    DeliveryJson,
+    NewWebhook,
+    WebhookJson,
+    delivery_to_json,
+    to_json,
+)
 from waypost.resources.webhooks.store import Wanted
 from waypost.web import (
+    PAGING,
     PREFIX,
+    Data,
     Guard,
-    Json,
+    Paginated,
+    ParsedBody,
     data,
     no_content,
     page_request,
     paginated,
+    parameter,
     path_id,
-    read_fields,
+    query_parameters,
     read_page,
     read_query,
 )
@@ -33,6 +43,10 @@ _DELIVERIES = "/{id}/deliveries"
 _REDELIVER = "/{id}/deliveries/{delivery_id}/redeliver"
 _TEST = "/{id}/test"
 _CHOICES = {"status": get_args(Status), "event": (*get_args(EventType), TEST)}
+_FILTERS = (
+    parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "Status of the delivery"),
+    parameter("event", {"type": "string", "enum": [*_CHOICES["event"]]}, "Type of the event"),
+)
 
 
 async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schema_extra={"format": "uuid"})]) -> UUID:
@@ -44,44 +58,56 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     allowed = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
     delivery_of_path = Annotated[UUID, Depends(_path_delivery_id)]
-    # every guard stands before it in the signatures: who may not write has no body read
-    sent = Annotated[dict[str, Any], Depends(read_fields)]
+    # declared after the guard: the body of a caller without permission is not read
+    new_webhook = Annotated[tuple[NewWebhook, Problems], Depends(ParsedBody(NewWebhook))]
 
-    @router.get("", **openapi.BROWSE)
+    @router.get(
+        "", summary="List webhooks", response_model=Paginated[WebhookJson], openapi_extra=query_parameters(*PAGING)
+    )
     async def browse(caller: allowed, request: Request) -> Response:
         found = await service.browse(deps, caller, page_request(request))
-        return Json(paginated(found.map(shown), request, deps.base_url))
+        return paginated(found.map(to_json), request, deps.base_url)
 
-    @router.post("", **openapi.CREATE)
-    async def create(caller: allowed, fields: sent) -> Response:
-        new, problems = parse(NewWebhook, fields)
-        webhook, secret = await service.create(deps, caller, new, problems)
-        return data({**shown(webhook), "secret": secret}, 201)
+    @router.post("", summary="Create a webhook", status_code=201, response_model=Data[CreatedWebhookJson])
+    async def create(caller: allowed, body: new_webhook) -> Response:
+        """The response has the signing secret, which is never shown again."""
+        webhook, secret = await service.create(deps, caller, *body)
+        created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
+        return data(created, 201)
 
-    @router.get(_ONE, **openapi.FIND)
+    @router.get(_ONE, summary="Get a webhook", response_model=Data[WebhookJson])
     async def find(caller: allowed, webhook_id: id_of_path) -> Response:
-        return data(shown(await service.find(deps, caller, webhook_id)))
+        return data(to_json(await service.find(deps, caller, webhook_id)))
 
-    @router.delete(_ONE, **openapi.DELETE)
+    @router.delete(_ONE, summary="Delete a webhook", status_code=204)
     async def delete(caller: allowed, webhook_id: id_of_path) -> Response:
+        """Its pending deliveries are cancelled."""
         await service.delete(deps, caller, webhook_id)
         return no_content()
 
-    @router.get(_DELIVERIES, **openapi.BROWSE_DELIVERIES)
+    @router.get(
+        _DELIVERIES,
+        summary="List a webhook's deliveries",
+        response_model=Paginated[DeliveryJson],
+        openapi_extra=query_parameters(*PAGING, *_FILTERS),
+    )
     async def browse_deliveries(caller: allowed, webhook_id: id_of_path, request: Request) -> Response:
+        """Newest first."""
         problems = Problems()
         page, wanted = read_page(request, problems), _wanted(request, problems)
         problems.raise_if_any()
         found = await service.browse_deliveries(deps, caller, webhook_id, wanted, page)
-        return Json(paginated(found.map(shown_delivery), request, deps.base_url))
+        return paginated(found.map(delivery_to_json), request, deps.base_url)
 
-    @router.post(_REDELIVER, **openapi.REDELIVER)
+    @router.post(_REDELIVER, summary="Redeliver an event", status_code=202, response_model=Data[DeliveryJson])
     async def redeliver(caller: allowed, webhook_id: id_of_path, delivery_id: delivery_of_path) -> Response:
-        return data(shown_delivery(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
+        """With the same id and body, immediately."""
+        return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
 
-    @router.post(_TEST, **openapi.ASK_FOR_TEST)
+    @router.post(_TEST, summary="Send a test event", status_code=202, response_model=Data[DeliveryJson])
     async def ask_for_test(caller: allowed, webhook_id: id_of_path) -> Response:
-        return data(shown_delivery(await service.ask_for_test(deps, caller, webhook_id)), 202)
+        """Sent whichever event types the webhook subscribes to."""
+        return data(delivery_to_json(await service.ask_for_test(deps, caller, webhook_id)), 202)
 
     return router
 

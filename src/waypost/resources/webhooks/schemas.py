@@ -1,12 +1,13 @@
 """What may be sent for a subscription, by type and length, and how subscriptions and deliveries are shown."""
 
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
+from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Text, max_entries
-from waypost.resources.webhooks.model import Delivery, EventType, Webhook
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_entries
+from waypost.resources.webhooks.model import Delivery, EventType, Status, Webhook
 
 MAX_URL = 2048
 TOO_LONG = f"This may have at most {MAX_URL} characters."
@@ -25,13 +26,51 @@ def _some(types: list[EventType]) -> list[EventType]:
     return list(dict.fromkeys(types))
 
 
+HttpsUrl = Annotated[
+    Text,
+    Documented(
+        {"maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"}, AfterValidator(_not_too_long)
+    ),
+]
+EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_some))]
+
+
 class NewWebhook(Body):
-    url: Annotated[Text, AfterValidator(_not_too_long)] | None = None
-    event_types: Annotated[list[EventType], max_entries(100), AfterValidator(_some)] | None = None
+    REQUIRED = ("url", "event_types")
+    EXAMPLE: ClassVar = {
+        "url": "https://example.com/hooks/waypost",
+        "event_types": ["link.created", "link.clicked"],
+    }
+
+    url: HttpsUrl | None = None
+    event_types: EventTypes | None = None
 
 
-def shown(webhook: Webhook) -> dict[str, Any]:
-    """Without the secret, which only the answer to its creation has."""
+class WebhookJson(TypedDict):
+    id: IdText
+    url: str
+    event_types: list[EventType]
+    created_at: TimestampText
+    updated_at: TimestampText
+
+
+class CreatedWebhookJson(WebhookJson):
+    secret: str
+
+
+class DeliveryJson(TypedDict):
+    id: IdText
+    event: str
+    status: Status
+    attempts: int
+    next_attempt_at: TimestampText | None
+    response_status: int | None
+    error: str | None
+    created_at: TimestampText
+
+
+def to_json(webhook: Webhook) -> WebhookJson:
+    """Without the secret, which only the response to its creation has."""
     return {
         "id": str(webhook.id),
         "url": webhook.url,
@@ -41,7 +80,7 @@ def shown(webhook: Webhook) -> dict[str, Any]:
     }
 
 
-def shown_delivery(delivery: Delivery) -> dict[str, Any]:
+def delivery_to_json(delivery: Delivery) -> DeliveryJson:
     return {
         "id": str(delivery.id),
         "event": delivery.event,

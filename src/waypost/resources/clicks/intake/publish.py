@@ -13,7 +13,7 @@ from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
 from waypost.resources.clicks.intake.steps import Rules
 from waypost.resources.clicks.model import HUMAN, Click
-from waypost.resources.clicks.schemas import delivered
+from waypost.resources.clicks.schemas import to_event_json
 from waypost.resources.pixels import events
 
 _AT_ONCE = 500  # parameters of one statement
@@ -89,7 +89,7 @@ def _accounts(clicks: Sequence[Click]) -> set[UUID]:
 
 def _clicked(click: Click) -> webhooks.Event:
     account, source = UUID(bytes=click.account_id), UUID(bytes=click.id)
-    return webhooks.Event("link.clicked", account, source, from_microseconds(click.at), delivered(click))
+    return webhooks.Event("link.clicked", account, source, from_microseconds(click.at), to_event_json(click))
 
 
 def _fired(click: Click) -> Iterator[webhooks.Event]:

@@ -1,6 +1,6 @@
-"""Figures over JSON. Thin: reads the request, calls a verb, shows what was added up."""
+"""JSON endpoints of statistics."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -9,12 +9,30 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
-from waypost.resources.clicks.stats import openapi, query, schemas
+from waypost.resources.clicks.filters import PERIOD_PARAMETERS
+from waypost.resources.clicks.stats import query
 from waypost.resources.clicks.stats.read import service
+from waypost.resources.clicks.stats.read.buckets import Interval
+from waypost.resources.clicks.stats.schemas import (
+    AccountStatsJson,
+    LinkStatsJson,
+    account_stats_to_json,
+    link_stats_to_json,
+)
 from waypost.resources.clicks.subject import Subject
-from waypost.web import PREFIX, Guard, data, path_id
+from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters
 
 _OF_LINK = "/links/{id}/stats"
+_TEXT = {"type": "string"}
+_PARAMETERS = (
+    *PERIOD_PARAMETERS,
+    parameter(
+        "interval",
+        {**_TEXT, "enum": list(get_args(Interval)), "default": query.DEFAULT_INTERVAL},
+        "Length of one entry of the series",
+    ),
+    parameter("timezone", {**_TEXT, "default": query.DEFAULT_ZONE}, "IANA name of the time zone of the series"),
+)
 
 
 def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
@@ -22,21 +40,33 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
 
-    @router.get("/stats", **openapi.OF_ACCOUNT)
+    @router.get(
+        "/stats",
+        summary="Get statistics of all links",
+        response_model=Data[AccountStatsJson],
+        openapi_extra=query_parameters(*_PARAMETERS),
+    )
     async def of_account(caller: reader, request: Request) -> Response:
+        """With the most clicked links."""
         at = clock()
         wanted, of = query.read(request, at), Subject(caller.account.id, is_account=True)
         async with db.read_for(caller.account.id) as tx:
             stats = await service.read(tx, of, wanted, shared_domain=shared_domain, now=at)
-        return data(schemas.of_account(wanted, stats))
+        return data(account_stats_to_json(wanted, stats))
 
-    @router.get(_OF_LINK, **openapi.OF_LINK)
+    @router.get(
+        _OF_LINK,
+        summary="Get a link's statistics",
+        response_model=Data[LinkStatsJson],
+        openapi_extra=query_parameters(*_PARAMETERS),
+    )
     async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
+        """Clicks, visitors and scans over time, with countries, referrers, devices, browsers and platforms."""
         at = clock()
         wanted = query.read(request, at)
         async with db.read_for(caller.account.id) as tx:
             link = await links.require(tx, caller.account.id, link_id)
             stats = await service.read(tx, Subject(link.id), wanted, shared_domain=shared_domain, now=at)
-        return data(schemas.of_link(link_id, wanted, stats))
+        return data(link_stats_to_json(link_id, wanted, stats))
 
     return router
