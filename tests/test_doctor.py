@@ -12,7 +12,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.resources.clicks.model import click_retention
 from waypost.secret_key import FILE, with_secret_key
-from waypost.settings import Fault, Settings
+from waypost.settings import SettingFault, Settings
 from waypost.worker import jobs
 from waypost.worker.model import jobs as table
 
@@ -75,14 +75,14 @@ async def test_a_database_that_is_gone(settings: Settings) -> None:
 
 
 async def test_what_rests_on_a_faulty_setting_is_not_looked_at(settings: Settings) -> None:
-    findings = await examine(settings, [Fault("database_url", "WAYPOST_DATABASE_URL: is wrong")])
+    findings = await examine(settings, [SettingFault("database_url", "WAYPOST_DATABASE_URL: is wrong")])
     assert [finding.message for finding in findings if finding.check == "settings"] == [
         "WAYPOST_DATABASE_URL: is wrong"
     ]
     checks = {finding.check for finding in findings}
     assert {"DNS", "disk", "countries"} < checks
     assert not {"schema", "database", "queue"} & checks
-    assert {finding.check for finding in await examine(settings, [Fault("", "waypost.toml: is wrong")])} == {
+    assert {finding.check for finding in await examine(settings, [SettingFault("", "waypost.toml: is wrong")])} == {
         "settings",
         "clock",
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from waypost.commands.checking import load_checked
-from waypost.database.place import place
+from waypost.database.url import location_of
 from waypost.settings import SettingsError, load
 
 
@@ -235,10 +235,10 @@ def test_a_database_that_can_be_reached(monkeypatch: pytest.MonkeyPatch, url: st
 
 
 def test_where_a_database_is_without_its_password() -> None:
-    assert place("postgresql://waypost:hunter2@db.example.com/waypost") == "db.example.com:5432"
-    assert place("postgresql://postgres:hunter2@/waypost?host=/run/postgresql") == "/run/postgresql:5432"
-    assert place("postgresql:///waypost") == "port 5432 of this machine"
-    assert place("sqlite:////srv/waypost.db") == "/srv/waypost.db"
+    assert location_of("postgresql://waypost:hunter2@db.example.com/waypost") == "db.example.com:5432"
+    assert location_of("postgresql://postgres:hunter2@/waypost?host=/run/postgresql") == "/run/postgresql:5432"
+    assert location_of("postgresql:///waypost") == "port 5432 of this machine"
+    assert location_of("sqlite:////srv/waypost.db") == "/srv/waypost.db"
 
 
 @pytest.mark.parametrize(("keys", "is_fine"), [("k" * 31, False), ("k" * 32, True), ("short," + "k" * 32, False)])

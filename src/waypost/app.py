@@ -20,7 +20,7 @@ from waypost import wiring
 from waypost.auth import sign_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
-from waypost.metrics import LateCounter
+from waypost.metrics import LazyCounter
 from waypost.outbound import Poster
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE, bounded_protocol
@@ -43,7 +43,7 @@ from waypost.worker.loop import LeaseLoop, Periodic, Worker, cancel, every
 
 log = structlog.get_logger(__name__)
 
-_MALFORMED = LateCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
+_MALFORMED = LazyCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
 _PROBES_AT_MOST = 256  # connections to a worker: its descriptors are for the receivers of webhooks
 _DRAIN = 12  # seconds that requests under way get at the end
 
@@ -61,7 +61,7 @@ async def run_web(
     """Serves until `stop` is set and what was under way is answered."""
     opened = open_redirect if role == "redirect" else open_web
     async with opened(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
-        tls = await wiring.tls(settings, web.db, web.tasks) if tls_sockets else None
+        tls = await wiring.tls_context(settings, web.db, web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
         server = Server(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
         order = maintain(web.plane, guard, server.server_state)
@@ -102,8 +102,8 @@ def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed:
     return {
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.Forgotten(db, base_url=settings.base_url, clock=now),
-        mail.JOB: wiring.mail_sending(settings),
-        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound(settings), now).stripe),
+        mail.JOB: wiring.mail_sender(settings),
+        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound_client(settings), now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(
             db, feed.publish, domain_deps, settings.data_dir / "media", now
         ),
@@ -113,13 +113,13 @@ def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed:
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
     """Works until `stop` is set and what was under way is done; answers probes on `sockets` meanwhile."""
     db = Database(settings.database)
-    drainer = Drainer(db, settings.data_dir / "spool", wiring.rules(settings))
-    outbound_client = wiring.outbound(settings)
+    drainer = Drainer(db, settings.data_dir / "spool", wiring.click_rules(settings))
+    outbound_client = wiring.outbound_client(settings)
     poster = Poster(outbound_client)
-    issuer = wiring.issuer(settings, db, outbound_client)
+    issuer = wiring.certificate_issuer(settings, db, outbound_client)
     feed = ChangeFeed(settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(settings, db, feed, now)
-    checker = wiring.checker(settings, domain_deps)
+    checker = wiring.domain_checker(settings, domain_deps)
     log_kept = webhooks.log_retention(settings.click_retention_days)
     try:
         garbage.look_seldom()

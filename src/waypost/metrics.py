@@ -29,7 +29,7 @@ _KINDS = ("counter", "histogram")
 _SIZE = 65_536  # bytes of a file: hundreds of series; the library would make a larger one larger
 
 
-class LateCounter:
+class LazyCounter:
     """A counter that is made when there is something to count: most processes never load the library."""
 
     def __init__(self, name: str, help: str) -> None:  # noqa: A002  # the format's own word
@@ -41,7 +41,7 @@ class LateCounter:
         """Does nothing where there is no room for the counter's file."""
         if self._counter is None:
             try:
-                join()
+                start_counting()
             except OSError as error:
                 log.warning("metric not counted until the process restarts", metric=self._name, error=str(error))
                 return
@@ -57,7 +57,7 @@ class Gauge(NamedTuple):
     value: float
 
 
-def begin(data_dir: Path) -> None:
+def reset_counters(data_dir: Path) -> None:
     """Sets counters to zero, for the processes that this one will start. A process that still counts keeps its own."""
     directory = data_dir / _PLACE
     directory.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def begin(data_dir: Path) -> None:
     os.environ[_VARIABLE] = str(directory)
 
 
-def join() -> None:
+def start_counting() -> None:
     """To be called before a process makes its first counter. Raises OSError when there is no room for its files.
 
     Where nothing has begun, in a test for one, counters are kept in memory.
@@ -83,15 +83,15 @@ def join() -> None:
         values.ValueClass = values.MultiProcessValue(lambda: seat)  # type: ignore[no-untyped-call]
 
 
-def text(data_dir: Path, gauges: Sequence[Gauge]) -> bytes:
-    """What all processes have counted since `begin`, and these gauges."""
+def render(data_dir: Path, gauges: Sequence[Gauge]) -> bytes:
+    """What all processes have counted since `reset_counters`, and these gauges."""
     from prometheus_client import CollectorRegistry, generate_latest
     from prometheus_client.multiprocess import MultiProcessCollector
 
     registry = CollectorRegistry()
     with contextlib.suppress(ValueError):  # no directory: nothing has begun on this machine
         MultiProcessCollector(registry, str(data_dir / _PLACE))  # type: ignore[no-untyped-call]
-    registry.register(_Told(gauges))
+    registry.register(_GaugeCollector(gauges))
     return generate_latest(registry)
 
 
@@ -122,7 +122,7 @@ def _reserve(path: Path) -> None:
         new.replace(path)
 
 
-class _Told:
+class _GaugeCollector:
     def __init__(self, gauges: Iterable[Gauge]) -> None:
         self._gauges = gauges
 

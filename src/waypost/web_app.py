@@ -128,7 +128,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        source = wiring.source(settings, db)
+        source = wiring.route_source(settings, db)
         stack.callback(source.close)
         table = RouteTable(
             source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()

@@ -70,7 +70,7 @@ class ResourceDeps:
 
 
 def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
-    client, ring, base_url = outbound(settings), keys(settings), settings.base_url
+    client, ring, base_url = outbound_client(settings), key_ring(settings), settings.base_url
     deps = link_deps(settings, db, client, feed, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
@@ -173,15 +173,15 @@ def plan_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) 
     return plan.Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
-def issuer(settings: Settings, db: Database, client: Outbound) -> Issuer:
-    acme, ring = Acme(client, str(settings.acme_directory)), keys(settings)
+def certificate_issuer(settings: Settings, db: Database, client: Outbound) -> Issuer:
+    acme, ring = Acme(client, str(settings.acme_directory)), key_ring(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
     return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
 
 
-async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
+async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
     """For the listener; one more of `tasks` keeps it up to date."""
-    contexts = Contexts(keys(settings), urlsplit(settings.base_url).hostname or "")
+    contexts = Contexts(key_ring(settings), urlsplit(settings.base_url).hostname or "")
     following = Following(db, contexts)
     with contextlib.suppress(Unavailable):  # then it will be told and waited out
         await following.look()
@@ -189,14 +189,14 @@ async def tls(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]
     return contexts.listening
 
 
-def checker(settings: Settings, deps: domains.Deps) -> Checker:
+def domain_checker(settings: Settings, deps: domains.Deps) -> Checker:
     allow, servers = settings.outbound_allow, settings.dns_servers
     probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
     live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
     return Checker(deps, DnsRecords(servers), probe, live_changed=live_changed)
 
 
-def mail_sending(settings: Settings) -> mail.Sending:
+def mail_sender(settings: Settings) -> mail.Sending:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
     if url:
         return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
@@ -204,12 +204,12 @@ def mail_sending(settings: Settings) -> mail.Sending:
     return mail.Sending(mail.show if is_on_terminal else mail.Outbox(settings.data_dir / "mail", clock=now).keep)
 
 
-def outbound(settings: Settings) -> Outbound:
+def outbound_client(settings: Settings) -> Outbound:
     return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
 
 
-def source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
-    host, ring = settings.shared_domain, keys(settings)
+def route_source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
+    host, ring = settings.shared_domain, key_ring(settings)
     return SqliteRoutes(db.path, host, ring) if db.dialect == "sqlite" else PostgresRoutes(db, host, ring)
 
 
@@ -218,18 +218,18 @@ async def follow_changes(
 ) -> None:
     """News that does not come through this machine's feed: of other machines, and of processes that died untold."""
     if isinstance(routes, PostgresRoutes):
-        from waypost.database.listen import follow  # noqa: PLC0415  # psycopg's 7 MB are for those who use PostgreSQL
+        from waypost.database.listen import follow_channel  # noqa: PLC0415  # psycopg's 7 MB are for those who use PostgreSQL
 
         def each(act: Callable[[RouteTable], None]) -> None:
             for table in tables:
                 act(table)
 
         each(RouteTable.distrust)  # until the connection that brings the news stands
-        await follow(
+        await follow_channel(
             settings.database,
             CHANNEL,
-            on_news=lambda slug: each(lambda table: table.drop(slug.encode())),
-            on_found=lambda: each(RouteTable.trust),
+            on_payload=lambda slug: each(lambda table: table.drop(slug.encode())),
+            on_connected=lambda: each(RouteTable.trust),
             on_lost=lambda: each(RouteTable.distrust),
         )
 
@@ -243,21 +243,21 @@ async def follow_changes(
 
 def delivery_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
-    deliverer = webhooks.Deliverer(poster.post, keys(settings), clock=now, timeout=timeout, backoff=backoff)
+    deliverer = webhooks.Deliverer(poster.post, key_ring(settings), clock=now, timeout=timeout, backoff=backoff)
     return webhooks.delivery_loop(db, deliverer, timeout=timeout)
 
 
 def event_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
     api_urls = {platform: str(url) for platform, url in urls.items()}
-    return events.event_loop(db, events.EventSender(db, keys(settings), poster.post, api_urls, clock=now))
+    return events.event_loop(db, events.EventSender(db, key_ring(settings), poster.post, api_urls, clock=now))
 
 
-def keys(settings: Settings) -> KeyRing:
+def key_ring(settings: Settings) -> KeyRing:
     return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")
 
 
-def rules(settings: Settings) -> Rules:
+def click_rules(settings: Settings) -> Rules:
     return Rules(
         settings.trusted_proxies,
         settings.ip_privacy,

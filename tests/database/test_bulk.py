@@ -1,4 +1,4 @@
-"""Rows by the thousand mean the same as rows one by one, on both databases."""
+"""Bulk statements give the same result as single rows, on both databases."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ async def stored(db: Database) -> list[tuple[Any, ...]]:
         return [tuple(found) for found in await tx.execute(select(things).order_by(things.c.number))]
 
 
-async def test_it_works(db: Database) -> None:
+async def test_inserts_rows(db: Database) -> None:
     async with db.write() as tx:
         await bulk.insert(tx, things, [row(7, "a"), row(8, "b", at=None)])
     assert await stored(db) == [
@@ -53,7 +53,7 @@ async def test_it_works(db: Database) -> None:
     ]
 
 
-async def test_nothing_is_nothing(db: Database) -> None:
+async def test_inserts_and_finds_no_rows(db: Database) -> None:
     async with db.write() as tx:
         await bulk.insert(tx, things, [])
     assert await stored(db) == []
@@ -62,20 +62,20 @@ async def test_nothing_is_nothing(db: Database) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "null", 'a"b', "a\\b", "a,b", "{a}", "a\tb\nc\rd", "'%s ? :a $1", "ü \U0001f600 \u2028"]
 )
-async def test_any_text_stays_what_it_is(db: Database, text: str) -> None:
+async def test_keeps_any_text(db: Database, text: str) -> None:
     async with db.write() as tx:
         await bulk.insert(tx, things, [row(1, text), row(2, "after")])
     assert [found[5] for found in await stored(db)] == [text, "after"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 99, 1_000, 2_345])
-async def test_any_number_of_rows(db: Database, count: int) -> None:
+async def test_inserts_any_number_of_rows(db: Database, count: int) -> None:
     async with db.write() as tx:
         await bulk.insert(tx, things, [row(number) for number in range(count)])
     assert [found[1] for found in await stored(db)] == list(range(count))
 
 
-async def test_what_is_there_already_is_merged_as_told(db: Database) -> None:
+async def test_merges_existing_rows_on_conflict(db: Database) -> None:
     added = "ON CONFLICT (id) DO UPDATE SET number = things.number + excluded.number"
     async with db.write() as tx:
         await bulk.insert(tx, things, [row(5)], on_conflict=added)
@@ -83,7 +83,7 @@ async def test_what_is_there_already_is_merged_as_told(db: Database) -> None:
     assert [found[1] for found in await stored(db)] == [6, 10]
 
 
-async def test_or_refused(db: Database) -> None:
+async def test_refuses_existing_rows_without_a_conflict_clause(db: Database) -> None:
     with pytest.raises(IntegrityError):
         async with db.write() as tx:
             await bulk.insert(tx, things, [row(5), row(6)])
@@ -92,7 +92,7 @@ async def test_or_refused(db: Database) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 5, 1_234])
-async def test_rows_are_found_by_their_keys(db: Database, count: int) -> None:
+async def test_finds_rows_by_key(db: Database, count: int) -> None:
     rows = [row(number) for number in range(count)]
     async with db.write() as tx:
         await bulk.insert(tx, things, rows)

@@ -1,4 +1,4 @@
-"""R21: who follows the changes knows when they cannot be trusted, and so does the operator."""
+"""R21: losing and restoring the connection is reported to the route tables and to the log."""
 
 import asyncio
 
@@ -22,15 +22,15 @@ async def following(db: Database, database_url: str, states: asyncio.Queue, monk
     monkeypatch.setattr(listen, "log", structlog.get_logger())
     monkeypatch.setattr(listen, "_RETRY", 0)
     following = asyncio.create_task(
-        listen.follow(
+        listen.follow_channel(
             database_url,
             "changes",
-            on_news=states.put_nowait,
-            on_found=lambda: states.put_nowait("found"),
+            on_payload=states.put_nowait,
+            on_connected=lambda: states.put_nowait("connected"),
             on_lost=lambda: states.put_nowait("lost"),
         )
     )
-    assert await states.get() == "found"
+    assert await states.get() == "connected"
     yield following
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
@@ -42,16 +42,16 @@ async def lose(db: Database) -> None:
         await tx.execute(text(f"{others} AND datname = current_database() AND pid <> pg_backend_pid()"))
 
 
-async def test_it_works(db: Database, following, states: asyncio.Queue) -> None:
+async def test_passes_on_notifications(db: Database, following, states: asyncio.Queue) -> None:
     async with db.write() as tx:
         await tx.execute(text("SELECT pg_notify('changes', 'slug')"))
     assert await states.get() == "slug"
 
 
-async def test_each_loss_and_each_return_is_told(db: Database, following, states: asyncio.Queue) -> None:
+async def test_reports_each_loss_and_each_reconnection(db: Database, following, states: asyncio.Queue) -> None:
     with capture_logs() as lines:
         for _ in range(2):
             await lose(db)
-            assert [await states.get(), await states.get()] == ["lost", "found"]
-    lost = "change feed lost, every route is checked until it is back"
-    assert [line["event"] for line in lines] == [lost, "change feed back"] * 2
+            assert [await states.get(), await states.get()] == ["lost", "connected"]
+    lost = "change feed lost, every route is checked until it is restored"
+    assert [line["event"] for line in lines] == [lost, "change feed restored"] * 2

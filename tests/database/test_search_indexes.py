@@ -1,4 +1,4 @@
-"""A role that may not have pg_trgm gets all but the one index; its searches read each link."""
+"""Without pg_trgm, the migration creates everything but the trigram index."""
 
 from collections.abc import Iterator
 from uuid import uuid4
@@ -16,7 +16,7 @@ INDEX = text("SELECT count(*) FROM pg_indexes WHERE indexname = 'ix_links_trigra
 
 @pytest.fixture
 def plain(postgres: PostgresServer) -> Iterator[str]:
-    """The URL of a database whose tables somebody may make who may nothing else."""
+    """The URL of a database for a role that may only create tables."""
     name = f"plain_{uuid4().hex}"
     postgres.sql(f"CREATE ROLE {name} LOGIN")
     postgres.sql(f"CREATE DATABASE {name}")
@@ -34,12 +34,12 @@ async def no_index_after_migrating(url: str) -> None:
     await db.close()
 
 
-async def test_without_the_right_to_it(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_logs_that_the_role_may_not_create_pg_trgm(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     await no_index_after_migrating(plain)
     assert "pg_trgm_missing" in capsys.readouterr().out
 
 
-async def test_in_a_schema_where_nobody_looks_for_it(postgres: PostgresServer, plain: str) -> None:
+async def test_ignores_pg_trgm_outside_the_search_path(postgres: PostgresServer, plain: str) -> None:
     name = plain.partition("@/")[2].partition("?")[0]
     postgres.sql("CREATE SCHEMA aside", database=name)
     postgres.sql("CREATE EXTENSION pg_trgm SCHEMA aside", database=name)
@@ -47,6 +47,6 @@ async def test_in_a_schema_where_nobody_looks_for_it(postgres: PostgresServer, p
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_with_it(db: Database) -> None:
+async def test_creates_the_trigram_index(db: Database) -> None:
     async with db.read() as tx:
         assert await tx.scalar(INDEX) == 1

@@ -1,4 +1,4 @@
-"""R12: secrets at rest are bound to their place, and keys can be replaced."""
+"""R12: secrets at rest are bound to their column and row, and keys can be rotated."""
 
 from uuid import UUID, uuid4
 
@@ -15,7 +15,7 @@ vault = Table("vault", MetaData(), Column("id", Id, primary_key=True), Column("a
 ROW = UUID(int=1)
 
 
-async def test_it_works(db: Database) -> None:
+async def test_stores_and_reads_a_secret(db: Database) -> None:
     ring = KeyRing(["first"])
     async with db.write() as tx:
         await tx.run_sync(vault.create)
@@ -27,7 +27,7 @@ async def test_it_works(db: Database) -> None:
     assert b"whsec" not in row.a
 
 
-async def test_a_column_takes_nothing_unsealed(db: Database) -> None:
+async def test_an_encrypted_column_refuses_plain_text(db: Database) -> None:
     async with db.write() as tx:
         await tx.run_sync(vault.create)
         with pytest.raises(StatementError, match=r"KeyRing\.seal"):
@@ -35,13 +35,13 @@ async def test_a_column_takes_nothing_unsealed(db: Database) -> None:
 
 
 @given(st.text())
-def test_whatever_is_sealed_comes_back(text: str) -> None:
+def test_opens_any_sealed_text(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     ring = KeyRing(["key"])
     assert ring.open(vault.c.a, ROW, ring.seal(vault.c.a, ROW, text)) == text
 
 
-def test_it_opens_nowhere_else() -> None:
+def test_does_not_open_in_another_row_or_column() -> None:
     ring = KeyRing(["key"])
     sealed = ring.seal(vault.c.a, ROW, "text")
     for column, row in ((vault.c.a, uuid4()), (vault.c.b, ROW)):
@@ -50,7 +50,7 @@ def test_it_opens_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize("place", range(0, 40, 3))
-def test_altered_it_does_not_open(place: int) -> None:
+def test_does_not_open_altered_values(place: int) -> None:
     ring = KeyRing(["key"])
     sealed = bytearray(ring.seal(vault.c.a, ROW, "some text of a length"))
     sealed[place] ^= 1
@@ -58,7 +58,7 @@ def test_altered_it_does_not_open(place: int) -> None:
         ring.open(vault.c.a, ROW, Sealed(sealed))
 
 
-def test_a_new_key_writes_and_the_old_one_still_reads() -> None:
+def test_the_first_key_seals_and_all_keys_open() -> None:
     old = KeyRing(["old"]).seal(vault.c.a, ROW, "text")
     both = KeyRing.from_setting("new, old")
     assert both.open(vault.c.a, ROW, old) == "text"
@@ -70,12 +70,12 @@ def test_a_new_key_writes_and_the_old_one_still_reads() -> None:
         KeyRing(["new"]).open(vault.c.a, ROW, old)
 
 
-def test_nothing_secret_is_shown() -> None:
+def test_repr_shows_no_secret() -> None:
     sealed = KeyRing(["key"]).seal(vault.c.a, ROW, "text")
     assert repr(sealed) == "Sealed(…)"
 
 
 @pytest.mark.parametrize("setting", ["", ",", "a,,b"])
-def test_an_empty_key_is_no_key(setting: str) -> None:
+def test_refuses_an_empty_key(setting: str) -> None:
     with pytest.raises(ValueError, match="non-empty"):
         KeyRing.from_setting(setting)

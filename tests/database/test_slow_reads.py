@@ -25,7 +25,7 @@ LONGER_THAN_THE_LIMIT = {
 
 @pytest.fixture
 async def limited(database_url: str) -> AsyncIterator[Database]:
-    """One reader: whatever is left of a slow statement would be met by the next one."""
+    """One reader: the next statement would meet any remains of a slow one."""
     database = Database(database_url, readers=1, read_limit=LIMIT)
     yield database
     await database.close()
@@ -44,14 +44,14 @@ async def test_a_slow_read_is_interrupted_and_the_next_one_served(limited: Datab
             assert await tx.scalar(text("SELECT 1")) == 1
 
 
-async def test_each_statement_has_the_whole_limit(limited: Database) -> None:
+async def test_the_limit_applies_to_each_statement(limited: Database) -> None:
     async with limited.read() as tx:
         for _ in range(4):
             assert await tx.scalar(text("SELECT 1")) == 1
             await asyncio.sleep(LIMIT / 2)
 
 
-async def test_others_are_served_while_one_is_slow(database_url: str) -> None:
+async def test_other_reads_run_during_a_slow_one(database_url: str) -> None:
     db = Database(database_url, readers=4, read_limit=60)
     slow_account = new_id()
     slow = [asyncio.create_task(run(db, db.read_for(slow_account), ENDLESS)) for _ in range(20)]
@@ -65,7 +65,7 @@ async def test_others_are_served_while_one_is_slow(database_url: str) -> None:
     await db.close()
 
 
-async def test_a_read_that_nobody_waits_for_is_interrupted(database_url: str) -> None:
+async def test_a_cancelled_read_is_interrupted(database_url: str) -> None:
     db = Database(database_url, readers=1, read_limit=3600)
     slow = asyncio.create_task(run(db, db.read(), ENDLESS))
     await asyncio.sleep(LIMIT)
@@ -77,8 +77,8 @@ async def test_a_read_that_nobody_waits_for_is_interrupted(database_url: str) ->
     await db.close()
 
 
-async def test_a_read_is_interrupted_that_nobody_waits_for_before_it_begins(database_url: str) -> None:
-    """Its thread may not have begun it yet: then interrupting it once has no effect, and it would go on for ever."""
+async def test_a_read_cancelled_before_its_start_is_interrupted(database_url: str) -> None:
+    """An interrupt before the thread begins the statement has no effect, so that one interrupt is not enough."""
     db = Database(database_url, readers=1, read_limit=3600)
     for turns in range(40):
         slow = asyncio.create_task(run(db, db.read(), ENDLESS))

@@ -1,4 +1,4 @@
-"""R27: what `read()` and `write()` promise, on live connections."""
+"""R27: the guarantees of `read()` and `write()`, on live connections."""
 
 import asyncio
 
@@ -28,14 +28,14 @@ async def make_counter(db: Database) -> None:
 
 async def test_no_update_is_lost(db: Database, database_url: str) -> None:
     await make_counter(db)
-    other = Database(database_url)  # another process as the database sees it: it shares no lock with the first
+    other = Database(database_url)  # like another process: it shares no lock with the first
     await asyncio.gather(*(increment(each, 10) for each in [db, other] * 10))
     async with db.read() as tx:
         assert (await tx.execute(text("SELECT n FROM counter"))).scalar_one() == 200
     await other.close()
 
 
-async def test_a_failed_write_leaves_nothing(db: Database) -> None:
+async def test_a_failed_write_is_rolled_back(db: Database) -> None:
     await make_counter(db)
     with pytest.raises(ZeroDivisionError):
         async with db.write() as tx:
@@ -57,7 +57,7 @@ async def test_a_reader_keeps_its_snapshot_and_cannot_write(db: Database) -> Non
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_what_readers_ask_often_is_prepared_once(database_url: str) -> None:
+async def test_frequent_statements_are_prepared_once(database_url: str) -> None:
     db, asked = Database(database_url, readers=1), text("SELECT count(*) FROM pg_prepared_statements")
     held = []
     for _ in range(10):
@@ -69,7 +69,7 @@ async def test_what_readers_ask_often_is_prepared_once(database_url: str) -> Non
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_column_that_changes_its_type_is_met_once(database_url: str) -> None:
+async def test_a_changed_column_type_fails_once(database_url: str) -> None:
     db, migrating, asked = Database(database_url, readers=1), Database(database_url), text("SELECT n FROM counter")
     await make_counter(migrating)
 
@@ -98,7 +98,7 @@ async def test_pragmas_hold_on_live_connections(db: Database) -> None:
                 assert (await tx.execute(text(f"PRAGMA {name}"))).scalar_one() == value, name
 
 
-async def test_a_glance_sees_what_was_committed(db: Database) -> None:
+async def test_a_point_read_sees_committed_rows(db: Database) -> None:
     await make_counter(db)
     for n in range(3):
         async with db.point_read() as tx:
@@ -106,7 +106,7 @@ async def test_a_glance_sees_what_was_committed(db: Database) -> None:
         await increment(db, 1)
 
 
-async def test_a_server_that_is_gone_is_unavailable() -> None:
+async def test_an_unreachable_server_raises_unavailable() -> None:
     db = Database("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(Unavailable):
         async with db.read():
@@ -114,8 +114,8 @@ async def test_a_server_that_is_gone_is_unavailable() -> None:
     await db.close()
 
 
-async def test_an_outage_met_past_sqlalchemy_is_told_as_one(db: Database) -> None:
-    """COPY goes to the driver itself."""
+async def test_an_outage_outside_sqlalchemy_raises_unavailable(db: Database) -> None:
+    """COPY uses the driver directly."""
     with pytest.raises(Unavailable):
         async with db.write():
             raise psycopg.OperationalError("the connection is lost")

@@ -1,4 +1,4 @@
-"""Writers of several processes take turns: none waits for more than the one that writes now."""
+"""Writers of several processes run one after the other, in the order in which they asked."""
 
 import asyncio
 import fcntl
@@ -16,32 +16,32 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "db-turn"
 
 
-class Other:
-    """Another process's hold on the file: another opening of it, which is all that the kernel tells apart."""
+class OtherProcess:
+    """Another file description of the lock file, which the kernel treats like another process."""
 
     def __init__(self, path: Path) -> None:
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT)
 
-    def take(self) -> None:
+    def lock(self) -> None:
         fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def give(self) -> None:
+    def release(self) -> None:
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
 
-async def test_it_works(path: Path) -> None:
-    lock, other = WriteLock(path), Other(path)
+async def test_excludes_other_processes(path: Path) -> None:
+    lock, other = WriteLock(path), OtherProcess(path)
     async with lock.held():
         with pytest.raises(BlockingIOError):
-            other.take()
-    other.take()
-    other.give()
+            other.lock()
+    other.lock()
+    other.release()
     lock.close()
 
 
-async def test_who_waits_is_woken_and_the_loop_goes_on(path: Path) -> None:
-    lock, other, order = WriteLock(path), Other(path), []
-    other.take()
+async def test_wakes_waiting_writers_in_order(path: Path) -> None:
+    lock, other, order = WriteLock(path), OtherProcess(path), []
+    other.lock()
 
     async def write(name: str) -> None:
         async with lock.held():
@@ -51,39 +51,39 @@ async def test_who_waits_is_woken_and_the_loop_goes_on(path: Path) -> None:
     for _ in range(5):
         await asyncio.sleep(0)
     assert order == []
-    other.give()
+    other.release()
     await asyncio.gather(*waiting)
     assert order == ["first", "second"]
     lock.close()
 
 
-async def test_who_gives_up_waiting_keeps_nobody_out(path: Path) -> None:
-    lock, other = WriteLock(path), Other(path)
-    other.take()
+async def test_a_cancelled_writer_does_not_keep_the_lock(path: Path) -> None:
+    lock, other = WriteLock(path), OtherProcess(path)
+    other.lock()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05), lock.held():
             pass
-    other.give()
+    other.release()
     async with lock.held():
         pass
     lock.close()
 
 
-async def test_who_waits_in_vain_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.database.write_lock.PATIENCE", 0.05)
-    lock, other = WriteLock(path), Other(path)
-    other.take()
+async def test_waiting_too_long_raises_unavailable(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waypost.database.write_lock.TIMEOUT", 0.05)
+    lock, other = WriteLock(path), OtherProcess(path)
+    other.lock()
     for _ in range(2):
         with pytest.raises(Unavailable):
             async with lock.held():
                 pass
-    other.give()
+    other.release()
     async with lock.held():
         pass
     lock.close()
 
 
-async def test_without_a_file_it_does_without(tmp_path: Path) -> None:
+async def test_works_without_a_lock_file(tmp_path: Path) -> None:
     lock = WriteLock(tmp_path / "gone" / "db-turn")
     async with lock.held():
         pass

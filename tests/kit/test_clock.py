@@ -7,7 +7,7 @@ from waypost.kit.clock import parse_timestamp, timestamp
 NOON = datetime(2030, 1, 31, 12, tzinfo=UTC)
 
 
-def test_it_works() -> None:
+def test_writes_and_parses_timestamps() -> None:
     assert parse_timestamp("2030-01-31T12:00:00Z") == NOON
     assert timestamp(parse_timestamp("2030-01-31T14:00:00.123456+02:00")) == "2030-01-31T12:00:00.123456Z"
 
@@ -27,7 +27,7 @@ def test_it_works() -> None:
         ("2030-01-31", NOON - timedelta(hours=12)),
     ],
 )
-def test_every_form_that_is_in_use(text: str, expected: datetime) -> None:
+def test_parses_common_iso_8601_forms(text: str, expected: datetime) -> None:
     parsed = parse_timestamp(text)
     assert (parsed, parsed.tzinfo) == (expected, UTC)
 
@@ -62,6 +62,6 @@ def test_every_form_that_is_in_use(text: str, expected: datetime) -> None:
         "99999-01-01T00:00:00Z",
     ],
 )
-def test_what_is_no_timestamp(text: str) -> None:
+def test_refuses_invalid_timestamps(text: str) -> None:
     with pytest.raises(ValueError):
         parse_timestamp(text)

@@ -11,7 +11,7 @@ from waypost.kit.fair_queue import Allowance, FairQueue
 
 
 class Work:
-    """Jobs that begin when the queue lets them and end when the test says so."""
+    """Jobs that begin when they get a slot and end on demand."""
 
     def __init__(self, queue: FairQueue) -> None:
         self.queue = queue
@@ -25,7 +25,7 @@ class Work:
             await settled()
 
     async def end(self, key: Hashable) -> None:
-        """The oldest running job of that key ends."""
+        """End the oldest running job of that key."""
         self._ends[key].pop(0).set()
         await settled()
 
@@ -48,7 +48,7 @@ async def settled() -> None:
 
 @asynccontextmanager
 async def work(slots: int, *, each: int, **limits: int) -> AsyncIterator[Work]:
-    """Nothing may be left in the queue at the end."""
+    """The queue is empty at the end of each test."""
     queue = FairQueue(slots, each=each, **limits)
     begun = Work(queue)
     yield begun
@@ -66,7 +66,7 @@ async def test_one_account_never_fills_the_pool() -> None:
         assert jobs.running == ["a", "a", "b"], "a slot was left for the others"
 
 
-async def test_free_slots_go_round_among_those_who_wait() -> None:
+async def test_free_slots_rotate_among_waiting_accounts() -> None:
     async with work(1, each=1) as jobs:
         await jobs.ask(*"aaaabbc")
         for key in "abcaba":
@@ -74,7 +74,7 @@ async def test_free_slots_go_round_among_those_who_wait() -> None:
         assert "".join(map(str, jobs.begun)) == "abcabaa"
 
 
-async def test_a_freed_slot_goes_past_an_account_that_has_its_share() -> None:
+async def test_a_freed_slot_skips_an_account_at_its_limit() -> None:
     async with work(2, each=1) as jobs:
         await jobs.ask(*"aaabb")
         await jobs.end("b")
@@ -82,7 +82,7 @@ async def test_a_freed_slot_goes_past_an_account_that_has_its_share() -> None:
         assert jobs.begun == ["a", "b", "b"]
 
 
-async def test_an_unused_slot_goes_to_whoever_may_have_it() -> None:
+async def test_an_unused_slot_goes_to_an_account_below_its_limit() -> None:
     async with work(2, each=1) as jobs:
         await jobs.ask("a", "a")
         assert jobs.running == ["a"]
@@ -110,7 +110,7 @@ async def test_too_many_of_all_accounts_are_refused_at_once() -> None:
         assert refused.value.retry_after >= 1
 
 
-async def test_who_has_waited_long_enough_is_refused_and_leaves_the_line() -> None:
+async def test_a_caller_that_waits_too_long_is_refused() -> None:
     async with work(1, each=1) as jobs:
         await jobs.ask("a")
         with pytest.raises(Unavailable):
@@ -119,7 +119,7 @@ async def test_who_has_waited_long_enough_is_refused_and_leaves_the_line() -> No
         assert not jobs.queue._lines
 
 
-async def test_patience_is_one_for_several_queues() -> None:
+async def test_several_queues_share_one_time_limit() -> None:
     patience = Allowance(0.02)
     with pytest.raises(TimeoutError):
         async with patience.spend():
@@ -130,7 +130,7 @@ async def test_patience_is_one_for_several_queues() -> None:
             await asyncio.Event().wait()
 
 
-async def test_who_is_cancelled_in_line_leaves_it() -> None:
+async def test_a_cancelled_caller_leaves_the_queue() -> None:
     async with work(1, each=1) as jobs:
         await jobs.ask(*"aab")
         jobs.tasks[1].cancel()
@@ -140,7 +140,7 @@ async def test_who_is_cancelled_in_line_leaves_it() -> None:
 
 
 @pytest.mark.parametrize("served_first", [True, False])
-async def test_a_slot_is_not_lost_on_whoever_is_cancelled_at_that_moment(served_first: bool) -> None:
+async def test_cancelling_a_caller_at_its_turn_frees_the_slot(served_first: bool) -> None:
     async with work(1, each=1) as jobs:
         await jobs.ask(*"abc")
         acts = [jobs._ends["a"].pop(0).set, jobs.tasks[1].cancel]
@@ -152,7 +152,7 @@ async def test_a_slot_is_not_lost_on_whoever_is_cancelled_at_that_moment(served_
         assert jobs.running == ["c"]
 
 
-async def test_a_job_that_fails_gives_its_slot_back() -> None:
+async def test_a_failed_job_frees_its_slot() -> None:
     async with work(1, each=1) as jobs:
         with pytest.raises(ZeroDivisionError):
             async with jobs.queue.slot("a"):
@@ -161,7 +161,7 @@ async def test_a_job_that_fails_gives_its_slot_back() -> None:
         assert jobs.running == ["b"]
 
 
-async def test_a_crowd_is_served_completely() -> None:
+async def test_serves_many_waiting_callers() -> None:
     queue, most = FairQueue(4, each=2, waiting=1_000, waiting_each=100), 0
     inside: list[int] = []
 

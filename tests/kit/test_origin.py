@@ -1,11 +1,11 @@
-"""The service's own address, read as a browser would name it in `Host`."""
+"""The service's own origin, in the form that browsers send as `Host`."""
 
 import pytest
 
 from waypost.kit.urls import BadUrl, origin
 
 
-def test_it_works() -> None:
+def test_parses_an_origin() -> None:
     assert origin("https://App.Example.com/") == "https://app.example.com"
 
 
@@ -22,7 +22,7 @@ def test_it_works() -> None:
         ("https://bücher.example", "https://xn--bcher-kva.example"),
     ],
 )
-def test_what_a_browser_would_say(text: str, expected: str) -> None:
+def test_normalizes_as_a_browser_does(text: str, expected: str) -> None:
     assert origin(text) == expected
 
 
@@ -45,6 +45,6 @@ def test_what_a_browser_would_say(text: str, expected: str) -> None:
         "http://127.1",
     ],
 )
-def test_what_no_address_of_a_service_is(text: str) -> None:
+def test_refuses_other_urls(text: str) -> None:
     with pytest.raises(BadUrl):
         origin(text)

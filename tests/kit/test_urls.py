@@ -1,4 +1,4 @@
-"""One reading of a URL, and the writing of UTM parameters."""
+"""Canonical URLs, and UTM parameters in their query."""
 
 import sys
 import unicodedata
@@ -13,7 +13,7 @@ from waypost.kit import urls
 from waypost.kit.urls import UTM_KEYS, BadUrl, Url, canonical, with_query, without_query_keys
 
 
-def test_it_works() -> None:
+def test_parses_a_url() -> None:
     url = canonical("https://Example.com:8443/Path?q=1#Top")
     assert url == Url("https://Example.com:8443/Path?q=1#Top", "https", "example.com", 8443, is_ip=False)
 
@@ -33,7 +33,7 @@ def test_it_works() -> None:
         "https://foo.test/",
     ],
 )
-def test_a_clean_url_stays_as_sent(text: str) -> None:
+def test_keeps_a_clean_url_unchanged(text: str) -> None:
     assert canonical(text).text == text
 
 
@@ -47,7 +47,7 @@ def test_a_clean_url_stays_as_sent(text: str) -> None:
         ("https://\uff25xample\uff0ecom/", "https://example.com/"),
     ],
 )
-def test_any_other_is_stored_as_a_browser_writes_it(sent: str, stored: str) -> None:
+def test_stores_other_urls_as_a_browser_writes_them(sent: str, stored: str) -> None:
     assert canonical(sent).text == stored
 
 
@@ -61,18 +61,18 @@ def test_schemes_can_be_narrowed() -> None:
         canonical("http://example.com/", schemes=("https",))
 
 
-def test_a_refusal_says_what_to_do() -> None:
+def test_an_error_says_what_to_do() -> None:
     with pytest.raises(BadUrl, match="four plain decimal numbers"):
         canonical("http://0x7f.1/")
 
 
-def test_no_control_or_blank_of_any_script_is_taken() -> None:
+def test_refuses_control_and_space_characters() -> None:
     for number in range(sys.maxunicode + 1):
         is_seen = unicodedata.category(chr(number)) not in {"Cc", "Cs", "Zs", "Zl", "Zp"}
         assert bool(urls._UNSEEN.search(chr(number))) != is_seen
 
 
-# whole URLs glued from what parsers disagree about
+# URLs composed of parts that parsers disagree about
 _PIECES = st.sampled_from(
     r"""
     http:// https:// HTTP: // / \ @ : # ? % [ ] . 0x7f 127.0.0.1 ::1 1 0 example example.com com localhost a 80 xn--
@@ -104,7 +104,7 @@ def test_python_and_a_browser_read_the_same_host_and_port(text: str) -> None:
 
 
 @given(URLS)
-def test_reading_twice_changes_nothing(text: str) -> None:
+def test_canonical_form_is_stable(text: str) -> None:
     try:
         url = canonical(text)
     except BadUrl:
@@ -129,7 +129,7 @@ class TestWithQuery:
             ("http://[2606:4700::1111]/", "http://[2606:4700::1111]/?utm_source=x"),
         ],
     )
-    def test_it_works(self, url: str, expected: str) -> None:
+    def test_parses_a_url(self, url: str, expected: str) -> None:
         assert with_query(url, {"utm_source": "x"}) == expected
 
     def test_parameters_come_in_the_order_of_the_specification(self) -> None:
@@ -155,5 +155,5 @@ class TestWithoutQueryKeys:
             ("https://example.com/#?utm_source=a", "https://example.com/#?utm_source=a"),
         ],
     )
-    def test_it_works(self, url: str, expected: str) -> None:
+    def test_parses_a_url(self, url: str, expected: str) -> None:
         assert without_query_keys(url, UTM_KEYS) == expected

@@ -10,7 +10,7 @@ import trustme
 from smtp import MailServer
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.smtp import server_of
+from waypost.kit.smtp import parse_smtp_url
 from waypost.outbound import Mailer, Unreachable, mail
 
 MAIL = {"to": "alice@example.com", "subject": "Grüße …", "text": "Hello,\n\n.\n.a line with a dot, and ümläuts\n"}
@@ -136,7 +136,7 @@ async def test_a_line_break_adds_no_header() -> None:
 )
 def test_bad_settings(url: str) -> None:
     with pytest.raises(SettingsError, match="WAYPOST_SMTP_URL") as caught:
-        server_of(url.replace("://", "://user:hidden@", 1))
+        parse_smtp_url(url.replace("://", "://user:hidden@", 1))
     assert "hidden" not in str(caught.value)
     for sender in ("", "nobody", "a@b\r\nBcc: eve@example.com"):
         with pytest.raises(SettingsError, match="WAYPOST_MAIL_FROM"):
@@ -145,5 +145,5 @@ def test_bad_settings(url: str) -> None:
 
 def test_ports() -> None:
     urls = ("smtp://h", "smtp://u:p@h", "smtps://h", "smtp://h:2525")
-    assert [server.port for url in urls if (server := server_of(url))] == [25, 587, 465, 2525]
-    assert "hidden" not in repr(server_of("smtp://user:hidden@h"))
+    assert [server.port for url in urls if (server := parse_smtp_url(url))] == [25, 587, 465, 2525]
+    assert "hidden" not in repr(parse_smtp_url("smtp://user:hidden@h"))

@@ -132,13 +132,13 @@ async def test_nothing_but_reading() -> None:
 
 async def test_who_still_counts_keeps_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # what begins sets it, and this gives it back
-    metrics.begin(tmp_path)
+    metrics.reset_counters(tmp_path)
     directory = tmp_path / "run" / "metrics"
     for seat in (0, 1):
         (directory / f"{seat}.lock").touch()
         (directory / f"counter_{seat}.db").touch()
     held = metrics._lock(directory / "1.lock")
-    metrics.begin(tmp_path)
+    metrics.reset_counters(tmp_path)
     assert held
     assert [path.name for path in directory.glob("*.db")] == ["counter_1.db"]
 

@@ -77,7 +77,7 @@ async def test_without_a_server_it_is_shown_on_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    sending = wiring.mail_sending(Settings(data_dir=tmp_path))
+    sending = wiring.mail_sender(Settings(data_dir=tmp_path))
     job = Job(new_id(), mail.JOB, MAIL, None, 1, 8, "test")
     with structlog.testing.capture_logs() as logs:
         await sending(job)

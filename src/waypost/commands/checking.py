@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from waypost import secret_key
-from waypost.settings import Fault, Settings, SettingsError, read, refuse
+from waypost.settings import SettingFault, Settings, SettingsError, read, refuse
 
 
 def load_checked(**overrides: Any) -> Settings:
@@ -21,7 +21,7 @@ def load_checked(**overrides: Any) -> Settings:
     return settings
 
 
-def read_checked(**overrides: Any) -> tuple[Settings, list[Fault]]:
+def read_checked(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
     """Settings with the default in place of each faulty value, and every fault."""
     settings, faults = read(**overrides)
     faulty = {fault.setting for fault in faults}
@@ -31,7 +31,7 @@ def read_checked(**overrides: Any) -> tuple[Settings, list[Fault]]:
         try:
             check()
         except SettingsError as error:
-            faults.append(Fault(name, str(error)))
+            faults.append(SettingFault(name, str(error)))
     return settings, faults
 
 
@@ -39,9 +39,9 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "data_dir", partial(secret_key.check_data_dir, settings.data_dir)
     yield "secret_key", partial(secret_key.check, settings)
     if settings.database_url.startswith("postgres"):
-        from waypost.database.place import check
+        from waypost.database.url import check_postgresql_url
 
-        yield "database_url", partial(check, settings.database_url)
+        yield "database_url", partial(check_postgresql_url, settings.database_url)
     if settings.dns_servers:
         from waypost.outbound.name_servers import resolver
 

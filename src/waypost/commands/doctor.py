@@ -23,7 +23,7 @@ from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.intake import countries
-from waypost.settings import Fault, Settings
+from waypost.settings import SettingFault, Settings
 from waypost.worker.model import jobs
 
 _MB = 1 << 20
@@ -41,7 +41,7 @@ class Finding:
     advice: str = ""
 
 
-async def examine(settings: Settings, faults: Sequence[Fault] = (), *, now: Clock = clock.now) -> list[Finding]:
+async def examine(settings: Settings, faults: Sequence[SettingFault] = (), *, now: Clock = clock.now) -> list[Finding]:
     """What rests on a faulty setting is not looked at: the service would use something else."""
     faulty = {fault.setting for fault in faults}
 
@@ -79,7 +79,7 @@ async def _whole_database(settings: Settings, now: Clock) -> list[Finding]:
     return findings
 
 
-def _settings(faults: Sequence[Fault]) -> list[Finding]:
+def _settings(faults: Sequence[SettingFault]) -> list[Finding]:
     failed = [Finding("settings", "failed", fault.text) for fault in faults]
     return failed or [Finding("settings", "ok", "all can be used")]
 

@@ -45,7 +45,7 @@ def start(
         raise Invalid({"--tls-port": [f"HTTP is served on {chosen} already: choose another port for one of the two."]})
     settings = with_secret_key(settings)
     _prepare_schema(settings, role)
-    metrics.begin(settings.data_dir)
+    metrics.reset_counters(settings.data_dir)
     command = parent_command(
         host, chosen, tls_port=beside, workers=workers or 1, role=role, app=APP, welcome=role == "all"
     )

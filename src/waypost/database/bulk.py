@@ -1,6 +1,6 @@
-"""Thousands of rows in one go, past SQLAlchemy: for the few writes that are the work itself.
+"""Inserts and finds thousands of rows without SQLAlchemy, for the few statements that dominate the work.
 
-`values` are what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
+Rows hold what the drivers take: bytes for an `Id`, microseconds for an `Instant`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from waypost.database.engine import Tx
 from waypost.database.types import Id, Instant
 from waypost.kit.clock import from_microseconds
 
-Row = tuple[Any, ...]
+BulkRow = tuple[Any, ...]
 
 _SIZES = (1_000, 250, 60, 15, 4, 1)
-"""Rows of one statement. SQLite takes 32,766 parameters at most; and the driver works without Python's lock within a
-statement, but must get it back for each: few large ones let another thread prepare what comes next.
+"""Rows per statement. SQLite takes at most 32,766 parameters. The driver releases Python's global lock within a
+statement and waits for it after each, so few large statements let another thread prepare the next batch.
 """
 
 _ARRAYS: dict[type, str] = {
@@ -32,38 +32,38 @@ _ARRAYS: dict[type, str] = {
 }
 
 
-async def insert(tx: Tx, table: Table, rows: Sequence[Row], *, on_conflict: str = "") -> None:
-    """Each row has a value for every column of the table, in their order.
+async def insert(tx: Tx, table: Table, rows: Sequence[BulkRow], *, on_conflict: str = "") -> None:
+    """Insert rows, each with a value for every column of the table, in the table's order.
 
-    `on_conflict`: the clause, in SQL. Raises IntegrityError where there is none.
+    `on_conflict`: the SQL clause. Without it, a conflict raises IntegrityError.
     """
     if not rows:
         return
     if tx.dialect.name == "postgresql":
         await tx.exec_driver_sql(_from_arrays(table, on_conflict), _arrays(table.c, rows))
         return
-    for some in _pieces(rows):
-        statement = _of_values(table, len(some), on_conflict)
-        await tx.exec_driver_sql(statement, tuple(chain.from_iterable(some)))
+    for batch in _batches(rows):
+        statement = _of_values(table, len(batch), on_conflict)
+        await tx.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 
-async def find(tx: Tx, table: Table, keys: Sequence[Row]) -> list[Row]:
-    """Those of the rows with these primary keys that are there, whole; ids as bytes."""
-    found: list[Row] = []
+async def find(tx: Tx, table: Table, keys: Sequence[BulkRow]) -> list[BulkRow]:
+    """Return the existing rows with these primary keys, all columns; ids as bytes."""
+    found: list[BulkRow] = []
     if tx.dialect.name == "postgresql" and keys:
         rows = await tx.exec_driver_sql(
             _with_keys(table, _unnested(table.primary_key)), _arrays(table.primary_key, keys)
         )
-        places = [place for place, column in enumerate(table.c) if isinstance(column.type, Id)]
-        return [tuple(v.bytes if place in places else v for place, v in enumerate(row)) for row in rows]
-    for some in _pieces(keys):
-        values = _values(len(table.primary_key), len(some))
-        rows = await tx.exec_driver_sql(_with_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(some)))
+        ids = {number for number, column in enumerate(table.c) if isinstance(column.type, Id)}
+        return [tuple(v.bytes if number in ids else v for number, v in enumerate(row)) for row in rows]
+    for batch in _batches(keys):
+        values = _values(len(table.primary_key), len(batch))
+        rows = await tx.exec_driver_sql(_with_keys(table, f"VALUES {values}"), tuple(chain.from_iterable(batch)))
         found += map(tuple, rows)
     return found
 
 
-def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _batches(rows: Sequence[BulkRow]) -> Iterator[Sequence[BulkRow]]:
     start = 0
     for size in _SIZES:
         while start + size <= len(rows):
@@ -83,13 +83,13 @@ def _from_arrays(table: Table, on_conflict: str) -> str:
 
 @lru_cache
 def _with_keys(table: Table, keys: str) -> str:
-    """CROSS JOIN: SQLite shall look up each key, not look through the keys for each row."""
+    """CROSS JOIN makes SQLite look up each key instead of scanning the keys for each row."""
     names = [column.name for column in table.primary_key]
-    wanted = ", ".join(f"wanted_{name}" for name in names)
-    matching = " AND ".join(f"{name} = wanted_{name}" for name in names)
+    key_names = ", ".join(f"key_{name}" for name in names)
+    matching = " AND ".join(f"{name} = key_{name}" for name in names)
     columns = ", ".join(table.c.keys())
-    found = f"SELECT {columns} FROM wanted CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
-    return f"WITH wanted ({wanted}) AS ({keys}) {found}"
+    found = f"SELECT {columns} FROM keys CROSS JOIN {table.name} WHERE {matching}"  # noqa: S608  # our own names
+    return f"WITH keys ({key_names}) AS ({keys}) {found}"
 
 
 def _values(columns: int, rows: int) -> str:
@@ -105,19 +105,19 @@ def _into(table: Table) -> str:
     return f"INSERT INTO {table.name} ({', '.join(table.c.keys())})"
 
 
-def _arrays(columns: Iterable[Column[Any]], rows: Sequence[Row]) -> tuple[str, ...]:
+def _arrays(columns: Iterable[Column[Any]], rows: Sequence[BulkRow]) -> tuple[str, ...]:
     return tuple(_array(column, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True))
 
 
-def _array(column: Column[Any], values: Row) -> str:
-    """As PostgreSQL writes arrays. The driver would call a function of its own for each value."""
+def _array(column: Column[Any], values: BulkRow) -> str:
+    """A PostgreSQL array literal. The driver would call a Python function for each value."""
     if None in values:
         written = iter(_written(column, tuple(value for value in values if value is not None)))
         return f"{{{','.join('NULL' if value is None else next(written) for value in values)}}}"
     return f"{{{','.join(_written(column, values))}}}"
 
 
-def _written(column: Column[Any], values: Row) -> Iterable[str]:
+def _written(column: Column[Any], values: BulkRow) -> Iterable[str]:
     if isinstance(column.type, Id):
         return map(bytes.hex, values)
     if isinstance(column.type, Text):

@@ -1,7 +1,7 @@
 """Explicit transactions on SQLite and PostgreSQL: `read()` sees one snapshot, `write()` is exclusive on SQLite.
 
-Refuses: autocommit but for single rows, ambient sessions, and SQLite's default transactions, which take their write
-lock so late that two writers can read the same row and one update is lost without an error.
+There is no autocommit except for single rows, and no ambient session. SQLite's default transactions are not used: they
+take the write lock so late that two writers can read the same row, and one update is lost without an error.
 """
 
 import contextlib
@@ -27,32 +27,32 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
-from waypost.database import one_trip
-from waypost.database.place import place
+from waypost.database.sqlite_connection import SqliteConnection
+from waypost.database.url import location_of
 from waypost.database.write_lock import WriteLock
 from waypost.kit.errors import Unavailable
 from waypost.kit.fair_queue import FairQueue
 
 Tx = AsyncConnection
-"""An open transaction. Whoever holds one got it from `read()` or `write()` and neither commits nor rolls back."""
+"""An open transaction, from `read()` or `write()`. Its user neither commits nor rolls back."""
 
 
 class DatabaseUnavailable(Unavailable):
     """The database cannot be used right now. Try again in a moment."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, location: str) -> None:
         super().__init__()
-        self.place = place
+        self.location = location
 
     @property
     def details(self) -> str:
-        """Where it is and why, in one line."""
+        """Location and cause, in one line."""
         cause = getattr(self.__cause__, "orig", None) or self.__cause__
-        return f"The database {self.place} cannot be used: {' '.join(str(cause).split())}"
+        return f"The database {self.location} cannot be used: {' '.join(str(cause).split())}"
 
 
 class PointRead:
-    """Reads a row by its key on SQLite without leaving the thread, which takes a tenth of the time."""
+    """Reads a row by its key on SQLite in the event loop's thread, which takes a tenth of the time."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -69,26 +69,24 @@ SQLITE_PRAGMAS = {
     "cache_size": -16_000,  # KiB
     "mmap_size": 1 << 30,
     "temp_store": "memory",
-    "wal_autocheckpoint": 32_000,  # pages: what a batch of clicks writes, the next ones write again, and that is saved
+    "wal_autocheckpoint": 32_000,  # pages: batches of clicks write the same ones, and a checkpoint copies each
 }
-WRITER_CACHE = -64_000  # KiB: the pages of a batch of clicks, which would be written twice in a smaller one
+WRITER_CACHE = -64_000  # KiB: a batch of clicks fits; a smaller cache would write its pages twice
 
 _PLANNING = "SET jit = off; SET plan_cache_mode = force_custom_plan"
-"""On PostgreSQL, anew for the values of each call: one plan for any tag suits neither a common nor a rare one, and took
-a second where the right one takes 5 ms. To compile a statement takes longer than to run any of ours.
+"""PostgreSQL plans each call for its values: a generic plan suits neither a common nor a rare tag, and took a second
+where the right one takes 5 ms. JIT compilation takes longer than any statement here.
 """
 
-
 _OUTDATED = "0A000"
-"""PostgreSQL's code for a prepared statement whose columns have other types by now. The next try is prepared anew."""
-
+"""PostgreSQL's code for a prepared statement whose column types have changed. The next attempt prepares it again."""
 
 _QUERY_CANCELED = "57014"
 """PostgreSQL's code for a statement that took longer than `statement_timeout`."""
 
 
 class _Compiler(SQLiteCompiler):
-    """Also writes what `with_hint` says of a table: where SQLite would take a worse index than `INDEXED BY` names."""
+    """Renders `with_hint` of a table as well: `INDEXED BY`, where SQLite would choose a worse index."""
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:  # noqa: ARG002  # SQLAlchemy's own
         return text
@@ -96,10 +94,9 @@ class _Compiler(SQLiteCompiler):
 
 class Database:
     def __init__(self, url: str, *, readers: int = 4, read_limit: float | None = None) -> None:
-        """`url`: `sqlite:///path` or `postgresql://…`; `readers` bounds the connections that only read.
+        """`url`: `sqlite:///path` or `postgresql://…`; `readers`: maximum number of read connections.
 
-        `read_limit`: seconds after which a statement that reads is interrupted. None, for work in the background, is
-        no limit.
+        `read_limit`: seconds after which a read statement is interrupted; None, for background work, is no limit.
         """
         parsed = make_url(url)
         self.dialect: Literal["sqlite", "postgresql"] = (
@@ -112,7 +109,7 @@ class Database:
             self._long_reader = _sqlite_engine(parsed, begin="BEGIN", size=2) if read_limit else self._reader
             self._writer = _sqlite_engine(parsed, begin="BEGIN IMMEDIATE", size=1)
             self._point_reader = _in_thread_engine(parsed)
-            self._write_lock = WriteLock(Path(f"{self.path}-turn"))  # SQLite admits one writer
+            self._write_lock = WriteLock(Path(f"{self.path}-turn"))  # SQLite has one writer
         else:
             self._reader = _postgres_engine(parsed, size=readers * 4, limit=read_limit)
             self._writer = _postgres_engine(parsed, size=readers * 2) if read_limit else self._reader
@@ -122,22 +119,22 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:
-        """One consistent snapshot; nothing can be written through it.
+        """Open a read-only transaction on one consistent snapshot.
 
-        Raises Unavailable when the database is gone, and when a statement takes longer than the limit.
+        Raise Unavailable when the database cannot be reached, and when a statement exceeds the limit.
         """
         async with self._read(self._reader) as tx:
             yield tx
 
     @contextlib.asynccontextmanager
     async def read_for(self, account: UUID) -> AsyncIterator[Tx]:
-        """`read()` for what takes longer the more an account has: accounts take turns, and none has all connections."""
+        """`read()` for queries whose time grows with the account's data: no account can use all connections."""
         async with self._shares.slot(account), self.read() as tx:
             yield tx
 
     @contextlib.asynccontextmanager
     async def read_long(self) -> AsyncIterator[Tx]:
-        """`read()` without the limit, on connections of its own: for exports."""
+        """`read()` without the limit, on separate connections: for exports."""
         async with self._read(self._long_reader) as tx:
             yield tx
 
@@ -148,17 +145,17 @@ class Database:
                 await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             yield connection
             if self.dialect == "postgresql":
-                await connection.commit()  # after a rollback the driver would forget the statements it has prepared
+                await connection.commit()  # a rollback would discard the driver's prepared statements
 
     @contextlib.asynccontextmanager
     async def point_read(self) -> AsyncIterator[Tx | PointRead]:
-        """For single rows by a unique key, nothing else: on SQLite the event loop stands still meanwhile.
+        """For single rows by a unique key, nothing else: on SQLite the statement blocks the event loop.
 
-        Each statement sees its own snapshot, and none can be rolled back. Raises Unavailable when the database is gone.
+        Each statement sees its own snapshot. Raise Unavailable when the database cannot be reached.
         """
         if self.dialect == "postgresql":
             async with _errors_translated(self.url), self._reader.connect() as connection:
-                yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # two trips less
+                yield await connection.execution_options(isolation_level="AUTOCOMMIT")  # saves two round trips
             return
         async with _errors_translated(self.url):
             with self._point_reader.connect() as connection:
@@ -166,7 +163,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
-        """Commits when the block ends, rolls back when it raises. Raises Unavailable when the database is gone."""
+        """Commit at the end of the block, roll back on an exception. Raise Unavailable when the database is gone."""
         async with _errors_translated(self.url), self._writing(), self._writer.begin() as connection:
             yield connection
 
@@ -190,10 +187,10 @@ async def _errors_translated(url: str) -> AsyncIterator[None]:
     except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         if _is_interrupted(error):
             raise Unavailable("The database took too long to answer. Ask for less, or try again later.") from error
-        raise DatabaseUnavailable(place(url)) from error
+        raise DatabaseUnavailable(location_of(url)) from error
     except Exception as error:
         if _is_outage(error):
-            raise DatabaseUnavailable(place(url)) from error
+            raise DatabaseUnavailable(location_of(url)) from error
         raise
 
 
@@ -208,7 +205,7 @@ def _is_outage(error: Exception) -> bool:
         return True
     if isinstance(error, DBAPIError):
         return error.connection_invalidated or getattr(error.orig, "sqlstate", "") == _OUTDATED
-    psycopg = sys.modules.get("psycopg")  # 7 MB that are loaded on PostgreSQL only, where COPY goes past SQLAlchemy
+    psycopg = sys.modules.get("psycopg")  # loaded on PostgreSQL only (7 MB); COPY bypasses SQLAlchemy
     return psycopg is not None and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
@@ -219,17 +216,17 @@ def _sqlite_engine(url: URL, *, begin: str, size: int, limit: float | None = Non
         pool_size=size,
         max_overflow=0,
         pool_timeout=30,
-        hide_parameters=True,  # of an error's text: they can hold what belongs in no log
+        hide_parameters=True,  # error texts are logged, and parameters can be secrets
     )
 
     _configure(engine.sync_engine, reads_only=begin == "BEGIN")
 
     @event.listens_for(engine.sync_engine, "do_connect")
     def connect(dialect: Dialect, _record: Any, arguments: Any, options: Any) -> Any:
-        # What cannot be opened fails here: in aiosqlite its thread may outlive the event loop, and print a traceback.
+        # A failure to open is raised here: in aiosqlite its thread may outlive the event loop and print a traceback.
         sqlite3.connect(arguments[0]).close()
         made: Any = dialect.connect(*arguments, **options)
-        return one_trip.Connection(made.dbapi, made.driver_connection, limit)
+        return SqliteConnection(made.dbapi, made.driver_connection, limit)
 
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
@@ -249,7 +246,7 @@ def _configure(engine: Engine, *, reads_only: bool) -> None:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver shall not begin transactions of its own
+        connection.isolation_level = None  # the driver must not begin transactions
         cursor = connection.cursor()
         for name, value in SQLITE_PRAGMAS.items():
             cursor.execute(f"PRAGMA {name} = {value}")

@@ -1,4 +1,4 @@
-"""PostgreSQL's notifications, followed for as long as the process lives, with word of when they cannot be trusted."""
+"""PostgreSQL notifications, with callbacks for when the connection is lost and restored."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,41 +10,46 @@ from psycopg import sql
 
 log = structlog.get_logger(__name__)
 
-_HEARTBEAT = 1.0  # seconds: a connection that died without a word is noticed within two of these
+_HEARTBEAT = 1.0  # seconds: a silent connection failure is detected within two of these
 _RETRY = 0.5
 
 
-async def follow(
-    url: str, channel: str, *, on_news: Callable[[str], None], on_found: Callable[[], None], on_lost: Callable[[], None]
+async def follow_channel(
+    url: str,
+    channel: str,
+    *,
+    on_payload: Callable[[str], None],
+    on_connected: Callable[[], None],
+    on_lost: Callable[[], None],
 ) -> NoReturn:
-    """Never returns. `on_found` once nothing will be missed from now on, `on_lost` when that ends."""
+    """Call `on_connected` once no notification can be missed, and `on_lost` when that is no longer so."""
     is_lost = False
 
-    def found() -> None:
+    def connected() -> None:
         nonlocal is_lost
-        on_found()
+        on_connected()
         if is_lost:
-            log.info("change feed back")
+            log.info("change feed restored")
         is_lost = False
 
     while True:
         try:
-            await _listen(url, channel, on_news, found)
+            await _listen(url, channel, on_payload, connected)
         except (psycopg.Error, TimeoutError, OSError) as error:
             on_lost()
             if not is_lost:
-                log.warning("change feed lost, every route is checked until it is back", error=str(error).strip())
+                log.warning("change feed lost, every route is checked until it is restored", error=str(error).strip())
             is_lost = True
             await asyncio.sleep(_RETRY)
 
 
-async def _listen(url: str, channel: str, on_news: Callable[[str], None], on_found: Callable[[], None]) -> None:
+async def _listen(url: str, channel: str, on_payload: Callable[[str], None], on_connected: Callable[[], None]) -> None:
     conninfo = "postgresql://" + url.partition("://")[2]
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=2) as connection:
         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-        on_found()
+        on_connected()
         while True:
             async for notice in connection.notifies(timeout=_HEARTBEAT):
-                on_news(notice.payload)
+                on_payload(notice.payload)
             async with asyncio.timeout(_HEARTBEAT):
                 await connection.execute("SELECT 1")

@@ -1,6 +1,6 @@
-"""Secrets at rest: AES-256-GCM, bound to table, column and row, under a ring of keys of which the first writes.
+"""Secrets at rest: AES-256-GCM, bound to table, column and row. The first key of the ring encrypts, all decrypt.
 
-Refuses plain text: an `Encrypted` column takes only what a `KeyRing` has sealed.
+An `Encrypted` column takes only what a `KeyRing` has sealed, never plain text.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Encrypted(TypeDecorator[Sealed]):
 
 class KeyRing:
     def __init__(self, secrets: list[str]) -> None:
-        """`secrets` as in WAYPOST_SECRET_KEY; the first seals, all open."""
+        """`secrets`: as in WAYPOST_SECRET_KEY."""
         if not secrets or not all(secrets):
             raise ValueError("a key ring needs at least one non-empty secret")
         self._keys = {_fingerprint(secret): AESGCM(derive(secret, b"column encryption")) for secret in secrets}
@@ -60,27 +60,27 @@ class KeyRing:
 
     def seal(self, column: Column[Any], row: UUID, text: str) -> Sealed:
         nonce = os.urandom(_NONCE)
-        sealed = self._keys[self._writing].encrypt(nonce, text.encode(), _place(column, row))
+        sealed = self._keys[self._writing].encrypt(nonce, text.encode(), _binding(column, row))
         return Sealed(_VERSION + self._writing + nonce + sealed)
 
     def open(self, column: Column[Any], row: UUID, sealed: Sealed) -> str:
-        """Raises Undecipherable; never returns another row's secret."""
+        """Raise Undecipherable, also for a value sealed for another row."""
         key = self._keys.get(sealed[1 : 1 + _KEY_ID])
         start = 1 + _KEY_ID + _NONCE
         if key is None or sealed[:1] != _VERSION:
             raise Undecipherable
         try:
-            return key.decrypt(sealed[1 + _KEY_ID : start], sealed[start:], _place(column, row)).decode()
+            return key.decrypt(sealed[1 + _KEY_ID : start], sealed[start:], _binding(column, row)).decode()
         except InvalidTag:
             raise Undecipherable from None
 
     def is_current(self, sealed: Sealed) -> bool:
-        """Whether the writing key sealed it; if not, rotation has it still before it."""
+        """Whether the first key sealed it. Otherwise the value is still to be rotated."""
         return sealed[1 : 1 + _KEY_ID] == self._writing
 
 
 def derive(secret: str, purpose: bytes) -> bytes:
-    """A 32-byte key for one purpose, so that no two uses share key material."""
+    """Derive a 32-byte key for one purpose, so that no two uses share key material."""
     return HKDF(SHA256(), 32, salt=None, info=b"waypost " + purpose).derive(secret.encode())
 
 
@@ -88,5 +88,5 @@ def _fingerprint(secret: str) -> bytes:
     return hashlib.sha256(derive(secret, b"key id")).digest()[:_KEY_ID]
 
 
-def _place(column: Column[Any], row: UUID) -> bytes:
+def _binding(column: Column[Any], row: UUID) -> bytes:
     return f"{column.table.name}.{column.name}.{row}".encode()

@@ -1,4 +1,4 @@
-"""The one MetaData that every room's `model.py` adds its tables to."""
+"""The MetaData that every `model.py` adds its tables to."""
 
 from sqlalchemy import MetaData
 

@@ -1,4 +1,4 @@
-"""Column types that mean the same on SQLite and PostgreSQL."""
+"""Column types with the same meaning on SQLite and PostgreSQL."""
 
 import json
 from datetime import datetime
@@ -13,7 +13,7 @@ from waypost.kit.clock import from_microseconds, microseconds
 
 
 class Id(TypeDecorator[UUID]):
-    """A UUID: 16 bytes on SQLite, where text would cost 36 in the row and again in each index."""
+    """A UUID: 16 bytes on SQLite, because text would take 36, and again in each index."""
 
     impl = LargeBinary
     cache_ok = True
@@ -29,7 +29,7 @@ class Id(TypeDecorator[UUID]):
 
 
 class Instant(TypeDecorator[datetime]):
-    """A moment in UTC to the microsecond: an integer on SQLite, so that comparing is exact."""
+    """A moment in UTC to the microsecond: an integer on SQLite, so that comparisons are exact."""
 
     impl = BigInteger
     cache_ok = True

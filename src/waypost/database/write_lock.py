@@ -1,7 +1,7 @@
-"""Whose turn it is to write to SQLite, among all processes: who waits is woken, in a queue of the kernel's.
+"""A lock among all processes that write to one SQLite database. The kernel wakes waiting writers in order.
 
-Waiting in SQLite is asking again every tenth of a second, and while another writes batch after batch, mostly too late.
-SQLite's own lock is still what keeps writers apart: a turn lost to an error costs patience, not data.
+SQLite itself polls every tenth of a second, which mostly comes too late while another process writes batch after
+batch. SQLite's own lock still separates writers: without this file, writers wait longer, but no data is lost.
 """
 
 import asyncio
@@ -13,36 +13,36 @@ from pathlib import Path
 
 from waypost.kit.errors import Unavailable
 
-PATIENCE = 10.0  # seconds
+TIMEOUT = 10.0  # seconds
 
 
 class WriteLock:
-    """A lock file beside the database. A process that dies gives up its turn."""
+    """A lock file beside the database. The kernel releases it when a process dies."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fd: int | None = None
-        self._within = asyncio.Lock()  # of this process; the file's lock is the whole process's
+        self._task_lock = asyncio.Lock()  # between tasks: the file's lock belongs to the process
 
     @contextlib.asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Raises Unavailable when it does not come, because whoever has it stands still."""
-        await _in_time(self._within.acquire())
+        """Raise Unavailable after 10 s, when the process that holds the lock hangs."""
+        await _with_timeout(self._task_lock.acquire())
         try:
-            await _in_time(self._take())
+            await _with_timeout(self._acquire())
             yield
         finally:
-            self._give()
-            self._within.release()
+            self._release()
+            self._task_lock.release()
 
     def close(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
-    async def _take(self) -> None:
+    async def _acquire(self) -> None:
         if self._fd is None:
-            with contextlib.suppress(OSError):  # a full disk has no room for it: then without
+            with contextlib.suppress(OSError):  # the disk is full: continue without the file
                 self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if self._fd is None:
             return
@@ -53,18 +53,18 @@ class WriteLock:
         try:
             await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            waiting.add_done_callback(lambda _: self._give())  # nobody is left to use it
+            waiting.add_done_callback(lambda _: self._release())  # the caller was cancelled
             raise
 
-    def _give(self) -> None:
+    def _release(self) -> None:
         if self._fd is not None:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 
-async def _in_time(waiting: Awaitable[object]) -> None:
+async def _with_timeout(waiting: Awaitable[object]) -> None:
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await waiting
     except TimeoutError as error:
         raise Unavailable("Another process has been writing for too long. Try again in a moment.") from error

@@ -71,7 +71,7 @@ def read_forwarded(header: str) -> tuple[str, str]:
     return ", ".join(found["for"]), ", ".join(found["proto"])
 
 
-def kept_address(address: str, privacy: str) -> str:
+def storable_address(address: str, privacy: str) -> str:
     """What may be stored of an address under a WAYPOST_IP_PRIVACY: all of it, its /24 or /48, or "".
 
     Truncated, what is no address, such as a Unix socket's path, is "".

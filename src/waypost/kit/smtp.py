@@ -12,7 +12,7 @@ Starttls = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class SmtpServer:
     host: str
     port: int
     is_tls: bool
@@ -22,10 +22,10 @@ class Server:
     password: str = ""
 
     def __repr__(self) -> str:
-        return f"Server({self.host}:{self.port})"  # without the password, wherever it may be printed
+        return f"SmtpServer({self.host}:{self.port})"  # without the password, wherever it may be printed
 
 
-def server_of(url: str) -> Server | None:
+def parse_smtp_url(url: str) -> SmtpServer | None:
     """`smtp://user:password@host:port?starttls=always`. Raises SettingsError, with no word of the URL in its text."""
     if not url:
         return None
@@ -42,12 +42,12 @@ def server_of(url: str) -> Server | None:
     if starttls not in get_args(Starttls):
         raise SettingsError("WAYPOST_SMTP_URL: starttls must be auto, always or never")
     is_tls = parts.scheme == "smtps"
-    return Server(
+    return SmtpServer(
         host, port or (465 if is_tls else 587 if user else 25), is_tls, cast(Starttls, starttls), user, password
     )
 
 
-def sender_of(text: str) -> Address:
+def parse_sender(text: str) -> Address:
     """`Waypost <noreply@example.com>`. Raises SettingsError."""
     name, address = parseaddr(text)
     try:

@@ -13,7 +13,7 @@ import aiosmtplib
 
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
-from waypost.kit.smtp import sender_of, server_of
+from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.outbound.client import trusting
 from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import Unreachable
@@ -25,11 +25,11 @@ DEADLINE = 60.0  # seconds in all: a server could send one line after the other
 class Mailer:
     def __init__(self, url: str, sender: str, ca_file: Path | None = None, *, clock: Clock) -> None:
         """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
-        server = server_of(url)
+        server = parse_smtp_url(url)
         if server is None:
             raise SettingsError("WAYPOST_SMTP_URL: names no mail server")
         self._server = server
-        self._sender = sender_of(sender)
+        self._sender = parse_sender(sender)
         self._tls = trusting(ca_file)
         self._clock = clock
 

@@ -4,7 +4,7 @@ Commands read them through `commands.checking`, the processes of `serve` use `lo
 """
 
 from waypost.kit.errors import SettingsError
-from waypost.settings.model import PREFIX, Network, Settings
-from waypost.settings.reading import CONFIG_FILE, Fault, load, read, refuse
+from waypost.settings.model import PREFIX, Settings
+from waypost.settings.reading import CONFIG_FILE, SettingFault, load, read, refuse
 
-__all__ = ["CONFIG_FILE", "PREFIX", "Fault", "Network", "Settings", "SettingsError", "load", "read", "refuse"]
+__all__ = ["CONFIG_FILE", "PREFIX", "SettingFault", "Settings", "SettingsError", "load", "read", "refuse"]

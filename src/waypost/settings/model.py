@@ -19,10 +19,10 @@ from pydantic import (
 )
 
 from waypost.kit.errors import SettingsError
-from waypost.kit.smtp import sender_of, server_of
+from waypost.kit.proxies import Network
+from waypost.kit.smtp import parse_sender, parse_smtp_url
 from waypost.kit.urls import BadUrl, canonical, origin
 
-Network = IPv4Network | IPv6Network
 PREFIX = "WAYPOST_"
 
 
@@ -158,14 +158,14 @@ class Settings(BaseModel):
     @field_validator("smtp_url")
     @classmethod
     def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        _reworded(server_of, value.get_secret_value() if value else "")
+        _reworded(parse_smtp_url, value.get_secret_value() if value else "")
         return value
 
     @field_validator("mail_from")
     @classmethod
     def _is_sender(cls, value: str) -> str:
         if value:
-            _reworded(sender_of, value)
+            _reworded(parse_sender, value)
         return value
 
     @field_validator("database_url")

@@ -20,7 +20,7 @@ from waypost.settings.model import PREFIX, Settings
 CONFIG_FILE = Path("waypost.toml")
 
 
-class Fault(NamedTuple):
+class SettingFault(NamedTuple):
     setting: str
     """Its field in Settings, or a name that is none; empty when no setting can be relied on."""
     text: str
@@ -34,12 +34,12 @@ def load(**overrides: Any) -> Settings:
     return settings
 
 
-def refuse(faults: Iterable[Fault]) -> None:
+def refuse(faults: Iterable[SettingFault]) -> None:
     if lines := [fault.text for fault in faults]:
         raise SettingsError("\n".join(lines))
 
 
-def read(**overrides: Any) -> tuple[Settings, list[Fault]]:
+def read(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
     """Command line over environment over file; where a value is faulty, the default takes its place."""
     in_environment = {name: value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
     in_file, faults = _read_file(CONFIG_FILE)
@@ -55,16 +55,16 @@ def read(**overrides: Any) -> tuple[Settings, list[Fault]]:
     return settings, [*faults, *_contradictions(settings, {fault.setting for fault in faults})]
 
 
-def _read_file(path: Path) -> tuple[dict[str, Any], list[Fault]]:
+def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingFault]]:
     try:
         return tomllib.loads(path.read_text()), []
     except FileNotFoundError:
         return {}, []
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return {}, [Fault("", f"{path}: {error}")]
+        return {}, [SettingFault("", f"{path}: {error}")]
 
 
-def _by_setting(given: Mapping[str, Any], source: str, faults: list[Fault]) -> dict[str, Any]:
+def _by_setting(given: Mapping[str, Any], source: str, faults: list[SettingFault]) -> dict[str, Any]:
     """By field name: neither case nor, in the file, the prefix matters. Leaves out what is faulty."""
     spellings: dict[str, list[str]] = {}
     for name in given:
@@ -74,11 +74,13 @@ def _by_setting(given: Mapping[str, Any], source: str, faults: list[Fault]) -> d
         full = f"{PREFIX}{setting.upper()}"
         if setting not in Settings.model_fields:
             [near] = difflib.get_close_matches(setting, Settings.model_fields, n=1, cutoff=0)
-            faults.append(Fault(setting, f"{full} is not a setting. Did you mean {PREFIX}{near.upper()}?"))
+            faults.append(SettingFault(setting, f"{full} is not a setting. Did you mean {PREFIX}{near.upper()}?"))
         elif len(names) > 1:
-            faults.append(Fault(setting, f"{full}: {source} sets it as {' and as '.join(sorted(names))}: keep one"))
+            faults.append(
+                SettingFault(setting, f"{full}: {source} sets it as {' and as '.join(sorted(names))}: keep one")
+            )
         elif not _is_text(given[names[0]]):
-            faults.append(Fault(setting, f"{full}: is not UTF-8 text"))
+            faults.append(SettingFault(setting, f"{full}: is not UTF-8 text"))
         else:
             values[setting] = given[names[0]]
     return values
@@ -94,18 +96,18 @@ def _is_text(value: object) -> bool:
         return False
 
 
-def _faults_of(error: ValidationError) -> Iterator[Fault]:
+def _faults_of(error: ValidationError) -> Iterator[SettingFault]:
     for each in error.errors(include_url=False, include_context=False, include_input=False):
         setting = str(each["loc"][0])
         text = each["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
-        yield Fault(setting, f"{PREFIX}{setting.upper()}: {text}")
+        yield SettingFault(setting, f"{PREFIX}{setting.upper()}: {text}")
 
 
-def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[Fault]:
+def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[SettingFault]:
     """Settings that are right by themselves and not together. A faulty one is not blamed twice."""
     stripe = ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices")
     missing = [name for name in stripe if not getattr(settings, name) and name not in faulty]
     if len(missing) < len(stripe):
         for name in missing:
             text = "is missing: set WAYPOST_STRIPE_SECRET_KEY, _WEBHOOK_SECRET and _PRICES, or none of them"
-            yield Fault(name, f"{PREFIX}{name.upper()}: {text}")
+            yield SettingFault(name, f"{PREFIX}{name.upper()}: {text}")

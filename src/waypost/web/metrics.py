@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.kit.proxies import Network
-from waypost.metrics import CONTENT_TYPE, Gauge, text
+from waypost.metrics import CONTENT_TYPE, Gauge, render
 from waypost.web.peers import for_peers
 
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
@@ -19,7 +19,7 @@ def routes(data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_ho
     """`gauges`: what is looked up when somebody asks."""
 
     async def answer(_: Request) -> Response:
-        told = await asyncio.to_thread(text, data_dir, await gauges())
+        told = await asyncio.to_thread(render, data_dir, await gauges())
         return Response(told, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
     return for_peers("/metrics", answer, trusted=trusted, own_hosts=own_hosts)

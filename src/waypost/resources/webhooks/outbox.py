@@ -64,7 +64,7 @@ async def record_for(tx: Tx, event: Event, webhook: UUID) -> UUID:
     return delivery_id(event.type, event.source, webhook)
 
 
-def _row(event: Event, webhook: UUID) -> bulk.Row:
+def _row(event: Event, webhook: UUID) -> bulk.BulkRow:
     id_, at = delivery_id(event.type, event.source, webhook), microseconds(event.at)
     known = (id_.bytes, event.account_id.bytes, webhook.bytes, event.type, envelope(id_, event))
     return (*known, "pending", 0, at, None, None, None, at, None)

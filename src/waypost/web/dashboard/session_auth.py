@@ -13,7 +13,7 @@ from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
-from waypost.kit.proxies import Network, kept_address
+from waypost.kit.proxies import Network, storable_address
 from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.views import SESSION
 from waypost.web.guard import peer_address
@@ -103,7 +103,7 @@ class SessionAuth:
                     tx,
                     proven.account.id,
                     user_agent=request.headers.get("user-agent", ""),
-                    ip=kept_address(peer_address(request, self._trusted), self._ip_privacy),
+                    ip=storable_address(peer_address(request, self._trusted), self._ip_privacy),
                     now=self._clock(),
                     password=proven.password,
                     passkey=proven.passkey,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import DAY, QUARTER
-from waypost.kit.proxies import ForwardingHeaders, kept_address, visitor_address
+from waypost.kit.proxies import ForwardingHeaders, storable_address, visitor_address
 from waypost.redirect.pixel_pages import PLATFORM_LETTERS
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.agents import agent_of
@@ -65,7 +65,7 @@ def country(click: Click, _visit: Visit, rules: Rules) -> None:
 def privacy(click: Click, visit: Visit, rules: Rules) -> None:
     """From here on nothing finer of the address is known than what is kept."""
     asked = "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy
-    click.ip = kept_address(click.ip, asked)
+    click.ip = storable_address(click.ip, asked)
 
 
 def agent(click: Click, visit: Visit, _rules: Rules) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 
-from waypost.database import Tx, take
+from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.domains.model import Domain, domains
 
@@ -43,7 +43,7 @@ async def has_work(tx: Tx, now: datetime) -> bool:
 
 
 async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[Claimed]:
-    await take(tx, _LOCK)  # or two processes could fill the same account's share
+    await take_advisory_lock(tx, _LOCK)  # or two processes could fill the same account's share
     now = clock()
     ids = await _chosen(tx, now, limit)
     free = select(_D.id).where(_D.id.in_(ids), _is_waiting(now)).with_for_update(skip_locked=True)

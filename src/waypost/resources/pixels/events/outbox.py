@@ -48,6 +48,6 @@ async def record_all(tx: Tx, events: Iterable[Addressed], *, now: datetime) -> N
         await bulk.insert(tx, pixel_events, piece, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
-def _row(each: Addressed, at: int) -> bulk.Row:
+def _row(each: Addressed, at: int) -> bulk.BulkRow:
     payload = json.dumps(each.event, separators=(",", ":"))
     return each.id.bytes, each.pixel_id.bytes, each.platform, payload, at

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, update
 
-from waypost.database import Id, Instant, Tx, take
+from waypost.database import Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.pixels.events.model import Event, pixel_events, pixel_lots
 from waypost.resources.pixels.events.results import EventResults, add_results
@@ -86,7 +86,7 @@ class LotOutcome:
 
 async def lock(tx: Tx) -> None:
     """Needed to change lots or to delete events: until the transaction ends, nobody else does."""
-    await take(tx, _LOCK)
+    await take_advisory_lock(tx, _LOCK)
 
 
 async def due(tx: Tx, now: datetime) -> list[QueuedPixel]:

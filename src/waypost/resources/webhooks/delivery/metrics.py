@@ -55,7 +55,7 @@ def result_of(outcome: DeliveryOutcome) -> str:
 def _series() -> _Series | None:
     """Made when there is something to count, which idle workers have not. None, told once, where there is no room."""
     try:
-        metrics.join()
+        metrics.start_counting()
     except OSError as error:
         log.warning("deliveries are not counted until the worker starts again", error=str(error))
         return None

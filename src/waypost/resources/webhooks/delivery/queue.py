@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
 
-from waypost.database import Id, Instant, Tx, take
+from waypost.database import Id, Instant, Tx, take_advisory_lock
 from waypost.database.secrets import Sealed
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery.pace import MOST, Pace, Target
@@ -136,7 +136,7 @@ async def lock(tx: Tx) -> None:
 
     Otherwise two claims could fill the same place, and two that change the same rows could wait for each other.
     """
-    await take(tx, _LOCK)
+    await take_advisory_lock(tx, _LOCK)
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[ClaimedDelivery]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Column, Table
 
-from waypost.database import Tx, bulk, take
+from waypost.database import Tx, bulk, take_advisory_lock
 from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
 from waypost.resources.clicks.stats.aggregate.batch import Row, Tally, Visitor
 
@@ -23,7 +23,7 @@ async def lock(tx: Tx) -> None:
 
     On SQLite every write is.
     """
-    await take(tx, _LOCK)
+    await take_advisory_lock(tx, _LOCK)
 
 
 async def add(tx: Tx, tally: Tally) -> None:

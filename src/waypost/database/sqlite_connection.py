@@ -1,10 +1,11 @@
-"""A statement on SQLite in one trip to its connection's thread, where the driver makes four.
+"""An aiosqlite connection that runs a statement in one round trip to its thread, where the driver makes four.
 
-It opens a cursor, executes, fetches and closes, each by itself; the trips took longer than most of our statements. All
-rows of an answer are fetched at once in either case.
+The driver creates a cursor, executes, fetches and closes it, each in a round trip; together these take longer than most
+statements. All rows of a result are fetched at once in either case.
 
-Where a connection has a time limit, a statement is interrupted when it exceeds it, and when nobody waits for it any
-more.
+Uses private parts of aiosqlite and of SQLAlchemy's dialect, whose versions `pyproject.toml` pins.
+
+On a connection with a time limit, a statement is interrupted when it exceeds the limit or its task is cancelled.
 """
 
 import asyncio
@@ -14,51 +15,58 @@ from typing import Any
 
 from sqlalchemy.dialects.sqlite.aiosqlite import AsyncAdapt_aiosqlite_connection, AsyncAdapt_aiosqlite_cursor
 
-Row = tuple[Any, ...]
-
-_AGAIN = 0.05  # seconds between two attempts to interrupt a statement
+_INTERRUPT_INTERVAL = 0.05  # seconds
 
 
-class _Cursor:
-    """As much of a cursor as SQLAlchemy asks for."""
+class SqliteConnection(AsyncAdapt_aiosqlite_connection):
+    __slots__ = ("limit",)
+
+    def __init__(self, dbapi: Any, connection: Any, limit: float | None) -> None:
+        """`limit`: seconds of each statement; None is no limit."""
+        self.limit = limit
+        super().__init__(dbapi, connection)
+
+
+class _OneTripCursor:
+    """The part of a cursor that SQLAlchemy uses."""
 
     def __init__(self, connection: Any, limit: float | None) -> None:
         """`connection`: aiosqlite's. `limit`: seconds."""
         self._connection = connection
         self._limit = limit
         self._is_over = False
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[Any] = ()
         self.arraysize = 1
         self.description: Any = None
         self.rowcount = -1
         self.lastrowid: int | None = None
 
-    async def execute(self, sql: str, parameters: Any = ()) -> "_Cursor":
+    async def execute(self, sql: str, parameters: Any = ()) -> "_OneTripCursor":
         return await self._run(lambda cursor: cursor.execute(sql, parameters))
 
-    async def executemany(self, sql: str, parameters: Any) -> "_Cursor":
+    async def executemany(self, sql: str, parameters: Any) -> "_OneTripCursor":
         return await self._run(lambda cursor: cursor.executemany(sql, parameters))
 
-    async def fetchall(self) -> Sequence[Row]:
-        rows, self._rows = self._rows, ()  # they are copied
+    async def fetchall(self) -> Sequence[Any]:
+        rows, self._rows = self._rows, ()  # SQLAlchemy copies them
         return rows
 
-    async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_Cursor":
-        running = self._connection._execute(self._do, execute)  # noqa: SLF001  # there is no other way into its thread
+    async def _run(self, execute: Callable[[sqlite3.Cursor], object]) -> "_OneTripCursor":
+        running = self._connection._execute(self._do, execute)  # noqa: SLF001  # the only access to its thread
         await (running if self._limit is None else self._within(self._limit, running))
         return self
 
     async def _within(self, limit: float, running: Awaitable[None]) -> None:
-        """What is interrupted raises OperationalError.
+        """An interrupted statement raises OperationalError.
 
-        To interrupt has no effect before the thread has begun the statement, so it is repeated until it is over.
+        An interrupt before the thread has begun the statement has no effect, so it is repeated until the end.
         """
         loop, interrupt = asyncio.get_running_loop(), self._connection._conn.interrupt  # noqa: SLF001
 
         def end() -> None:
             if not self._is_over:
                 interrupt()
-                loop.call_later(_AGAIN, end)
+                loop.call_later(_INTERRUPT_INTERVAL, end)
 
         self._is_over = False
         timer = loop.call_later(limit, end)
@@ -81,26 +89,19 @@ class _Cursor:
             cursor.close()
 
     def close(self) -> None:
-        """It is closed already."""
+        """Do nothing: `_do` has closed the cursor."""
 
 
 class _AdaptedCursor(AsyncAdapt_aiosqlite_cursor):
     __slots__ = ()
-    _adapt_connection: "Connection"
+    _adapt_connection: SqliteConnection
     _awaitable_cursor_close = False
 
     def _make_new_cursor(self, connection: Any) -> Any:
-        return _Cursor(connection, self._adapt_connection.limit)
+        return _OneTripCursor(connection, self._adapt_connection.limit)
 
     def _aenter_cursor(self, cursor: Any) -> Any:
         return cursor
 
 
-class Connection(AsyncAdapt_aiosqlite_connection):
-    __slots__ = ("limit",)
-    _cursor_cls = _AdaptedCursor
-
-    def __init__(self, dbapi: Any, connection: Any, limit: float | None) -> None:
-        """`limit`: seconds of each statement; None is no limit."""
-        self.limit = limit
-        super().__init__(dbapi, connection)
+SqliteConnection._cursor_cls = _AdaptedCursor  # noqa: SLF001  # the two classes name each other

@@ -1,4 +1,4 @@
-"""What a database's URL says of where it is: checked before anything starts, and named when it cannot be reached."""
+"""The database's URL: checked before anything starts, and shown without credentials when it cannot be reached."""
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -6,14 +6,14 @@ from sqlalchemy.exc import ArgumentError
 from waypost.kit.errors import SettingsError
 
 _FORM = (
-    "WAYPOST_DATABASE_URL: must be postgresql://user:password@host:port/name, with other characters than letters and"
-    " digits of user and password percent-encoded (@ is %40, / is %2F)"
+    "WAYPOST_DATABASE_URL: must be postgresql://user:password@host:port/name, with special characters of user and"
+    " password percent-encoded (@ is %40, / is %2F)"
 )
 
 
-def check(url: str) -> None:
-    """Raises SettingsError, without a word of the URL, for what SQLAlchemy and libpq cannot both read the same way."""
-    import psycopg  # noqa: PLC0415  # its 7 MB are for those who use PostgreSQL
+def check_postgresql_url(url: str) -> None:
+    """Raise SettingsError, with no part of the URL, unless SQLAlchemy and libpq both parse it to the same host."""
+    import psycopg  # noqa: PLC0415  # 7 MB, loaded only where PostgreSQL is used
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
     try:
@@ -29,8 +29,8 @@ def check(url: str) -> None:
         raise SettingsError(_FORM)
 
 
-def place(url: str) -> str:
-    """`db.example.com:5432`, or a file. Never with a user's name or password."""
+def location_of(url: str) -> str:
+    """`db.example.com:5432`, or a file; without user name and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return parsed.database or ""
