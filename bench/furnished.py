@@ -52,7 +52,7 @@ async def furnish(stored: Stored, deliveries: int) -> Furnished:
         secret = _KEYS.seal(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
         told = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
         await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **told, **dates})
-        token = await sessions.begin(tx, account, user_agent="bench", ip="127.0.0.1", now=at)
+        token = await sessions.create(tx, account, user_agent="bench", ip="127.0.0.1", now=at)
     await _write_links(db, stored, domain, at)
     for start in range(0, deliveries, _AT_ONCE):
         moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]

@@ -53,7 +53,7 @@ class Place:
         now, name = self.clock(), email.partition("@")[0]
         account = await create_account(self.db, email=email, name=name, plan=plan, now=now, trial_days=14)
         async with self.db.write() as tx:
-            token = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now)
+            token = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now)
         client.cookies.set("waypost", token, domain="app.test")
         return Browser(client, account)
 

@@ -101,7 +101,7 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
 def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> Handlers:
     return {
         domain_detach.JOB: domain_detach.DomainDetach(db),
-        sign_in.JOB: sign_in.Forgotten(db, base_url=settings.base_url, clock=now),
+        sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sender(settings),
         plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound_client(settings), now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(

@@ -35,7 +35,7 @@ from waypost.redirect import ChangeFeed, RouteTable
 from waypost.redirect.asgi import IsHttps
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.deps import Deps as AccountDeps
-from waypost.resources.account.throttle import Throttle
+from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.domains import certificates
@@ -118,7 +118,7 @@ def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
 def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> AccountDeps:
     return AccountDeps(
         auth=auth_deps(settings, db, resources.links.clock),
-        throttle=Throttle.open(
+        sign_in_limiter=SignInLimiter.open(
             settings.data_dir,
             settings.trusted_proxies,
             key=derived_key(settings, "known browsers"),

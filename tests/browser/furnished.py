@@ -125,8 +125,8 @@ async def _person(db: Database, name: str) -> Person:
     email = f"{name.partition(' ')[0].lower()}@example.com"
     account = await auth.create_account(db, email=email, name=name, plan="lifetime", now=now(), trial_days=14)
     async with db.write() as tx:  # long enough ago that pages ask for the password once more
-        cookie = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
-        await sessions.begin(tx, account.id, user_agent="", ip="", now=_ago(hours=3))
+        cookie = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=_ago(hours=1))
+        await sessions.create(tx, account.id, user_agent="", ip="", now=_ago(hours=3))
     return Person(account, cookie)
 
 

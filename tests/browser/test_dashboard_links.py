@@ -46,7 +46,7 @@ async def owner(chromium: Browser, service: Service, **context: object) -> Watch
     db = Database(f"sqlite:///{service.directory}/data/waypost.db")
     account = await find_account(db, OWNER)
     async with db.write() as tx:
-        token = await sessions.begin(tx, account.id, user_agent="", ip="127.0.0.1", now=now())
+        token = await sessions.create(tx, account.id, user_agent="", ip="127.0.0.1", now=now())
     await db.close()
     watch = await watched(chromium, base_url=service.base_url, **context)
     watch.page.set_default_timeout(PATIENCE)

@@ -50,7 +50,7 @@ async def owner(chromium: Browser, service: Service, db: Database, **context: ob
     """The account's, signed in."""
     (account,) = await list_accounts(db)
     async with db.write() as tx:
-        token = await sessions.begin(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now())
+        token = await sessions.create(tx, account.id, user_agent="a test", ip="127.0.0.1", now=now())
     browser = await watched(chromium, base_url=service.base_url, **context)
     browser.page.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)

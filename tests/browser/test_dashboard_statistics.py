@@ -30,7 +30,7 @@ async def signed_in(chromium: Browser, service: Service, **context: object) -> W
     account = await find_account(db, OWNER)
     now = datetime.now(UTC)
     async with db.write() as tx:
-        token = await sessions.begin(tx, account.id, user_agent="", ip="127.0.0.1", now=now)
+        token = await sessions.create(tx, account.id, user_agent="", ip="127.0.0.1", now=now)
     await db.close()
     watch = await watched(chromium, **context)
     watch.page.set_default_timeout(PATIENCE)

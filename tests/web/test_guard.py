@@ -9,7 +9,7 @@ import pytest
 from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
 from web_things import THING, thing_routes
 
-from waypost.auth import Callers, FileLimiter, keys, list_keys, revoke_key, set_plan
+from waypost.auth import CallerCache, FileLimiter, keys, list_keys, revoke_key, set_plan
 from waypost.database import Database
 from waypost.web import Guard, new_api
 
@@ -182,7 +182,7 @@ async def test_strangers_of_one_ipv6_network_count_as_one(
 ) -> None:
     once = FileLimiter(tmp_path / "limits", limit=1)
     app = new_api()
-    app.include_router(thing_routes(Guard(Callers(db), budget=once, unknown=once, base_url=BASE_URL)))
+    app.include_router(thing_routes(Guard(CallerCache(db), budget=once, unknown=once, base_url=BASE_URL)))
     answers = []
     for address in (first, second):
         async with httpx.AsyncClient(
@@ -195,7 +195,7 @@ async def test_strangers_of_one_ipv6_network_count_as_one(
 async def test_a_visitor_behind_a_proxy_chooses_no_address_by_a_second_header(db: Database, tmp_path: Path) -> None:
     """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
     once = FileLimiter(tmp_path / "limits", limit=1)
-    guard = Guard(Callers(db), budget=once, unknown=once, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
+    guard = Guard(CallerCache(db), budget=once, unknown=once, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
     app = new_api()
     app.include_router(thing_routes(guard))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
@@ -209,7 +209,9 @@ async def test_a_visitor_behind_a_proxy_claims_no_https(db: Database, tmp_path: 
     once = FileLimiter(tmp_path / "limits", limit=1)
     base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
     app = new_api()
-    app.include_router(thing_routes(Guard(Callers(db), budget=once, unknown=once, base_url=base_url, trusted=trusted)))
+    app.include_router(
+        thing_routes(Guard(CallerCache(db), budget=once, unknown=once, base_url=base_url, trusted=trusted))
+    )
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
         headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}

@@ -1,19 +1,19 @@
 """Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
 
 from waypost.auth.account_data import close_account, delete_account_row
-from waypost.auth.callers import Callers
-from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, Taken
+from waypost.auth.caller_cache import CallerCache
+from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, RateLimitResult
 from waypost.auth.model import (
     SCOPES,
     Account,
     ApiKey,
+    Authenticated,
     Caller,
     KeyHolder,
+    PasswordClient,
     Plan,
     PlanChoice,
-    Proven,
     Scope,
-    Visitor,
 )
 from waypost.auth.passwords import hash_password
 from waypost.auth.rules import is_live, is_usable
@@ -28,7 +28,7 @@ from waypost.auth.service import (
     revoke_key,
     set_plan,
 )
-from waypost.auth.store import account_id_after, all_account_ids, email_of, find_email, hold_account
+from waypost.auth.store import account_id_after, all_account_ids, email_of, find_email, lock_account
 from waypost.auth.usage import adjust_image_bytes, adjust_links_count, count_links, image_bytes, links_count_of
 
 __all__ = [
@@ -37,17 +37,17 @@ __all__ = [
     "UNKNOWN_PER_MINUTE",
     "Account",
     "ApiKey",
+    "Authenticated",
     "Caller",
-    "Callers",
+    "CallerCache",
     "FileLimiter",
     "KeyHolder",
     "Limiter",
+    "PasswordClient",
     "Plan",
     "PlanChoice",
-    "Proven",
+    "RateLimitResult",
     "Scope",
-    "Taken",
-    "Visitor",
     "account_id_after",
     "adjust_image_bytes",
     "adjust_links_count",
@@ -63,13 +63,13 @@ __all__ = [
     "find_email",
     "find_key",
     "hash_password",
-    "hold_account",
     "image_bytes",
     "is_live",
     "is_usable",
     "links_count_of",
     "list_accounts",
     "list_keys",
+    "lock_account",
     "revoke_key",
     "set_plan",
 ]

@@ -31,7 +31,7 @@ _PROBED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RateLimitResult:
     allowed: bool
     remaining: int
     retry_after: int
@@ -41,7 +41,7 @@ class Taken:
 class Limiter(Protocol):
     limit: int
 
-    async def take(self, key: bytes) -> Taken:
+    async def take(self, key: bytes) -> RateLimitResult:
         """Takes one place of the key's budget. A refusal takes none, so it does not prolong itself."""
         ...
 
@@ -61,7 +61,7 @@ class FileLimiter:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._begin(_boot_id())
 
-    async def take(self, key: bytes) -> Taken:
+    async def take(self, key: bytes) -> RateLimitResult:
         try:
             with self._locked():
                 return self._take(blake2b(key, digest_size=_NAME).digest(), self._clock())
@@ -71,15 +71,15 @@ class FileLimiter:
     def close(self) -> None:
         os.close(self._file)
 
-    def _take(self, name: bytes, now: int) -> Taken:
+    def _take(self, name: bytes, now: int) -> RateLimitResult:
         at, places = self._find(name)
         busy = sorted(free_at for free_at in places if now < free_at <= now + WINDOW)
         if len(busy) >= self.limit:
-            return Taken(allowed=False, remaining=0, retry_after=-(-(busy[0] - now) // 1_000_000_000))
+            return RateLimitResult(allowed=False, remaining=0, retry_after=-(-(busy[0] - now) // 1_000_000_000))
         place = next(index for index, free_at in enumerate(places) if not now < free_at <= now + WINDOW)
         # one aligned word in one write: whoever is killed here has either taken the place or not
         os.pwrite(self._file, (now + WINDOW).to_bytes(8, "little"), at + _NAME + 8 * place)
-        return Taken(allowed=True, remaining=self.limit - len(busy) - 1, retry_after=0)
+        return RateLimitResult(allowed=True, remaining=self.limit - len(busy) - 1, retry_after=0)
 
     def _find(self, name: bytes) -> tuple[int, tuple[int, ...]]:
         """Where the key's slot is and what its places hold; a new key gets the slot idle longest."""

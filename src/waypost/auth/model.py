@@ -111,7 +111,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class PasswordClient:
     """Who sends a password."""
 
     client: bytes = b""
@@ -121,7 +121,7 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class Authenticated:
     """Who has just shown who they are, and by what: a session begins only while that still holds (R14)."""
 
     account: Account

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import store, tokens
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, Proven
+from waypost.auth.model import Account, Authenticated
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
@@ -94,7 +94,7 @@ async def add(deps: Deps, account: Account, name: str, answer: str) -> None:
     known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
     try:
         async with deps.db.write() as tx:
-            await store.hold_account(tx, account.id)
+            await store.lock_account(tx, account.id)
             if await tokens.spend(tx, "passkey", challenge, now=deps.clock()) is None:
                 raise Invalid({"body": [NOT_TAKEN]})  # used, or ended by a new password, meanwhile
             held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
@@ -105,7 +105,7 @@ async def add(deps: Deps, account: Account, name: str, answer: str) -> None:
         raise Invalid({"body": [NOT_TAKEN]}) from None
 
 
-async def sign_in(deps: Deps, answer: str) -> Proven:
+async def sign_in(deps: Deps, answer: str) -> Authenticated:
     """`answer`: what the browser's passkey signed, as JSON. Raises Invalid, whatever is wrong with it."""
     credential = _read(answer)
     challenge = _challenge(credential)
@@ -123,7 +123,7 @@ async def sign_in(deps: Deps, answer: str) -> Proven:
         noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
         if (await tx.execute(noted)).rowcount == 0:
             raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
-    return Proven(account, password=password, passkey=key.id)
+    return Authenticated(account, password=password, passkey=key.id)
 
 
 async def of_account(deps: Deps, account: Account) -> list[Passkey]:
@@ -142,7 +142,7 @@ async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
 
 async def remove(deps: Deps, account: Account, passkey_id: UUID) -> None:
     async with deps.db.write() as tx:
-        await store.hold_account(tx, account.id)  # who is signing in with it comes before or after
+        await store.lock_account(tx, account.id)  # who is signing in with it comes before or after
         if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
             raise NotFound
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from waypost.auth.model import Visitor
+from waypost.auth.model import PasswordClient
 from waypost.kit.fair_queue import FairQueue
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ WAITING_AT_MOST = 40  # strangers, some two seconds; beyond that a flood of gues
 WAITING_EACH = 8  # from one client
 KNOWN_WAITING = 20
 LEAST, MOST = 10, 1_024  # characters
-STRANGER = Visitor()
+UNKNOWN_CLIENT = PasswordClient()
 NOBODY_S = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5RXlp6T0plh7pBdwRA6GyNatXK+cvyVYo"
 """A hash of what nobody knows, as costly to try as all others."""
 
@@ -47,13 +47,13 @@ def fault_of(text: str, *others: str) -> str | None:
     return None
 
 
-async def hash_password(text: str, visitor: Visitor = STRANGER) -> str:
+async def hash_password(text: str, visitor: PasswordClient = UNKNOWN_CLIENT) -> str:
     """Raises Unavailable when too many are being tried."""
     async with slot(visitor):
         return await _in_thread(lambda: _hasher.hash(_one_spelling(text)))
 
 
-async def is_right(text: str, stored: str | None, visitor: Visitor = STRANGER) -> bool:
+async def is_right(text: str, stored: str | None, visitor: PasswordClient = UNKNOWN_CLIENT) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when too many are being tried."""
     async with slot(visitor):
         return await matches(text, stored)
@@ -66,7 +66,7 @@ async def matches(text: str, stored: str | None) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def slot(visitor: Visitor) -> AsyncIterator[None]:
+async def slot(visitor: PasswordClient) -> AsyncIterator[None]:
     """Strangers queue among themselves first, so that the known wait for no more than AT_ONCE of them.
 
     Raises Unavailable when too many are waiting.
@@ -75,7 +75,7 @@ async def slot(visitor: Visitor) -> AsyncIterator[None]:
         async with _turns.slot(visitor.client):
             yield
     else:
-        async with _strangers.slot(visitor.client), _turns.slot(STRANGER):
+        async with _strangers.slot(visitor.client), _turns.slot(UNKNOWN_CLIENT):
             yield
 
 
@@ -102,4 +102,4 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 @cache
 def _known() -> frozenset[str]:
-    return frozenset((files("waypost.auth") / "guessable" / "passwords.txt").read_text().split())
+    return frozenset((files("waypost.auth") / "common_passwords" / "passwords.txt").read_text().split())

@@ -89,7 +89,7 @@ async def create_key(
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
     key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
     async with db.write() as tx:
-        await store.hold_account(tx, account_id)
+        await store.lock_account(tx, account_id)
         if session is not None and not await sessions.lasts(tx, session):
             raise NotFound
         if at_most is not None and await store.count_usable(tx, account_id, now) >= at_most:

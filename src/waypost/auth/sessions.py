@@ -65,7 +65,7 @@ class Session(Caller):
     authenticated_at: datetime
 
 
-async def begin(
+async def create(
     tx: Tx,
     account_id: UUID,
     *,
@@ -80,7 +80,7 @@ async def begin(
     Raises NotFound when the account is closed, or has another `password` (its hash) or not this `passkey` any more:
     whoever proved it before a change that ended all sessions must not begin one after it.
     """
-    await store.hold_account(tx, account_id)
+    await store.lock_account(tx, account_id)
     if password is not None and await store.password_of(tx, account_id) != password:
         raise NotFound
     if passkey is not None and not await passkeys.is_there(tx, account_id, passkey):
@@ -123,7 +123,7 @@ async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UU
 
     Raises NotFound when the session has ended, and when the account does not have this passkey.
     """
-    await store.hold_account(tx, session.account.id)  # who removes the passkey comes before or after
+    await store.lock_account(tx, session.account.id)  # who removes the passkey comes before or after
     if passkey is not None and not await passkeys.is_there(tx, session.account.id, passkey):
         raise NotFound
     its = update(sessions).where(sessions.c.id == session.id)

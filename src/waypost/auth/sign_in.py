@@ -10,8 +10,8 @@ from uuid import UUID
 from waypost.auth import emails, passkeys, passwords, rules, sessions, sign_in_delay, signup, store, tokens
 from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, ApiKey, Proven, Visitor
-from waypost.auth.passwords import STRANGER
+from waypost.auth.model import Account, ApiKey, Authenticated, PasswordClient
+from waypost.auth.passwords import UNKNOWN_CLIENT
 from waypost.auth.sessions import Session
 from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
@@ -28,7 +28,7 @@ CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
 
 
-async def sign_in(deps: Deps, email: str, password: str, visitor: Visitor = STRANGER) -> Proven:
+async def sign_in(deps: Deps, email: str, password: str, visitor: PasswordClient = UNKNOWN_CLIENT) -> Authenticated:
     """Raises Invalid on `body` alone, so that nobody learns which of the two is wrong, and RateLimited."""
     account, stored = await password_of(deps, email)
     if not await _is_right(deps, email, password, stored, visitor) or account is None or stored is None:
@@ -38,7 +38,7 @@ async def sign_in(deps: Deps, email: str, password: str, visitor: Visitor = STRA
         async with deps.db.write() as tx:
             await store.change_password(tx, account.id, hashed, before=stored)
         stored = hashed
-    return Proven(account, password=stored)
+    return Authenticated(account, password=stored)
 
 
 async def password_of(deps: Deps, email: str) -> tuple[Account | None, str | None]:
@@ -47,13 +47,13 @@ async def password_of(deps: Deps, email: str) -> tuple[Account | None, str | Non
         return await store.with_password(tx, _address(email))
 
 
-async def forgotten(deps: Deps, email: str) -> None:
+async def request_password_reset(deps: Deps, email: str) -> None:
     """A mail goes to whoever has the address, if anybody. The same work either way."""
     async with deps.db.write() as tx:
         await jobs.enqueue(tx, JOB, {"email": _address(email)}, now=deps.clock())
 
 
-class Forgotten:
+class PasswordResetEmail:
     """The handler of `account.forgot`."""
 
     def __init__(self, db: Database, *, base_url: str, clock: Clock) -> None:
@@ -87,7 +87,7 @@ async def others_in(deps: Deps, account: Account) -> tuple[Sequence[passkeys.Pas
     return await passkeys.of_account(deps, account), keys
 
 
-async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False) -> Proven:
+async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False) -> Authenticated:
     """Ends every session, and if it `takes_all` every passkey and API key.
 
     Raises NotFound when the link does not hold any more, and Invalid.
@@ -102,12 +102,12 @@ async def reset(deps: Deps, text: str, password: str, *, takes_all: bool = False
             if takes_all or account.confirmed_at is None:  # who signed up with this address need not be whose it is
                 await passkeys.remove_all(tx, account.id)
                 await store.remove_keys(tx, account.id)
-            return Proven(await signup.prove(deps, tx, account), password=hashed)
+            return Authenticated(await signup.prove(deps, tx, account), password=hashed)
 
 
 async def change_password(
     deps: Deps, session: Session, current: str, password: str, *, revokes_keys: bool = False
-) -> Proven:
+) -> Authenticated:
     """Ends every session, this one included: the caller begins another. Raises Invalid."""
     account = session.account
     if not is_fresh(deps, session) or await has_password(deps, account):
@@ -115,13 +115,13 @@ async def change_password(
     hashed = await _hashed(account, password)
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            await store.hold_account(tx, account.id)
+            await store.lock_account(tx, account.id)
             if not await sessions.lasts(tx, session):  # another change was faster, and ended it
                 raise Invalid({"current_password": [WRONG_PASSWORD]})
             await _set(deps, tx, account, hashed)
             if revokes_keys:
                 await store.revoke_all(tx, account.id, deps.clock())
-    return Proven(account, password=hashed)
+    return Authenticated(account, password=hashed)
 
 
 async def prove(deps: Deps, session: Session, password: str) -> Session:
@@ -146,13 +146,13 @@ async def prove_by_passkey(deps: Deps, session: Session, answer: str) -> Session
         raise Invalid({"body": [passkeys.NOT_TAKEN]}) from None
 
 
-async def prove_owner(deps: Deps, account: Account, password: str, visitor: Visitor) -> Proven:
+async def prove_owner(deps: Deps, account: Account, password: str, visitor: PasswordClient) -> Authenticated:
     """That an account is theirs, by its password. Raises Invalid, and RateLimited."""
     async with deps.db.read() as tx:
         stored = await store.password_of(tx, account.id)
     if not await _is_right(deps, account.email, password, stored, visitor):
         raise Invalid({"password": [WRONG_PASSWORD]})
-    return Proven(account, password=stored)
+    return Authenticated(account, password=stored)
 
 
 def is_fresh(deps: Deps, session: Session) -> bool:
@@ -164,7 +164,7 @@ async def has_password(deps: Deps, account: Account) -> bool:
         return await store.password_of(tx, account.id) is not None
 
 
-async def entry_link(deps: Deps, account_id: UUID) -> str:
+async def create_sign_in_link(deps: Deps, account_id: UUID) -> str:
     """Lets its bearer in, once, for a quarter of an hour. For operators."""
     async with deps.db.write() as tx:
         token = await tokens.issue(tx, "enter", now=deps.clock(), account_id=account_id)
@@ -176,12 +176,12 @@ async def can_enter(deps: Deps, text: str) -> Account:
     return await _owner(deps, await tokens.find(deps.db, "enter", text, now=deps.clock()))
 
 
-async def enter(deps: Deps, text: str) -> Proven:
+async def enter(deps: Deps, text: str) -> Authenticated:
     """Raises NotFound when the link does not hold any more."""
     async with deps.db.write() as tx:
         token = await tokens.spend(tx, "enter", text, now=deps.clock())
         password = await store.password_of(tx, token.account_id) if token and token.account_id else None
-    return Proven(await _owner(deps, token), password=password)
+    return Authenticated(await _owner(deps, token), password=password)
 
 
 async def _check_own_password(deps: Deps, session: Session, password: str) -> None:
@@ -190,11 +190,11 @@ async def _check_own_password(deps: Deps, session: Session, password: str) -> No
         stored = await store.password_of(tx, session.account.id)
     if stored and not password:  # the page may be older than the confirmation, and had no field for it
         raise Invalid({"current_password": [NO_PASSWORD]})
-    if not await passwords.is_right(password, stored, Visitor(session.id.bytes, is_known=True)):
+    if not await passwords.is_right(password, stored, PasswordClient(session.id.bytes, is_known=True)):
         raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
 
 
-async def _is_right(deps: Deps, email: str, password: str, stored: str | None, visitor: Visitor) -> bool:
+async def _is_right(deps: Deps, email: str, password: str, stored: str | None, visitor: PasswordClient) -> bool:
     """Raises RateLimited, before anything costly happens."""
     if visitor.is_known:
         return await passwords.is_right(password, stored, visitor)
@@ -207,9 +207,9 @@ async def _is_right(deps: Deps, email: str, password: str, stored: str | None, v
     return is_right
 
 
-def _known(account: Account) -> Visitor:
+def _known(account: Account) -> PasswordClient:
     """Somebody whom a mail or a session let in."""
-    return Visitor(account.id.bytes, is_known=True)
+    return PasswordClient(account.id.bytes, is_known=True)
 
 
 async def _owner(deps: Deps, token: tokens.Token | None) -> Account:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost.auth import emails, passwords, past_addresses, rules, store, tokens
 from waypost.auth.cache_version import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, Plan, Proven, Visitor
+from waypost.auth.model import Account, Authenticated, PasswordClient, Plan
 from waypost.auth.tokens import Token
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems
@@ -39,13 +39,13 @@ class Invitation:
 
 async def sign_up(
     deps: Deps,
-    visitor: Visitor,
+    visitor: PasswordClient,
     *,
     email: str,
     name: str,
     password: str,
     invitation: str | None = None,
-) -> Proven | None:
+) -> Authenticated | None:
     """Raises Forbidden, Invalid, and NotFound for an invitation that does not hold any more.
 
     An invitation's address counts instead of `email`. None: there is mail to read first. It is the same for an address
@@ -72,7 +72,7 @@ async def sign_up(
             raise Invalid({"email": [TAKEN]}) from None
         async with deps.db.write() as tx:
             await _tell_owner(deps, tx, account.email)
-    return None if is_mailed else Proven(account, password=hashed)
+    return None if is_mailed else Authenticated(account, password=hashed)
 
 
 async def invite(deps: Deps, email: str) -> Invitation:
@@ -101,7 +101,7 @@ async def confirm_later(deps: Deps, account: Account) -> None:
     """Sends the mail once more, unless that was just now."""
     if account.confirmed_at is None:
         async with deps.db.write() as tx:
-            await store.hold_account(tx, account.id)
+            await store.lock_account(tx, account.id)
             if not await tokens.issued_for(tx, "confirm", account.email, after=deps.clock() - AGAIN_AFTER):
                 await _ask_to_confirm(deps, tx, account)
 
@@ -220,7 +220,7 @@ async def _ask_to_confirm(deps: Deps, tx: Tx, account: Account) -> None:
 async def _ask_to_move(deps: Deps, tx: Tx, account: Account, address: str) -> None:
     """One mail at a time, and few in all: it goes to whom we do not know. Whose the address is nobody is told."""
     now = deps.clock()
-    await store.hold_account(tx, account.id)
+    await store.lock_account(tx, account.id)
     asked_by = await tokens.issued_for(tx, "move", address, after=now - AGAIN_AFTER)
     if account.id in asked_by:
         return

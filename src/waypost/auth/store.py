@@ -115,7 +115,7 @@ async def account_id_after(tx: Tx, account_id: UUID) -> UUID | None:
     return found
 
 
-async def hold_account(tx: Tx, account_id: UUID) -> None:
+async def lock_account(tx: Tx, account_id: UUID) -> None:
     """It cannot be closed until the transaction ends, and nobody else holds it. Raises NotFound when it is closed.
 
     Whatever an account gets takes this first, or counts it: what came after the end would stay for ever.

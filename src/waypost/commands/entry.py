@@ -26,7 +26,7 @@ def sign_in_link(email: str, /, *, json: AsJson = False) -> int:
 
         async with opening.database(settings) as db:
             owner = await opening.account(db, email)
-            link = await sign_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+            link = await sign_in.create_sign_in_link(wiring.auth_deps(settings, db, clock.now), owner.id)
         printing.show({"email": owner.email, "url": link}, as_json=json)
         return DONE
 

@@ -81,7 +81,7 @@ async def _first(db: "Database", settings: Settings) -> str:
     _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    entry = await sign_in.entry_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+    entry = await sign_in.create_sign_in_link(wiring.auth_deps(settings, db, clock.now), owner.id)
     return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry)
 
 

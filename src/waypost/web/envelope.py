@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.auth import Taken
+from waypost.auth import RateLimitResult
 from waypost.kit import errors
 from waypost.kit.fields import problem_message
 from waypost.web.responses import JsonResponse
@@ -131,7 +131,7 @@ def _add_budget(message: Message, scope: Scope) -> None:
         headers["X-RateLimit-Remaining"] = str(taken.remaining)
 
 
-def note_budget(request: Request, taken: Taken, limit: int) -> None:
+def note_budget(request: Request, taken: RateLimitResult, limit: int) -> None:
     request.scope[BUDGET] = (taken, limit)
 
 

@@ -15,7 +15,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import Callers, FileLimiter, KeyHolder, Limiter, Scope
+from waypost.auth import CallerCache, FileLimiter, KeyHolder, Limiter, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -49,7 +49,7 @@ LACKS_SCOPE = (
 class Guard:
     def __init__(
         self,
-        callers: Callers,
+        callers: CallerCache,
         *,
         budget: Limiter,
         unknown: Limiter,
@@ -79,7 +79,7 @@ class Guard:
         run = data_dir / "run"
         budget = FileLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)
         unknown = FileLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
-        return cls(Callers(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
+        return cls(CallerCache(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
 
     def allow(self, scope: Scope | None) -> "Permission":
         """A dependency that gives the caller, or raises. None: any valid key will do."""

@@ -202,7 +202,7 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
 
     async def begin() -> None:
         async with place.db.write() as tx:
-            await sessions.begin(tx, its, user_agent="", ip="", now=START)
+            await sessions.create(tx, its, user_agent="", ip="", now=START)
 
     async def make_key() -> None:
         await auth.create_key(place.db, account_id=its, name="k", scopes=(), now=START)

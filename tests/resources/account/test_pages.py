@@ -26,7 +26,7 @@ from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion, profile_pages
 from waypost.resources.account.auth_pages import way_on
-from waypost.resources.account.throttle import Throttle
+from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import auth_deps, domain_deps
 from waypost.worker import jobs
@@ -67,7 +67,7 @@ async def signed_in(place: Place, password: str = PASSWORD, email: str = "ada@ex
 async def mails(place: Place) -> list[dict[str, str]]:
     """After the jobs that write some, oldest first."""
     for job in await due(place, sign_in.JOB):
-        await sign_in.Forgotten(place.db, base_url=BASE_URL, clock=place.clock)(job)
+        await sign_in.PasswordResetEmail(place.db, base_url=BASE_URL, clock=place.clock)(job)
     return [job.payload for job in await due(place, "mail.send", keep=True)]
 
 
@@ -201,11 +201,11 @@ async def test_no_neighbour_uses_up_the_attempts_of_who_was_here_before(place: P
 
 
 async def test_a_network_is_counted_as_one_however_many_addresses_it_has(tmp_path: Path) -> None:
-    throttle = Throttle.open(tmp_path, (), key=b"key", is_secure=True)
+    sign_in_limiter = SignInLimiter.open(tmp_path, (), key=b"key", is_secure=True)
 
     async def take(address: str) -> None:
         scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}
-        await throttle.take(Request(scope))
+        await sign_in_limiter.take(Request(scope))
 
     for n in range(300):
         await take(f"2001:db8:1:{n:x}::1")
@@ -249,7 +249,7 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()
     await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
-    link = await sign_in.entry_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
+    link = await sign_in.create_sign_in_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
     for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
         page = await ada.post("/account/password", {"current_password": current, "password": wanted})
         assert page.status_code == 422
@@ -393,7 +393,7 @@ async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: 
 
     async def begin(**by: Any) -> str:
         async with place.db.write() as tx:
-            return await sessions_of.begin(tx, account_id, user_agent="", ip="", now=now, **by)
+            return await sessions_of.create(tx, account_id, user_agent="", ip="", now=now, **by)
 
     assert await begin(password=proven.password)
     assert await begin(passkey=passkey["id"])
@@ -462,13 +462,13 @@ async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> 
     await place.browser("ada@example.com")
     deps = auth_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
-    link = (await sign_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await sign_in.create_sign_in_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     for _ in range(2):
         assert (await eve.get(link)).status_code == 200
     assert (await ada.post(link)).headers["location"] == "/"
     assert (await ada.get("/account")).status_code == 200
     assert ((await eve.get(link)).status_code, (await eve.post(link)).status_code) == (404, 404)
-    link = (await sign_in.entry_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
+    link = (await sign_in.create_sign_in_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     place.clock.move(timedelta(minutes=15))
     assert (await eve.post(link)).status_code == 404
     for purpose in ("reset", "confirm", "invite"):

@@ -46,7 +46,7 @@ async def signed_in_by(place: Place, browser: Browser, passkey: UUID | None) -> 
     assert browser.account
     elsewhere = await place.browser()
     async with place.db.write() as tx:
-        token = await sessions.begin(tx, browser.account.id, user_agent="", ip="", now=place.clock(), passkey=passkey)
+        token = await sessions.create(tx, browser.account.id, user_agent="", ip="", now=place.clock(), passkey=passkey)
     elsewhere.client.cookies.set("waypost", token, domain="app.test")
     elsewhere.account = browser.account
     return elsewhere
@@ -142,7 +142,7 @@ async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database
         page = (await ada.get(f"/account/verify?next={KEYS}/new")).text
         assert "waypost account sign-in-link" in page
         assert "Confirm with a passkey" not in page
-        link = await sign_in.entry_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
+        link = await sign_in.create_sign_in_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
         await ada.post(link.removeprefix(BASE_URL))
         assert (await ada.post(KEYS, KEY)).status_code == 201
         await passkey_of(place, ada.account.id)
@@ -164,9 +164,12 @@ async def test_another_s_passkey_confirms_nothing(place: Place, monkeypatch: pyt
     assert ada.account
     assert bob.account
     mine, his = await passkey_of(place, ada.account.id), await passkey_of(place, bob.account.id)
-    proven = {"mine": auth.Proven(ada.account, passkey=mine), "his": auth.Proven(bob.account, passkey=his)}
+    proven = {
+        "mine": auth.Authenticated(ada.account, passkey=mine),
+        "his": auth.Authenticated(bob.account, passkey=his),
+    }
 
-    async def sign_in(_: object, answer: str) -> auth.Proven:
+    async def sign_in(_: object, answer: str) -> auth.Authenticated:
         return proven[answer]
 
     monkeypatch.setattr(passkeys, "sign_in", sign_in)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import Account, Proven, passkeys, sign_in, signup
+from waypost.auth import Account, Authenticated, passkeys, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -80,7 +80,7 @@ class AuthPages:
         form = await self._form(request)
         try:
             owner = await sign_in.password_of(self._deps.auth, form.text("email"))
-            visitor = await self._deps.throttle.take(request, form.text("email"), owner)
+            visitor = await self._deps.sign_in_limiter.take(request, form.text("email"), owner)
             proven = await sign_in.sign_in(self._deps.auth, form.text("email"), form.text("password"), visitor)
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
@@ -88,14 +88,14 @@ class AuthPages:
 
     async def passkey_options(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        await self._deps.throttle.take(request)
+        await self._deps.sign_in_limiter.take(request)
         options = await passkeys.options_to_use(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def login_by_passkey(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            await self._deps.throttle.take(request)
+            await self._deps.sign_in_limiter.take(request)
             proven = await passkeys.sign_in(self._deps.auth, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return self._login(request, form, error)
@@ -115,7 +115,7 @@ class AuthPages:
     async def signup(self, request: Request) -> Response:
         form = await self._form(request)
         try:
-            visitor = await self._deps.throttle.take(request, form.text("email"))
+            visitor = await self._deps.sign_in_limiter.take(request, form.text("email"))
             proven = await signup.sign_up(
                 self._deps.auth,
                 visitor,
@@ -139,10 +139,10 @@ class AuthPages:
         form = await self._form(request)
         try:
             owner = await sign_in.password_of(self._deps.auth, form.text("email"))
-            await self._deps.throttle.take(request, form.text("email"), owner)
+            await self._deps.sign_in_limiter.take(request, form.text("email"), owner)
         except RateLimited as error:
             return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
-        await sign_in.forgotten(self._deps.auth, form.text("email"))
+        await sign_in.request_password_reset(self._deps.auth, form.text("email"))
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request) -> Response:
@@ -152,7 +152,7 @@ class AuthPages:
         form = await self._form(request)
         password, takes_all = form.text("password"), form.is_on("takes_all")
         try:
-            await self._deps.throttle.take(request)
+            await self._deps.sign_in_limiter.take(request)
             proven = await _still(sign_in.reset(self._deps.auth, _token(request), password, takes_all=takes_all))
         except (Invalid, RateLimited) as error:
             return await self._reset(request, form, error)
@@ -170,7 +170,7 @@ class AuthPages:
             if not await self._is_in(request, account):
                 form = await self._form(request)
                 owner = await sign_in.password_of(self._deps.auth, account.email)
-                visitor = await self._deps.throttle.take(request, account.email, owner)
+                visitor = await self._deps.sign_in_limiter.take(request, account.email, owner)
                 password = form.text("password")
                 proven = await sign_in.prove_owner(self._deps.auth, account, password, visitor)
             confirmed = await _still(signup.confirm(self._deps.auth, _token(request)))
@@ -194,10 +194,10 @@ class AuthPages:
         self._auth.require_same_origin(request)
         return await read_form(request, _FORM_LIMIT)
 
-    async def _in(self, request: Request, proven: Proven, way: str) -> Response:
+    async def _in(self, request: Request, proven: Authenticated, way: str) -> Response:
         answer = RedirectResponse(way, 303)
         await self._auth.sign_in(request, proven, answer)
-        self._deps.throttle.remember(answer, proven)
+        self._deps.sign_in_limiter.remember(answer, proven)
         return answer
 
     async def _is_in(self, request: Request, account: Account) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from waypost.auth.deps import Deps as AuthDeps
-from waypost.resources.account.throttle import Throttle
+from waypost.resources.account.sign_in_limiter import SignInLimiter
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     auth: AuthDeps
-    throttle: Throttle
+    sign_in_limiter: SignInLimiter
     routes_changed: Callable[[Sequence[str]], None]
     """Called after the commit, so that this machine's very next redirect sees it."""
     shared_domain: str

@@ -97,7 +97,7 @@ class ProfilePages:
 
     async def confirm(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        await self._deps.throttle.take_signed_in(session)
+        await self._deps.sign_in_limiter.take_signed_in(session)
         await signup.confirm_later(self._deps.auth, session.account)
         return _back("/account", "confirm" if self._deps.auth.sends_mail else "logged")
 
@@ -111,13 +111,13 @@ class ProfilePages:
         session, form = await self._sent(request)
         current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
         try:
-            await self._deps.throttle.take_signed_in(session)
+            await self._deps.sign_in_limiter.take_signed_in(session)
             proven = await sign_in.change_password(self._deps.auth, session, current, wanted, revokes_keys=revokes_keys)
         except (Invalid, RateLimited) as error:
             return self._faulty(request, "account/security.html", form, error, **await self._security(session))
         answer = _back("/account/security", "keys" if revokes_keys else "password")
         await self._auth.sign_in(request, proven, answer)
-        self._deps.throttle.remember(answer, proven)
+        self._deps.sign_in_limiter.remember(answer, proven)
         return answer
 
     async def passkey_options(self, request: Request) -> Response:

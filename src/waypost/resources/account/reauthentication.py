@@ -15,7 +15,7 @@ from waypost.web.dashboard.session_auth import NotSignedIn
 
 async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
     """Who signed in or confirmed just now, or sends the password. Raises Invalid on `current_password`, RateLimited."""
-    await deps.throttle.take_signed_in(session)
+    await deps.sign_in_limiter.take_signed_in(session)
     try:
         return await sign_in.prove(deps.auth, session, form.text("current_password"))
     except NotFound:  # the session ended meanwhile

@@ -44,14 +44,14 @@ class VerifyPages:
 
     async def passkey_options(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        await self._deps.throttle.take_signed_in(session)
+        await self._deps.sign_in_limiter.take_signed_in(session)
         options = await passkeys.options_to_use(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
         session, form = await self._auth.session(request), await read_form(request)
         try:
-            await self._deps.throttle.take_signed_in(session)
+            await self._deps.sign_in_limiter.take_signed_in(session)
             await sign_in.prove_by_passkey(self._deps.auth, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._page(request, session, form, error)

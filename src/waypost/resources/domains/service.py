@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from waypost.auth import Caller, hold_account
+from waypost.auth import Caller, lock_account
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
@@ -63,7 +63,7 @@ async def create(deps: Deps, caller: Caller, new: NewDomain, problems: Problems)
         if not await store.add(tx, domain):
             is_own = await link_domains.find_id(tx, domain.account_id, domain.hostname)
             raise Invalid({"hostname": [YOURS if is_own else TAKEN]})
-        await hold_account(tx, domain.account_id)
+        await lock_account(tx, domain.account_id)
         if await store.count(tx, domain.account_id) > MOST:
             raise Invalid({"hostname": [TOO_MANY]})
         if await store.count_not_live(tx, domain.account_id) > MOST_NOT_LIVE:

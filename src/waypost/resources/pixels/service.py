@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from waypost.auth import Caller, hold_account
+from waypost.auth import Caller, lock_account
 from waypost.database import Sealed
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
@@ -41,7 +41,7 @@ async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) 
     pixel = Pixel(new_id(), account, new.platform, new.name, now, now)
     secrets = {name: _sealed(deps, pixel.id, name, new) for name in _SECRETS}
     async with deps.db.write() as tx:
-        await hold_account(tx, account)
+        await lock_account(tx, account)
         if await store.count(tx, account) >= MOST:
             raise Invalid({"name": [TOO_MANY]})
         await store.add(tx, pixel, secrets)

@@ -10,11 +10,11 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 
 from waypost import auth
-from waypost.auth import Account, hold_account
+from waypost.auth import Account, lock_account
 from waypost.auth import store as accounts_store
 from waypost.auth.cache_version import invalidating_callers
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
-from waypost.resources.plan import ending, rules, signature, store
+from waypost.resources.plan import cancellation, rules, signature, store
 from waypost.resources.plan.deps import Deps
 from waypost.resources.plan.model import Customer
 from waypost.resources.plan.stripe import Stripe
@@ -120,8 +120,8 @@ async def _write(deps: Deps, customer: Customer, checkout_id: str, *, event_id: 
                     raise _Overtaken  # noqa: TRY301  # it undoes the transaction it is raised in
                 account = await accounts_store.account_with(tx, customer.account_id)
                 if account is None:  # it is closed, and somebody was just paying
-                    if ending.is_live(subscription):
-                        await ending.cancel_later(tx, customer.account_id, now)
+                    if cancellation.is_live(subscription):
+                        await cancellation.cancel_later(tx, customer.account_id, now)
                     return True
                 # once: what came after, such as a refund, is the operator's to judge
                 is_new = paid_id is not None and await store.count_checkout(tx, customer, paid_id, now)
@@ -148,7 +148,7 @@ async def _customer_id(deps: Deps, stripe: Stripe, account: Account) -> str:
     made = str((await stripe.post("customers", fields=fields, only_once=f"waypost-customer-{account.id}"))["id"])
     try:
         async with deps.db.write() as tx:
-            await hold_account(tx, account.id)  # or its end would not know of this customer
+            await lock_account(tx, account.id)  # or its end would not know of this customer
             await store.add_customer(tx, account.id, made, deps.clock())
     except IntegrityError:  # two clicks at once: Stripe gave both the same one
         known = await customer_of(deps, account)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
-from waypost.auth import Caller, hold_account
+from waypost.auth import Caller, lock_account
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
@@ -46,7 +46,7 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
     sealed = deps.keys.seal(webhooks.c.secret, webhook.id, secret)
     async with deps.db.write() as tx:
-        await hold_account(tx, account)
+        await lock_account(tx, account)
         if await store.count(tx, account) >= MOST:
             raise Invalid({"url": [TOO_MANY]})
         await store.add(tx, webhook, sealed)

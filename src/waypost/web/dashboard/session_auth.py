@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Proven, is_live, sessions
+from waypost.auth import Authenticated, is_live, sessions
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
@@ -94,12 +94,12 @@ class SessionAuth:
         if site != "same-origin":
             raise Forbidden(FOREIGN)
 
-    async def sign_in(self, request: Request, proven: Proven, answer: Response) -> None:
+    async def sign_in(self, request: Request, proven: Authenticated, answer: Response) -> None:
         """A new session, whatever there was before. Raises NotSignedIn when what was proven holds no more."""
         before = await self.read_session(request)
         try:
             async with self._db.write() as tx:
-                token = await sessions.begin(
+                token = await sessions.create(
                     tx,
                     proven.account.id,
                     user_agent=request.headers.get("user-agent", ""),

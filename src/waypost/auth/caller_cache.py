@@ -17,7 +17,7 @@ _USE_NOTED_EVERY = timedelta(minutes=1)
 _NOTED_AT_ONCE = 200  # preparing the statement for ten thousand held up the event loop for half a second
 
 
-class Callers:
+class CallerCache:
     def __init__(self, db: Database, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._db = db
         self._clock = clock

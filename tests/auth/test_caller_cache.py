@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from people import START, Person, new_person
 
-from waypost.auth import Callers, keys, list_keys, revoke_key, set_plan
+from waypost.auth import CallerCache, keys, list_keys, revoke_key, set_plan
 from waypost.auth.cache_version import CacheVersion, cache_version_of
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
@@ -13,7 +13,7 @@ from waypost.kit.errors import Unavailable
 
 async def test_it_works(db: Database) -> None:
     alice, bob = await new_person(db, "alice"), await new_person(db, "bob", scopes=["links:read"])
-    callers = Callers(db)
+    callers = CallerCache(db)
     found = await callers.find(bob.key)
     assert found
     assert (found.account.id, found.key.id, found.key.scopes) == (bob.account_id, bob.key_id, ("links:read",))
@@ -23,11 +23,11 @@ async def test_it_works(db: Database) -> None:
 
 
 async def test_an_unknown_key_is_nobodys(db: Database) -> None:
-    assert await Callers(db).find(keys.mint()) is None
+    assert await CallerCache(db).find(keys.mint()) is None
 
 
 async def test_a_mistyped_key_is_not_even_looked_up() -> None:
-    nowhere = Callers(Database("postgresql://nobody@127.0.0.1:1/none"))
+    nowhere = CallerCache(Database("postgresql://nobody@127.0.0.1:1/none"))
     assert await nowhere.find("wp_live_" + "x" * 38) is None
     with pytest.raises(Unavailable):
         await nowhere.find(keys.mint())
@@ -35,7 +35,7 @@ async def test_a_mistyped_key_is_not_even_looked_up() -> None:
 
 async def test_another_process_revokes(db: Database, database_url: str) -> None:
     alice = await new_person(db, "alice")
-    callers = Callers(db)
+    callers = CallerCache(db)
     await callers.find(alice.key)
     elsewhere = Database(database_url)
     await revoke_key(elsewhere, alice.key_id, now=START)
@@ -47,7 +47,7 @@ async def test_another_process_revokes(db: Database, database_url: str) -> None:
 
 async def test_another_process_changes_the_plan(db: Database, database_url: str) -> None:
     alice = await new_person(db, "alice")
-    callers = Callers(db)
+    callers = CallerCache(db)
     await callers.find(alice.key)
     elsewhere = Database(database_url)
     await set_plan(elsewhere, alice.account_id, "none", now=START, trial_days=14)
@@ -60,7 +60,7 @@ async def test_another_process_changes_the_plan(db: Database, database_url: str)
 async def test_a_change_nobody_announced_is_seen_within_a_second(db: Database) -> None:
     alice = await new_person(db, "alice")
     now = [0]
-    callers = Callers(db, clock=lambda: now[0])
+    callers = CallerCache(db, clock=lambda: now[0])
     await callers.find(alice.key)
     await revoke_silently(db, alice.key)
     now[0] = 1_000_000_000
@@ -80,21 +80,21 @@ async def revoke_silently(db: Database, key: str) -> None:
 
 async def test_use_is_written_once_a_minute(db: Database) -> None:
     alice = await new_person(db, "alice")
-    assert await use(Callers(db), db, alice, at=START) == START
-    assert await use(Callers(db), db, alice, at=START + timedelta(seconds=59)) == START
-    assert await use(Callers(db), db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
+    assert await use(CallerCache(db), db, alice, at=START) == START
+    assert await use(CallerCache(db), db, alice, at=START + timedelta(seconds=59)) == START
+    assert await use(CallerCache(db), db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
 
 
 async def test_processes_that_have_not_seen_each_other_write_once(db: Database) -> None:
     alice = await new_person(db, "alice")
-    first, second = Callers(db), Callers(db)
+    first, second = CallerCache(db), CallerCache(db)
     await first.find(alice.key)
     await second.find(alice.key)
     await use(first, db, alice, at=START)
     assert await use(second, db, alice, at=START + timedelta(seconds=1)) == START
 
 
-async def use(callers: Callers, db: Database, person: Person, *, at: datetime) -> datetime | None:
+async def use(callers: CallerCache, db: Database, person: Person, *, at: datetime) -> datetime | None:
     caller = await callers.find(person.key)
     assert caller
     callers.used(caller, at)

@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Account, FileLimiter, Limiter, Proven, Taken, Visitor
+from waypost.auth import Account, Authenticated, FileLimiter, Limiter, PasswordClient, RateLimitResult
 from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited
 from waypost.kit.proxies import Network
@@ -27,7 +27,7 @@ Owner = tuple[Account | None, str | None]
 NOBODY: Owner = (None, None)
 
 
-class Throttle:
+class SignInLimiter:
     """Never counts an account alone: whoever guesses at it from elsewhere must not lock its owner out."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Throttle:
         self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
 
     @classmethod
-    def open(cls, data_dir: Path, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> "Throttle":
+    def open(cls, data_dir: Path, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> "SignInLimiter":
         """Shared by all processes of this machine that have the same data directory."""
         run = data_dir / "run"
         person = FileLimiter(run / "limits-person", limit=_PER_PERSON, slots=8_192)
@@ -54,27 +54,27 @@ class Throttle:
         network = FileLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
         return cls((person, address, network), trusted, key=key, is_secure=is_secure)
 
-    async def take(self, request: Request, email: str = "", owner: Owner = NOBODY) -> Visitor:
+    async def take(self, request: Request, email: str = "", owner: Owner = NOBODY) -> PasswordClient:
         """Known is a browser with which the owner of this email's account has signed in, without an email anybody.
 
         Raises RateLimited.
         """
         known = self._known(request, owner if email else None)
         if known and (await self._per_person.take(b"known" + known.encode())).allowed:
-            return Visitor(known.encode(), is_known=True)
+            return PasswordClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
         if len(address) == 8:  # of the 16 bytes of IPv6
             _refuse_unless(await self._per_network.take(address[:6]))
         _refuse_unless(await self._per_address.take(address))
         if email:
             _refuse_unless(await self._per_person.take(address + _plain(email)))
-        return Visitor(address)
+        return PasswordClient(address)
 
     async def take_signed_in(self, session: Session) -> None:
         """Who is in proves who they are. Raises RateLimited."""
         _refuse_unless(await self._per_person.take(b"session" + session.id.bytes))
 
-    def remember(self, answer: Response, proven: Proven) -> None:
+    def remember(self, answer: Response, proven: Authenticated) -> None:
         """That its person has signed in. The cookie names nobody, lets nobody in, and ends with the password."""
         known = f"{self._tag(proven.account, proven.password)}.{secrets.token_hex(8)}"
         answer.set_cookie(
@@ -109,7 +109,7 @@ class Throttle:
         return hmac.digest(self._key, purpose + b"\0" + text, "sha256").hex()[:32]
 
 
-def _refuse_unless(taken: Taken) -> None:
+def _refuse_unless(taken: RateLimitResult) -> None:
     if not taken.allowed:
         raise RateLimited(taken.retry_after)
 
