@@ -27,8 +27,8 @@ from waypost.outbound import (
     Outbound,
     Poster,
     SafeBrowsing,
-    Safety,
     TlsProbe,
+    UrlSafety,
 )
 from waypost.outbound.acme import Acme
 from waypost.redirect import ChangeFeed, RouteTable
@@ -131,7 +131,7 @@ def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> A
 
 
 def link_deps(settings: Settings, db: Database, client: Outbound, feed: ChangeFeed, clock: Clock) -> links.Deps:
-    safety = Safety(
+    safety = UrlSafety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
         SafeBrowsing(client, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
         if settings.safe_browsing_key

@@ -9,7 +9,15 @@ import pytest
 from waypost.kit.urls import canonical
 from waypost.outbound import OutboundResponse
 from waypost.outbound.acme_keys import SigningKey
-from waypost.outbound.acme_problems import LONGEST_WAIT, Down, Limited, Refused, problem_in, problem_of, retry_after
+from waypost.outbound.acme_problems import (
+    LONGEST_WAIT,
+    AuthorityRateLimited,
+    AuthorityRefused,
+    AuthorityUnavailable,
+    problem_in,
+    problem_of,
+    retry_after,
+)
 
 URN = "urn:ietf:params:acme:error:"
 
@@ -22,15 +30,15 @@ def answer(status: int, body: object = None, **headers: str) -> OutboundResponse
 @pytest.mark.parametrize(
     ("status", "body", "kind", "told"),
     [
-        (403, {"type": URN + "caa", "detail": "CAA record"}, Refused, "a CAA record of the name forbids it"),
-        (400, {"type": URN + "newly invented", "detail": "x" * 900}, Refused, 'It said: "xxx'),
-        (429, b"slow down", Limited, "too many certificates were asked for lately"),
-        (400, {"type": URN + "rateLimited"}, Limited, "too many certificates"),
-        (500, {"type": URN + "serverInternal"}, Down, "status 500"),
-        (404, b"<html>", Down, "status 404"),
-        (400, ["no", "object"], Down, "status 400"),
-        (400, {"type": 7, "detail": {"a": 1}}, Down, "status 400"),
-        (302, b"", Down, "status 302"),
+        (403, {"type": URN + "caa", "detail": "CAA record"}, AuthorityRefused, "a CAA record of the name forbids it"),
+        (400, {"type": URN + "newly invented", "detail": "x" * 900}, AuthorityRefused, 'It said: "xxx'),
+        (429, b"slow down", AuthorityRateLimited, "too many certificates were asked for lately"),
+        (400, {"type": URN + "rateLimited"}, AuthorityRateLimited, "too many certificates"),
+        (500, {"type": URN + "serverInternal"}, AuthorityUnavailable, "status 500"),
+        (404, b"<html>", AuthorityUnavailable, "status 404"),
+        (400, ["no", "object"], AuthorityUnavailable, "status 400"),
+        (400, {"type": 7, "detail": {"a": 1}}, AuthorityUnavailable, "status 400"),
+        (302, b"", AuthorityUnavailable, "status 302"),
     ],
     ids=["caa", "unknown", "text", "limit", "broken", "html", "list", "types", "redirect"],
 )

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.outbound.addresses import Reachable, is_public, own_addresses
+from waypost.outbound.addresses import AllowedAddresses, is_public, own_addresses
 
 
 def test_it_works() -> None:
@@ -32,7 +32,7 @@ def test_public(text: str) -> None:
 
 
 def test_an_allowed_network_is_reachable_mapped_or_not() -> None:
-    reachable = Reachable([ip_network("10.0.0.0/24")])
+    reachable = AllowedAddresses([ip_network("10.0.0.0/24")])
     assert ip_address("10.0.0.7") in reachable
     assert ip_address("::ffff:10.0.0.7") in reachable
     assert ip_address("10.0.1.7") not in reachable
@@ -40,9 +40,9 @@ def test_an_allowed_network_is_reachable_mapped_or_not() -> None:
 
 def test_own_addresses_are_not_reachable_though_public() -> None:
     own = frozenset({ip_address("8.8.8.8")})
-    assert ip_address("8.8.8.8") not in Reachable((), own)
-    assert ip_address("::ffff:8.8.8.8") not in Reachable((), own)
-    assert ip_address("8.8.8.8") in Reachable([ip_network("8.8.8.8/32")], own)
+    assert ip_address("8.8.8.8") not in AllowedAddresses((), own)
+    assert ip_address("::ffff:8.8.8.8") not in AllowedAddresses((), own)
+    assert ip_address("8.8.8.8") in AllowedAddresses([ip_network("8.8.8.8/32")], own)
 
 
 def test_own_addresses_are_those_of_the_interfaces(tmp_path: Path) -> None:

@@ -22,18 +22,18 @@ from waypost.outbound import (
     PagePreview,
     Poster,
     SafeBrowsing,
-    Safety,
     Unreachable,
+    UrlSafety,
 )
 from waypost.outbound.acme import Acme
 from waypost.outbound.acme_keys import SigningKey
-from waypost.outbound.acme_problems import Down
-from waypost.outbound.connection import MAX_FRAMING, MAX_HEADS, MAX_INTERIM, PIECE, TOO_MANY_INTERIM
+from waypost.outbound.acme_problems import AuthorityUnavailable
+from waypost.outbound.connection import CHUNK, MAX_FRAMING, MAX_HEADS, MAX_INTERIM, TOO_MANY_INTERIM
 
 LATE = 30.0  # a deadline that is not meant to pass
 LIMIT = 65_536
-TOO_LARGE = "the answer's head is too large"
-ENDLESS = "the answer does not end within 64 KiB"
+TOO_LARGE = "the response headers are too large"
+ENDLESS = "the response is larger than 64 KiB"
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -127,9 +127,9 @@ async def test_other_tasks_run_between_the_pieces_of_an_answer(
 ) -> None:
     async with Receiver(always(response(200, b"x" * LIMIT)), tls=tls) as receiver:
         assert (await get(canonical(receiver.url()))).body == b"x" * LIMIT
-    assert max(size for _, size in parsed.pieces) <= PIECE
-    turns = [turn for turn, size in parsed.pieces if size == PIECE]
-    assert len(turns) >= LIMIT // PIECE - 1
+    assert max(size for _, size in parsed.pieces) <= CHUNK
+    turns = [turn for turn, size in parsed.pieces if size == CHUNK]
+    assert len(turns) >= LIMIT // CHUNK - 1
     assert len(set(turns)) == len(turns)
 
 
@@ -137,7 +137,7 @@ class TestBounds:
     @pytest.mark.parametrize(
         ("start", "more", "expected", "at_most"),
         [
-            (b"", INTERIM * 1000, TOO_MANY_INTERIM, PIECE),
+            (b"", INTERIM * 1000, TOO_MANY_INTERIM, CHUNK),
             (b"", b"HTTP/1.1 103 Early Hints\r\nX: %b\r\n\r\n" % (b"y" * 10_000), TOO_LARGE, MAX_HEADS),
             (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000, TOO_LARGE, MAX_HEADS),
             (b"", b"\r\n" * 1000, TOO_LARGE, MAX_HEADS),
@@ -164,13 +164,13 @@ class TestBounds:
                 await poster.post(canonical(receiver.url()), headers={}, body=b"", deadline=LATE, max_body=LIMIT)
             await receiver.gone.wait()
         await poster.close()
-        assert parsed.received <= LIMIT + MAX_FRAMING + PIECE
+        assert parsed.received <= LIMIT + MAX_FRAMING + CHUNK
 
     async def test_what_came_before_them_still_counts_for_a_page(self, outbound: Outbound) -> None:
         async with Receiver(Flood(CHUNKED + b"10\r\n<title>a</title>\r\n", b"1\r\nx\r\n" * 1000)) as receiver:
             answer = await outbound.request("GET", canonical(receiver.url()), deadline=LATE, max_body=LIMIT)
         assert answer.body.startswith(b"<title>a</title>xxx")
-        assert len(answer.body) < MAX_FRAMING // 5 + PIECE
+        assert len(answer.body) < MAX_FRAMING // 5 + CHUNK
 
     async def test_as_many_interim_responses_as_allowed(self, get: Get) -> None:
         async with Receiver(always(INTERIM * MAX_INTERIM + response(200, b"ok"))) as receiver:
@@ -184,7 +184,7 @@ class TestBounds:
         async with Receiver(Flood(b"", response(200, b"ok") * 1000)) as receiver:
             assert (await get(canonical(receiver.url()))).body == b"ok"
             await receiver.gone.wait()
-        assert parsed.received <= 2 * PIECE
+        assert parsed.received <= 2 * CHUNK
 
     async def test_each_request_on_a_kept_connection_has_bounds_of_its_own(self, outbound: Outbound) -> None:
         poster = Poster(outbound)
@@ -205,17 +205,17 @@ class TestEveryClient:
     @pytest.fixture(autouse=True)
     def _is_bounded(self, parsed: Watched) -> Iterator[None]:
         yield
-        assert 0 < parsed.received <= PIECE
+        assert 0 < parsed.received <= CHUNK
 
     async def test_destination(self, outbound: Outbound) -> None:
         async with Receiver(endless_interim()) as receiver:
             with pytest.raises(Unreachable, match=r"1xx"):
-                await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
             await receiver.gone.wait()
 
     async def test_certificate_authority(self, outbound: Outbound, authority: trustme.CA) -> None:
         async with Receiver(endless_interim(), tls=presenting(authority)) as receiver:
-            with pytest.raises(Down) as caught:
+            with pytest.raises(AuthorityUnavailable) as caught:
                 await Acme(outbound, receiver.url()).register(SigningKey.new())
             await receiver.gone.wait()
         assert caught.value.detail == TOO_MANY_INTERIM
@@ -241,13 +241,13 @@ class TestHostileHeaders:
         body = b"<title>a</title>"
         script = always(b"HTTP/1.1 200 OK\r\n%b\r\nContent-Length: %d\r\n\r\n%b" % (header, len(body), body))
         async with Receiver(script) as receiver:
-            seen = await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+            seen = await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
         assert seen == PagePreview(title="a")
 
     async def test_location(self, outbound: Outbound) -> None:
         async with Receiver(always(response(302, location="http://" + "a" * 9_000))) as receiver:
             with pytest.raises(Unreachable, match="too long"):
-                await DestinationChecker(outbound, Safety()).inspect(canonical(receiver.url()), account=None)
+                await DestinationChecker(outbound, UrlSafety()).inspect(canonical(receiver.url()), account=None)
 
     @pytest.mark.parametrize("body", [b"[" * 60_000, b'{"a":' * 10_000])
     def test_json(self, body: bytes) -> None:

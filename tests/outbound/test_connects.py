@@ -16,8 +16,8 @@ from servers import OPEN, Receiver, canary, name_server, page
 
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundError
-from waypost.outbound.addresses import Address, Reachable, is_public
-from waypost.outbound.route import Route
+from waypost.outbound.addresses import Address, AllowedAddresses, is_public
+from waypost.outbound.pinned_addresses import PinnedAddresses
 
 
 class Watch:
@@ -75,13 +75,13 @@ class TestRoute:
     """The last line: what the client library is led to, checked when a socket opens and when it is connected."""
 
     def test_it_opens_no_socket_to_what_was_not_resolved(self) -> None:
-        route = Route(Reachable(), [ip_address("8.8.8.8")])
+        route = PinnedAddresses(AllowedAddresses(), [ip_address("8.8.8.8")])
         with pytest.raises(OSError, match=r"8\.8\.4\.4"):
             route.open_socket((2, 1, 6, "", ("8.8.4.4", 80)))
         assert isinstance(route.refused, NotPublic)
 
     def test_it_opens_no_socket_to_what_is_not_public(self) -> None:
-        route = Route(Reachable(), [ip_address("127.0.0.1")])
+        route = PinnedAddresses(AllowedAddresses(), [ip_address("127.0.0.1")])
         with pytest.raises(OSError, match=r"127\.0\.0\.1"):
             route.open_socket((2, 1, 6, "", ("127.0.0.1", 80)))
 
@@ -110,7 +110,7 @@ class TestRoute:
         assert forbidden.heads == []  # not a byte of the request arrived
 
     async def test_it_checks_the_peer(self) -> None:
-        route = Route(Reachable(allow=[]), [ip_address("8.8.8.8")])
+        route = PinnedAddresses(AllowedAddresses(allow=[]), [ip_address("8.8.8.8")])
         opened = route.open_socket((2, 1, 6, "", ("8.8.8.8", 80)))
         async with Receiver(page("")) as receiver:
             opened.connect((OPEN, receiver.port))  # as if the library had taken another way

@@ -18,11 +18,11 @@ from waypost.outbound import (
     NotPublic,
     Outbound,
     PagePreview,
-    Safety,
     Unreachable,
     Unsafe,
+    UrlSafety,
 )
-from waypost.outbound import destination as module
+from waypost.outbound import destination_checker as module
 
 PAGE = """<!doctype html><html><head><title> A  page </title>
 <meta property="og:title" content="Its &quot;title&quot;"><meta property="og:description" content="What it is about">
@@ -31,7 +31,7 @@ PAGE = """<!doctype html><html><head><title> A  page </title>
 
 @pytest.fixture
 def destinations(outbound: Outbound) -> DestinationChecker:
-    return DestinationChecker(outbound, Safety())
+    return DestinationChecker(outbound, UrlSafety())
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ class TestReachable:
     @pytest.mark.parametrize("status", [500, 502, 503, 530])
     async def test_not_by_a_5xx(self, destinations: DestinationChecker, status: int) -> None:
         async with Receiver(page(PAGE, status)) as receiver:
-            with pytest.raises(Unreachable, match=f"the server answered {status}"):
+            with pytest.raises(Unreachable, match=f"the server responded {status}"):
                 await look(destinations, receiver.url())
 
     async def test_an_error_page_is_no_preview(self, destinations: DestinationChecker) -> None:
@@ -130,7 +130,7 @@ class TestRedirects:
     async def test_each_hop_must_be_safe(self, names: NameServer, outbound: Outbound, tmp_path: Path) -> None:
         names.has("bad.test", [OPEN])
         (tmp_path / "list").write_text("bad.test\n")
-        destinations = DestinationChecker(outbound, Safety(Blocklist(tmp_path / "list")))
+        destinations = DestinationChecker(outbound, UrlSafety(Blocklist(tmp_path / "list")))
         async with Receiver(page(PAGE)) as bad, Receiver(redirect(bad.url(host="bad.test"))) as receiver:
             with pytest.raises(Unsafe):
                 await look(destinations, receiver.url())
@@ -189,7 +189,7 @@ class TestTurns:
             else:
                 before = [asyncio.create_task(self._look(names, destinations, receiver, n, account)) for n in range(4)]
             await gate.has(len(before))
-            monkeypatch.setattr(module, "PATIENCE", 0.05)
+            monkeypatch.setattr(module, "MAX_WAIT", 0.05)
             with pytest.raises(Unavailable):
                 await look(destinations, receiver.url(), account)
             await gate.open_when_quiet(before)

@@ -90,9 +90,9 @@ async def test_no_password_in_the_open(tls: ssl.SSLContext) -> None:
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
-        ({"RCPT": "550 \x1b[1mno such user"}, "mail: the server refused the recipient (550)"),
-        ({"MAIL": "451 later " + "x" * 300}, "mail: the server answered 451 later xxx"),
-        ({"AUTH": "535 not you"}, "mail: the server refused user name and password (535)"),
+        ({"RCPT": "550 \x1b[1mno such user"}, "mail: the server rejected the recipient (550)"),
+        ({"MAIL": "451 later " + "x" * 300}, "mail: the server responded 451 later xxx"),
+        ({"AUTH": "535 not you"}, "mail: the server rejected the user name and password (535)"),
     ],
     ids=["recipient", "later", "password"],
 )

@@ -23,12 +23,12 @@ LIMIT = 65_536
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)
 OK = response(200, b"ok")
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-ENDLESS = "the answer does not end within 64 KiB"
-TOO_LARGE = "the answer's head is too large"
+ENDLESS = "the response is larger than 64 KiB"
+TOO_LARGE = "the response headers are too large"
 TOO_MANY_INTERIM = "too many interim responses (1xx)"
-CLOSED = "the connection was closed without an answer"
-NO_HTTP = "the answer is not valid HTTP"
-BROKE_OFF = "the answer broke off"
+CLOSED = "the connection was closed without a response"
+NO_HTTP = "the response is not valid HTTP"
+BROKE_OFF = "the response was cut off"
 
 # its successor is a hook, and would change the loops of all tests
 pytestmark = pytest.mark.filterwarnings('ignore:Overriding the "event_loop_policy" fixture')
@@ -274,4 +274,4 @@ class TestTls:
             await reader.read()
 
         async with Receiver(speak_plainly, tls=presenting(authority.issue_cert("secure.test"))) as receiver:
-            assert await reason(posting, receiver.url(host="secure.test")) == "tls: the connection was broken off"
+            assert await reason(posting, receiver.url(host="secure.test")) == "tls: the connection was cut off"

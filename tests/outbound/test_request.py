@@ -206,9 +206,9 @@ class TestFailures:
         ("script", "reason"),
         [
             (servers.reset, "connection reset"),
-            (servers.hang_up, "the answer broke off"),
-            (servers.always(b""), "the connection was closed without an answer"),
-            (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "the answer is not valid HTTP"),
+            (servers.hang_up, "the response was cut off"),
+            (servers.always(b""), "the connection was closed without a response"),
+            (servers.always(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"), "the response is not valid HTTP"),
         ],
     )
     async def test_it_has_a_plain_reason(self, outbound: Outbound, script: servers.Script, reason: str) -> None:

@@ -9,7 +9,7 @@ import servers
 from servers import Receiver, SafeBrowsingServer, always, response
 
 from waypost.kit.urls import canonical
-from waypost.outbound import Blocklist, Outbound, SafeBrowsing, Safety
+from waypost.outbound import Blocklist, Outbound, SafeBrowsing, UrlSafety
 from waypost.settings import SettingsError
 
 KEY = "AIza-secret"
@@ -32,18 +32,18 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-async def is_unsafe(safety: Safety, *urls: str) -> bool:
-    return await safety.is_unsafe([canonical(url) for url in urls])
+async def is_unsafe(safety: UrlSafety, *urls: str) -> bool:
+    return any([await safety.is_unsafe(canonical(url)) for url in urls])
 
 
 async def test_it_works(path: Path) -> None:
-    safety = Safety(Blocklist(path))
+    safety = UrlSafety(Blocklist(path))
     assert await is_unsafe(safety, "https://good.example/", "https://bad.example/page")
     assert not await is_unsafe(safety, "https://good.example/")
 
 
 async def test_without_sources_nothing_is_unsafe() -> None:
-    assert not await is_unsafe(Safety(), "https://bad.example/")
+    assert not await is_unsafe(UrlSafety(), "https://bad.example/")
 
 
 class TestBlocklist:
@@ -63,7 +63,7 @@ class TestBlocklist:
         ],
     )
     async def test_listed(self, path: Path, url: str) -> None:
-        assert await is_unsafe(Safety(Blocklist(path)), url)
+        assert await is_unsafe(UrlSafety(Blocklist(path)), url)
 
     @pytest.mark.parametrize(
         "url",
@@ -77,15 +77,15 @@ class TestBlocklist:
         ],
     )
     async def test_not_listed(self, path: Path, url: str) -> None:
-        assert not await is_unsafe(Safety(Blocklist(path)), url)
+        assert not await is_unsafe(UrlSafety(Blocklist(path)), url)
 
     async def test_it_is_read_again_when_it_changes(self, path: Path) -> None:
-        safety = Safety(Blocklist(path))
+        safety = UrlSafety(Blocklist(path))
         path.write_text(LIST + "new.example\n")
         assert await is_unsafe(safety, "https://new.example/")
 
     async def test_also_when_it_is_replaced_by_one_of_the_same_size_and_time(self, path: Path) -> None:
-        safety = Safety(Blocklist(path))
+        safety = UrlSafety(Blocklist(path))
         other = path.with_suffix(".new")
         other.write_text(LIST.replace("bad.example ", "new.example "))
         stat = path.stat()
@@ -103,7 +103,7 @@ class TestBlocklist:
             Blocklist(path)
 
     async def test_later_the_last_good_list_stays(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        safety = Safety(Blocklist(path))
+        safety = UrlSafety(Blocklist(path))
         path.unlink()
         for _ in range(3):
             assert await is_unsafe(safety, "https://bad.example/")
@@ -120,21 +120,21 @@ class TestSafeBrowsing:
             yield receiver
 
     async def test_it_works(self, google: Receiver, outbound: Outbound) -> None:
-        safety = Safety(provider=SafeBrowsing(outbound, KEY, google.url()))
+        safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, KEY, google.url()))
         assert await is_unsafe(safety, "https://evil.example/malware")
         assert await is_unsafe(safety, "https://good.example/", "https://evil.example/malware")
         assert not await is_unsafe(safety, "https://good.example/")
         assert google.heads[0].startswith(b"POST /v4/threatMatches:find?key=AIza-secret HTTP/1.1\r\n")
 
     async def test_the_blocklist_is_asked_first(self, path: Path, google: Receiver, outbound: Outbound) -> None:
-        safety = Safety(Blocklist(path), SafeBrowsing(outbound, KEY, google.url()))
+        safety = UrlSafety(Blocklist(path), SafeBrowsing(outbound, KEY, google.url()))
         assert await is_unsafe(safety, "https://bad.example/")
         assert google.connections == 0
 
     async def test_a_wrong_key_lets_pass_and_is_logged_without_it(
         self, google: Receiver, outbound: Outbound, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        safety = Safety(provider=SafeBrowsing(outbound, "wrong-key", google.url()))
+        safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, "wrong-key", google.url()))
         assert not await is_unsafe(safety, "https://evil.example/malware")
         logged = capsys.readouterr().out
         assert "status 400" in logged
@@ -154,10 +154,10 @@ class TestSafeBrowsing:
         self, outbound: Outbound, capsys: pytest.CaptureFixture[str], script: servers.Script
     ) -> None:
         async with Receiver(script) as receiver:
-            safety = Safety(provider=SafeBrowsing(outbound, KEY, receiver.url()))
+            safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, KEY, receiver.url()))
             assert not await is_unsafe(safety, "https://evil.example/malware")
         logged = capsys.readouterr().out
-        assert logged.count("Safe Browsing could not be asked") == 1
+        assert logged.count("Safe Browsing unavailable") == 1
         assert KEY not in logged
 
     def test_its_address_must_be_a_url(self, outbound: Outbound) -> None:

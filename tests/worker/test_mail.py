@@ -37,7 +37,7 @@ async def test_it_works(db: Database) -> None:
         await loop.close()
         async with db.read() as tx:
             [job] = await tx.execute(select(jobs))
-        assert job.error == "Unreachable: mail: the server answered 451 not now"
+        assert job.error == "Unreachable: mail: the server responded 451 not now"
         server.answers = {}
         clock.move(timedelta(hours=1))
         assert await loop.step()

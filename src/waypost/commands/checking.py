@@ -43,17 +43,17 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "database_url", partial(check_postgresql_url, settings.database_url)
     if settings.dns_servers:
-        from waypost.outbound.name_servers import resolver
+        from waypost.outbound.resolver import new_resolver
 
-        yield "dns_servers", partial(resolver, settings.dns_servers)
+        yield "dns_servers", partial(new_resolver, settings.dns_servers)
     if settings.outbound_ca_file:
-        from waypost.outbound.client import trusting
+        from waypost.outbound.client import tls_context
 
-        yield "outbound_ca_file", partial(trusting, settings.outbound_ca_file)
+        yield "outbound_ca_file", partial(tls_context, settings.outbound_ca_file)
     if settings.blocklist:
-        from waypost.outbound import blocklist
+        from waypost.outbound.url_safety import read_blocklist
 
-        yield "blocklist", partial(blocklist.read, settings.blocklist)
+        yield "blocklist", partial(read_blocklist, settings.blocklist)
     if settings.geoip_database:
         from waypost.resources.clicks.intake import countries
 

@@ -1,6 +1,5 @@
-"""The only way out. Whatever leaves this service leaves through here, to public addresses and within a deadline."""
+"""Every outbound request of this service: to public addresses only (SSRF protection), and within a deadline."""
 
-from waypost.outbound.blocklist import Blocklist
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
@@ -8,9 +7,8 @@ from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsaf
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
 from waypost.outbound.poster import Poster
-from waypost.outbound.safe_browsing import SafeBrowsing
-from waypost.outbound.safety import Safety
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
+from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
 
 __all__ = [
     "Blocklist",
@@ -25,10 +23,10 @@ __all__ = [
     "PagePreview",
     "Poster",
     "SafeBrowsing",
-    "Safety",
     "TlsProbe",
     "TlsProbeResult",
     "Unreachable",
     "Unsafe",
+    "UrlSafety",
     "printable",
 ]

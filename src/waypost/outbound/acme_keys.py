@@ -1,7 +1,4 @@
-"""Keys for certificates, ECDSA on P-256: what signs to the authority (JWS, RFC 7515), and what names are served with.
-
-Knows no network.
-"""
+"""ECDSA keys on P-256: for signing requests to the certificate authority (JWS, RFC 7515) and for certificates."""
 
 import base64
 import hashlib
@@ -42,7 +39,7 @@ class SigningKey:
         return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
     def public(self) -> dict[str, str]:
-        """The JWK, with its members in the order that its thumbprint is made of."""
+        """The JWK, its members in the order that the thumbprint requires."""
         numbers = self._key.public_key().public_numbers()
         x, y = (base64url(number.to_bytes(_SIZE)) for number in (numbers.x, numbers.y))
         return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
@@ -52,7 +49,7 @@ class SigningKey:
         return base64url(hashlib.sha256(json.dumps(self.public(), separators=(",", ":")).encode()).digest())
 
     def sign(self, protected: Mapping[str, Any], payload: Mapping[str, Any] | None) -> bytes:
-        """A flattened JWS. No payload at all is the protocol's way of reading: POST-as-GET."""
+        """A flattened JWS. Without a payload it reads: POST-as-GET."""
         head = base64url(json.dumps({"alg": "ES256", **protected}).encode())
         body = "" if payload is None else base64url(json.dumps(payload).encode())
         r, s = decode_dss_signature(self._key.sign(f"{head}.{body}".encode(), ec.ECDSA(SHA256())))
@@ -60,7 +57,7 @@ class SigningKey:
         return json.dumps({"protected": head, "payload": body, "signature": signature}).encode()
 
     def request_for(self, hostname: str) -> str:
-        """The request for a certificate of this name, as the protocol wants it: DER in base64url."""
+        """The certificate signing request, DER in base64url."""
         names = x509.SubjectAlternativeName([x509.DNSName(hostname)])
         request = x509.CertificateSigningRequestBuilder(x509.Name([])).add_extension(names, critical=False)
         return base64url(request.sign(self._key, SHA256()).public_bytes(Encoding.DER))

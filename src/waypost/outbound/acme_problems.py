@@ -1,9 +1,9 @@
-"""Why there is no certificate, in plain words: what an authority's problem documents (RFC 7807) come to.
+"""Errors of the certificate authority, from its problem documents (RFC 7807), with texts for domain owners.
 
 AcmeError
-├── Refused   the authority says no to this name
-├── Limited   it says no for now: too many orders of this name, or of all of ours
-└── Down      the authority itself cannot be used: unreachable, out of order, or no ACME server at all
+├── AuthorityRefused      it refuses this name
+├── AuthorityRateLimited  it refuses for now: too many orders for this name, or for all of ours
+└── AuthorityUnavailable  it cannot be used: unreachable, failing, or not an ACME server
 """
 
 import re
@@ -13,26 +13,26 @@ from email.utils import parsedate_to_datetime
 from waypost.outbound.client import OutboundResponse
 
 LONGEST_WAIT = 7 * 86_400.0
-"""Seconds: what an authority asks for beyond them is not believed."""
+"""Seconds: longer waits that an authority asks for are cut to this."""
 NO_ACCOUNT = (
-    "The certificate authority does not take this service's account. Whoever runs the service must see to that."
+    "The certificate authority does not accept this service's account. The operator of this service has to fix it."
 )
 _URN = "urn:ietf:params:acme:error:"
 _TEXT_LIMIT = 400
-_UNSEEN = re.compile(r"[^\x20-\x7e\xa1-\ufffd]+")
-_WORDS = {
-    "caa": "a CAA record of the name forbids it",
-    "connection": "it could not connect to port 80 of the name's address",
-    "dns": "it found no address of the name, or got no answer from its name servers",
-    "incorrectResponse": "another server answered at the name's address",
-    "unauthorized": "another server answered at the name's address",
-    "rejectedIdentifier": "it issues no certificates for this name",
-    "unsupportedIdentifier": "it issues no certificates for this name",
-    "externalAccountRequired": "it serves only accounts that were opened with it beforehand, which we cannot",
-    "userActionRequired": "its terms have changed and must be agreed to on its site",
-    "invalidContact": "it does not take the e-mail address of whoever runs this service",
-    "unsupportedContact": "it does not take the e-mail address of whoever runs this service",
-    "rateLimited": "too many certificates were asked for lately",
+_INVISIBLE = re.compile(r"[^\x20-\x7e\xa1-\ufffd]+")
+_REASONS = {
+    "caa": "a CAA record of this domain forbids it",
+    "connection": "it could not connect to port 80 of this hostname",
+    "dns": "it found no IP address for this hostname, or its name servers did not answer",
+    "incorrectResponse": "another server answers at this hostname",
+    "unauthorized": "another server answers at this hostname",
+    "rejectedIdentifier": "it does not issue certificates for this hostname",
+    "unsupportedIdentifier": "it does not issue certificates for this hostname",
+    "externalAccountRequired": "it requires an account created in advance, which is not supported",
+    "userActionRequired": "its terms of service have changed and must be accepted on its site",
+    "invalidContact": "it rejects the operator's email address",
+    "unsupportedContact": "it rejects the operator's email address",
+    "rateLimited": "too many certificates were requested recently",
 }
 
 
@@ -40,63 +40,63 @@ class AcmeError(Exception):
     def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
-        """A sentence for the name's owner."""
+        """A sentence for the domain's owner."""
         self.retry_after = retry_after
-        """Seconds the authority asks to wait."""
+        """Seconds that the authority asks to wait."""
 
 
-class Refused(AcmeError):
+class AuthorityRefused(AcmeError):
     def __init__(self, kind: str, reason: str, *, retry_after: float | None = None) -> None:
         super().__init__(reason, retry_after=retry_after)
         self.kind = kind
         """The last part of the problem's URN, such as `badNonce`."""
 
 
-class Limited(AcmeError):
+class AuthorityRateLimited(AcmeError):
     def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
-        super().__init__(_told("rateLimited", detail), retry_after=retry_after)
+        super().__init__(_refusal("rateLimited", detail), retry_after=retry_after)
         self._detail = detail
 
     def is_about(self, hostname: str) -> bool:
-        """Whether it names this host, or a domain it belongs to: other names may be ordered then."""
-        said = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self._detail.lower()))
+        """Whether it names this host or a parent domain: then other names may be ordered."""
+        named = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self._detail.lower()))
         labels = hostname.split(".")
         parents = {".".join(labels[start:]) for start in range(len(labels) - 1)}
-        return bool(said & parents) or "exact set of" in self._detail
+        return bool(named & parents) or "exact set of" in self._detail
 
 
-class Down(AcmeError):
+class AuthorityUnavailable(AcmeError):
     def __init__(self, reason: str, *, detail: str = "", retry_after: float | None = None) -> None:
         super().__init__(reason, retry_after=retry_after)
         self.detail = detail
-        """For whoever runs the service, and nobody else."""
+        """For the operator only."""
 
 
-def problem_of(answer: OutboundResponse) -> AcmeError:
-    """What an answer of 400 and above says."""
-    kind, detail = _read(_document(answer))
-    wait = retry_after(answer)
-    if answer.status == 429 or kind == "rateLimited":
-        return Limited(detail, retry_after=wait)
-    if answer.status >= 500 or not kind:
-        reason = f"The certificate authority is out of order: it answered with status {answer.status}."
-        return Down(reason, retry_after=wait)
-    return Refused(kind, _told(kind, detail), retry_after=wait)
+def problem_of(response: OutboundResponse) -> AcmeError:
+    """The error of a response with status 400 or above."""
+    kind, detail = _read(_document(response))
+    wait = retry_after(response)
+    if response.status == 429 or kind == "rateLimited":
+        return AuthorityRateLimited(detail, retry_after=wait)
+    if response.status >= 500 or not kind:
+        reason = f"The certificate authority is failing: it responded with status {response.status}."
+        return AuthorityUnavailable(reason, retry_after=wait)
+    return AuthorityRefused(kind, _refusal(kind, detail), retry_after=wait)
 
 
-def of_our_account(refused: Refused) -> Down:
-    """What the authority refuses to us, it refuses to every name."""
-    return Down(NO_ACCOUNT, detail=f"{refused.kind}: {refused.reason}", retry_after=refused.retry_after)
+def account_refused(refused: AuthorityRefused) -> AuthorityUnavailable:
+    """A refusal of our account, which affects every name."""
+    return AuthorityUnavailable(NO_ACCOUNT, detail=f"{refused.kind}: {refused.reason}", retry_after=refused.retry_after)
 
 
 def problem_in(document: object) -> AcmeError:
-    """What stands in the `error` of a challenge or of an order."""
+    """The error in the `error` field of a challenge or an order."""
     kind, detail = _read(document)
-    return Limited(detail) if kind == "rateLimited" else Refused(kind, _told(kind, detail))
+    return AuthorityRateLimited(detail) if kind == "rateLimited" else AuthorityRefused(kind, _refusal(kind, detail))
 
 
-def retry_after(answer: OutboundResponse) -> float | None:
-    text = answer.headers.get("Retry-After", "").strip()
+def retry_after(response: OutboundResponse) -> float | None:
+    text = response.headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdigit():
         seconds = float(text[:9])
     else:
@@ -108,25 +108,25 @@ def retry_after(answer: OutboundResponse) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT)
 
 
-def _document(answer: OutboundResponse) -> object:
+def _document(response: OutboundResponse) -> object:
     try:
-        return answer.json()
+        return response.json()
     except ValueError:
         return None
 
 
 def _read(document: object) -> tuple[str, str]:
-    """(kind, the authority's own words), both empty where there are none."""
+    """(kind, the authority's own text), empty where missing."""
     if not isinstance(document, dict):
         return "", ""
     kind, detail = document.get("type"), document.get("detail")
     return (
         kind.removeprefix(_URN)[:64] if isinstance(kind, str) else "",
-        _UNSEEN.sub(" ", detail)[:_TEXT_LIMIT].strip() if isinstance(detail, str) else "",
+        _INVISIBLE.sub(" ", detail)[:_TEXT_LIMIT].strip() if isinstance(detail, str) else "",
     )
 
 
-def _told(kind: str, detail: str) -> str:
-    words = _WORDS.get(kind, "")
-    said = f' It said: "{detail}"' if detail else ""
-    return f"The certificate authority refused{': ' + words if words else ''}.{said}"
+def _refusal(kind: str, detail: str) -> str:
+    reason = _REASONS.get(kind, "")
+    quoted = f' It said: "{detail}"' if detail else ""
+    return f"The certificate authority refused{': ' + reason if reason else ''}.{quoted}"

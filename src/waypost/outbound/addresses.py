@@ -1,6 +1,6 @@
-"""Which addresses we may connect to: public ones that are not our own, and what the operator opened.
+"""Addresses that we may connect to: public ones that are not this machine's, and networks that the operator allows.
 
-The table is our own: `ipaddress.is_global` takes multicast, NAT64 and IPv4-compatible addresses for public.
+The table is our own: `ipaddress.is_global` counts multicast, NAT64 and IPv4-compatible addresses as public.
 """
 
 import re
@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import Path
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
+from waypost.kit.proxies import Address, Network
 
 NOT_PUBLIC_4 = tuple(
     IPv4Network(network)
@@ -19,7 +18,7 @@ NOT_PUBLIC_4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier-grade NAT
         "127.0.0.0/8",
-        "168.63.129.16/32",  # Azure's host agent: public in form, answers only inside
+        "168.63.129.16/32",  # Azure's host agent: looks public, answers only inside
         "169.254.0.0/16",  # link-local, and the clouds' metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",  # protocol assignments
@@ -33,21 +32,21 @@ NOT_PUBLIC_4 = tuple(
         "240.0.0.0/4",  # class E and broadcast
     )
 )
-# whatever lies outside is no unicast of the internet: loopback, ULA, link-local, NAT64, SRv6, multicast …
+# everything outside it is not unicast on the internet: loopback, ULA, link-local, NAT64, SRv6, multicast …
 GLOBAL_UNICAST_6 = IPv6Network("2000::/3")
 NOT_PUBLIC_6 = tuple(
     IPv6Network(network)
     for network in (
         "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: carries any IPv4 address
+        "2002::/16",  # 6to4: embeds any IPv4 address
         "3fff::/20",  # documentation
     )
 )
 
 
 def unwrapped(address: Address) -> Address:
-    """The IPv4 address inside a v4-mapped one: that is where a connect goes."""
+    """The IPv4 address inside a v4-mapped one, which is what a connection goes to."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
 
@@ -62,7 +61,7 @@ def is_public(address: Address) -> bool:
 
 
 def own_addresses(proc_net: Path = Path("/proc/net")) -> frozenset[Address]:
-    """The addresses of this machine, as Linux tells them; elsewhere none are known."""
+    """The machine's addresses on Linux; empty on other systems."""
     trie, inet6 = _read(proc_net / "fib_trie"), _read(proc_net / "if_inet6")
     found: set[Address] = {IPv4Address(text) for text in re.findall(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", trie)}
     found.update(IPv6Address(bytes.fromhex(line.split()[0])) for line in inet6.splitlines())
@@ -77,8 +76,8 @@ def _read(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reachable:
-    """The rule of one service: `allow` is the operator's word and wins over all else."""
+class AllowedAddresses:
+    """`allow` is the operator's setting and wins over every other rule."""
 
     allow: Sequence[Network] = ()
     own: frozenset[Address] = field(default_factory=own_addresses)

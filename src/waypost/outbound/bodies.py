@@ -1,4 +1,4 @@
-"""An answer's body, up to a limit: nothing beyond it is read or unpacked."""
+"""Read response bodies up to a limit: nothing beyond it is read or decompressed."""
 
 import zlib
 
@@ -9,19 +9,19 @@ from waypost.outbound.errors import Unreachable
 
 _PLAIN = frozenset({"", "identity"})
 _ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
-_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # told apart by their first bytes
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # detected by the first bytes
 
 
 async def read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Empty when packed in a way nobody asked for; what is packed badly ends where it breaks."""
+    """Decompressed. Empty for an encoding we did not ask for; corrupt data ends where it breaks."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding in _PLAIN:
         return await _read_plain(response.content, limit)
-    return await _read_packed(response.content, limit) if encoding in _ZLIB else b""
+    return await _read_compressed(response.content, limit) if encoding in _ZLIB else b""
 
 
-async def read_to_end(content: aiohttp.StreamReader, limit: int) -> bytes:
-    """As it came, still packed. Raises Unreachable when it goes on beyond the limit."""
+async def read_raw_body(content: aiohttp.StreamReader, limit: int) -> bytes:
+    """As received, not decompressed. Raises Unreachable when the body exceeds the limit."""
     body = bytearray()
     while chunk := await content.readany():
         body += chunk
@@ -37,18 +37,18 @@ async def _read_plain(content: aiohttp.StreamReader, limit: int) -> bytes:
     return bytes(body[:limit])
 
 
-async def _read_packed(content: aiohttp.StreamReader, limit: int) -> bytes:
-    body, unpacker = bytearray(), zlib.decompressobj(_GZIP_OR_ZLIB)
-    while len(body) < limit and not unpacker.eof and (chunk := await _next_chunk(content)):
+async def _read_compressed(content: aiohttp.StreamReader, limit: int) -> bytes:
+    body, decompressor = bytearray(), zlib.decompressobj(_GZIP_OR_ZLIB)
+    while len(body) < limit and not decompressor.eof and (chunk := await _next_chunk(content)):
         try:
-            body += unpacker.decompress(chunk, limit - len(body))
+            body += decompressor.decompress(chunk, limit - len(body))
         except zlib.error:
             break
     return bytes(body)
 
 
 async def _next_chunk(content: aiohttp.StreamReader) -> bytes:
-    """Empty also where the connection's own bound ends the body: what came before it still counts."""
+    """Empty also when the connection's limit ends the body: the part before it still counts."""
     try:
         return await content.readany()
     except Unreachable:

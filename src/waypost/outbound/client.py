@@ -1,7 +1,7 @@
-"""The HTTP client. It connects to checked addresses only, and no answer can cost more than it was given.
+"""The HTTP client. It connects to checked addresses only, and every response is limited in size and time.
 
-Follows no redirects, keeps no cookies, takes no proxy from the environment, always verifies TLS. Connections are kept
-by `poster` alone.
+Follows no redirects, keeps no cookies, ignores proxies of the environment, always verifies TLS. Only `poster` keeps
+connections open.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ import yarl
 from aiohttp.client_proto import ResponseHandler
 
 from waypost.kit.errors import SettingsError
+from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import Url
-from waypost.outbound.addresses import Address, Network, Reachable
+from waypost.outbound.addresses import AllowedAddresses
 from waypost.outbound.bodies import read_body
 from waypost.outbound.connection import BoundedConnection
-from waypost.outbound.errors import Unreachable
-from waypost.outbound.failures import reason_of
-from waypost.outbound.names import Names
-from waypost.outbound.route import Route
+from waypost.outbound.errors import Unreachable, reason_of
+from waypost.outbound.pinned_addresses import PinnedAddresses
+from waypost.outbound.resolver import HostResolver
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 MAX_HEADERS = 128
-MAX_HEADER = 16_384  # bytes of one line; content security policies grow long
+MAX_HEADER = 16_384  # bytes of one line; content security policies are long
 
 _Request = AbstractAsyncContextManager[aiohttp.ClientResponse]
 
@@ -43,13 +43,13 @@ log = structlog.get_logger(__name__)
 class OutboundResponse:
     status: int
     headers: Mapping[str, str]
-    """Found under any case of the name."""
+    """Names are case-insensitive."""
     body: bytes
-    """Of `Outbound.request`: decompressed, and cut off at the limit asked for."""
+    """From `Outbound.request`: decompressed, and cut off at `max_body`."""
     url: Url
 
     def json(self) -> Any:
-        """Raises ValueError for a body that is no JSON, or is nested too deeply."""
+        """Raises ValueError for a body that is not JSON or is nested too deeply."""
         try:
             return json.loads(self.body)
         except RecursionError:
@@ -62,19 +62,19 @@ class Outbound:
     ) -> None:
         for network in allow:
             log.warning("outbound requests may reach a network that is not public", network=str(network))
-        self._reachable = Reachable(tuple(allow))
-        self._names = Names(self._reachable, dns_servers)
+        self._allowed = AllowedAddresses(tuple(allow))
+        self._resolver = HostResolver(self._allowed, dns_servers)
 
-        self.tls = trusting(ca_file)
+        self.tls = tls_context(ca_file)
         self.tls.set_alpn_protocols(["http/1.1"])
 
     async def resolve(self, url: Url) -> list[Address]:
         """The addresses a request would go to. Raises NotPublic, Unreachable."""
-        return await self._names.resolve(url)
+        return await self._resolver.resolve(url)
 
-    async def route(self, url: Url) -> Route:
-        """The way for one new connection. Raises NotPublic, Unreachable."""
-        return Route(self._reachable, await self._names.resolve(url))
+    async def pin(self, url: Url) -> PinnedAddresses:
+        """Resolve and check the addresses for one new connection. Raises NotPublic, Unreachable."""
+        return PinnedAddresses(self._allowed, await self._resolver.resolve(url))
 
     async def request(
         self,
@@ -88,34 +88,33 @@ class Outbound:
         max_body: int,
         body_types: Collection[str] = (),
     ) -> OutboundResponse:
-        """One request and its answer within `deadline` seconds in all; `connect_timeout` is for TCP and TLS.
+        """Send one request, within `deadline` seconds in total; `connect_timeout` covers TCP and TLS.
 
-        With `body_types` (`text/html`), the body of an answer of any other type is not read.
-        Raises NotPublic, Unreachable.
+        With `body_types` (`text/html`), a body of any other type is not read. Raises NotPublic, Unreachable.
         """
         try:
             async with asyncio.timeout(deadline):
-                route = await self.route(url)
-                async with self._session(route, connect_timeout, max_body) as session:
+                pinned = await self.pin(url)
+                async with self._session(pinned, connect_timeout, max_body) as session:
                     request = session.request(
                         method, target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
                     )
-                    return await _answer(request, route, url, max_body, body_types)
+                    return await _read(request, pinned, url, max_body, body_types)
         except TimeoutError:
             raise Unreachable("timed out") from None
 
-    def _session(self, route: Route, connect_timeout: float | None, max_body: int) -> aiohttp.ClientSession:
-        """A session of one request: nothing that was checked for another one can be reused."""
-        connector = _Connector(
+    def _session(self, pinned: PinnedAddresses, connect_timeout: float | None, max_body: int) -> aiohttp.ClientSession:
+        """A session for one request, so that no connection checked for another one is reused."""
+        connector = _BoundedConnector(
             max_body,
-            resolver=route,
-            socket_factory=route.open_socket,
+            resolver=pinned,
+            socket_factory=pinned.open_socket,
             ssl=self.tls,
             use_dns_cache=False,
             force_close=True,
         )
         peer_check = aiohttp.TraceConfig()
-        peer_check.on_connection_create_end.append(route.check_peer)
+        peer_check.on_connection_create_end.append(pinned.check_peer)
         return open_session(connector, peer_check, connect_timeout=connect_timeout)
 
 
@@ -128,46 +127,46 @@ def open_session(
         cookie_jar=_NoCookies(),
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
         trust_env=False,
-        auto_decompress=False,  # `bodies` does it, within the limit
+        auto_decompress=False,  # `bodies` decompresses, within the limit
         max_line_size=MAX_HEADER,
         max_field_size=MAX_HEADER,
         max_headers=MAX_HEADERS,
     )
 
 
-class _Connector(aiohttp.TCPConnector):
+class _BoundedConnector(aiohttp.TCPConnector):
     def __init__(self, max_body: int, **options: Any) -> None:
         super().__init__(**options)
         self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, self._loop, max_body))
 
 
 class _NoCookies(aiohttp.DummyCookieJar):
-    """Does not even parse them."""
+    """Does not parse cookies at all."""
 
     def update_cookies_from_headers(self, headers: Sequence[str], response_url: yarl.URL) -> None:
         pass
 
 
-async def _answer(
-    request: _Request, route: Route, url: Url, max_body: int, body_types: Collection[str]
+async def _read(
+    request: _Request, pinned: PinnedAddresses, url: Url, max_body: int, body_types: Collection[str]
 ) -> OutboundResponse:
     try:
         async with request as response:
-            wanted = not body_types or _type(response) in body_types
-            body = await read_body(response, max_body) if wanted else b""
+            is_read = not body_types or _type(response) in body_types
+            body = await read_body(response, max_body) if is_read else b""
             return OutboundResponse(response.status, response.headers, body, url)
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise route.refused or Unreachable(reason_of(error)) from error
+        raise pinned.refused or Unreachable(reason_of(error)) from error
 
 
 def _type(response: aiohttp.ClientResponse) -> str:
-    """Not by the library's parser, whose time grows with the square of a hostile header's length."""
-    text = response.headers.get("Content-Type", "text/html")  # as browsers guess
+    """Avoids aiohttp's parser, whose time grows with the square of a hostile header's length."""
+    text = response.headers.get("Content-Type", "text/html")  # as browsers assume
     return text.partition(";")[0].strip().lower()
 
 
 def target(url: Url) -> yarl.URL:
-    """Built from the parts that were checked, so that no third parser has a say about the host."""
+    """Built from the checked parts, so that no third parser decides about the host."""
     parts = urlsplit(url.text)
     host = f"[{url.host}]" if ":" in url.host else url.host
     return yarl.URL.build(
@@ -175,8 +174,8 @@ def target(url: Url) -> yarl.URL:
     )
 
 
-def trusting(ca_file: Path | None) -> ssl.SSLContext:
-    """The system's authorities, and those of the file. Raises SettingsError."""
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """Trusts the system's certificate authorities and those of the file. Raises SettingsError."""
     context = ssl.create_default_context()
     try:
         if ca_file:

@@ -1,9 +1,9 @@
-"""What every HTTP client reads its answers through: bounds on how much arrives in all, and on how much at a time.
+"""Limits on what HTTP responses may send, in total and at a time.
 
-Held where bytes come in, because the HTTP parser and the client read what was received in one go without returning to
-the event loop. An answer has at most
+Enforced where bytes arrive, because the HTTP parser and the client process received data in one go without returning to
+the event loop. A response has at most
 
-- MAX_INTERIM heads of status 1xx,
+- MAX_INTERIM interim responses (1xx),
 - MAX_HEADS bytes up to the final status,
 - MAX_FRAMING bytes around its body: chunk sizes, chunk extensions, trailers,
 - `max_body` bytes of body, as sent.
@@ -15,27 +15,26 @@ from typing import Any
 from aiohttp import ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
 
-from waypost.outbound.errors import Unreachable
-from waypost.outbound.failures import TOO_LARGE
+from waypost.outbound.errors import HEADERS_TOO_LARGE, Unreachable
 
 MAX_INTERIM = 20
 MAX_HEADS = 131_072
 MAX_FRAMING = 32_768
-PIECE = 4_096
-"""Bytes that are parsed in one turn of the event loop: the most hostile ones take a few milliseconds."""
+CHUNK = 4_096
+"""Bytes parsed per iteration of the event loop: the most hostile ones take a few milliseconds."""
 
 TOO_MANY_INTERIM = "too many interim responses (1xx)"
 
 
 class BoundedConnection(ResponseHandler):
-    """Ends itself when an answer exceeds a bound; whoever waits for the answer gets Unreachable."""
+    """Aborts when a response exceeds a limit; the caller waiting for it gets Unreachable."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, max_body: int = 0) -> None:
         super().__init__(loop)
         self.begin(max_body)
 
     def begin(self, max_body: int) -> None:
-        """Before each request."""
+        """Reset the limits before each request."""
         self._max_body = max_body
         self._received = 0
         self._interim = 0
@@ -43,11 +42,11 @@ class BoundedConnection(ResponseHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        transport.set_protocol(_Pieces(self))
+        transport.set_protocol(_ChunkedReading(self))
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing():
-            return  # TLS hands over what it still has while it is being closed
+            return  # TLS delivers what it still holds while it is being closed
         self._received += len(data)
         if excess := self._excess():
             self._refuse(excess)
@@ -55,11 +54,11 @@ class BoundedConnection(ResponseHandler):
             super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """One head, of as many as the piece that was just parsed holds."""
+        """One response head; the chunk just parsed may hold several."""
         if self._is_closing():
             return
         if self._has_final:
-            self._refuse(Unreachable("more than one answer"))
+            self._refuse(Unreachable("more than one response"))
         elif not _is_interim(data[0].code):
             self._has_final = True
             self._received = 0
@@ -74,10 +73,10 @@ class BoundedConnection(ResponseHandler):
         payload = self._payload
         super().connection_lost(exc)
         if payload is not None and not payload.is_eof() and not payload.exception():
-            payload.set_exception(ClientPayloadError())  # a body that cannot be parsed; the library lets it wait
+            payload.set_exception(ClientPayloadError())  # an unparsable body; aiohttp would wait for the rest
 
     def close(self) -> None:
-        """At once: a server that does not take part in the end of TLS would hold the connection for half a minute."""
+        """Abort: a server that ignores the TLS shutdown would hold the connection for half a minute."""
         self.abort()
 
     def let_others_run(self) -> None:
@@ -86,7 +85,7 @@ class BoundedConnection(ResponseHandler):
 
     def _excess(self) -> Unreachable | None:
         if not self._has_final:
-            return Unreachable(TOO_LARGE) if self._received > MAX_HEADS else None
+            return Unreachable(HEADERS_TOO_LARGE) if self._received > MAX_HEADS else None
         body = 0 if self._payload is None else self._payload.total_bytes
         is_too_long = self._received - min(body, self._max_body) > MAX_FRAMING
         return too_long(self._max_body) if is_too_long else None
@@ -106,22 +105,22 @@ class BoundedConnection(ResponseHandler):
             self.transport.abort()
 
 
-class _Pieces(asyncio.BufferedProtocol):
-    """Between transport and connection: takes one piece at a time, and lets others run after each full one.
+class _ChunkedReading(asyncio.BufferedProtocol):
+    """Passes one chunk at a time from transport to connection, and lets other tasks run after each full one.
 
-    A protocol of its own because uvloop takes a subclass of `asyncio.Protocol`, as the client's is, for unbuffered.
+    A separate protocol because uvloop treats a subclass of `asyncio.Protocol`, as the client's is, as unbuffered.
     """
 
     def __init__(self, connection: BoundedConnection) -> None:
         self._connection = connection
-        self._piece = memoryview(bytearray(PIECE))
+        self._chunk = memoryview(bytearray(CHUNK))
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # the caller's wish
-        return self._piece
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # a hint
+        return self._chunk
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._connection.data_received(bytes(self._piece[:nbytes]))
-        if nbytes == PIECE:
+        self._connection.data_received(bytes(self._chunk[:nbytes]))
+        if nbytes == CHUNK:
             self._connection.let_others_run()
 
     def eof_received(self) -> None:
@@ -138,7 +137,7 @@ class _Pieces(asyncio.BufferedProtocol):
 
 
 def too_long(limit: int) -> Unreachable:
-    return Unreachable(f"the answer does not end within {limit // 1024} KiB")
+    return Unreachable(f"the response is larger than {limit // 1024} KiB")
 
 
 def _is_interim(status: int) -> bool:

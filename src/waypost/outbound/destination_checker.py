@@ -1,7 +1,7 @@
-"""Looks at a link's destination: is it reachable, public and safe, and what does its page say of itself?
+"""Check a link's destination: is it reachable, public and safe, and how does its page describe itself?
 
-One fetch answers all of it. What a user is told of a refusal is the links' business. The picture that a page names for
-its card is fetched in the same way.
+One fetch answers all of it. `links` chooses what users read. The image that a page names for its preview is fetched in
+the same way.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import Unreachable, Unsafe
 from waypost.outbound.page import PagePreview, read_preview
-from waypost.outbound.safety import Safety
+from waypost.outbound.url_safety import UrlSafety
 
 CONNECT_TIMEOUT = 3.0
-DEADLINE = 8.0  # seconds over all hops; waiting for one's turn says nothing about the destination
-PATIENCE = 10.0  # seconds of waiting, in all lines together
+DEADLINE = 8.0  # seconds over all hops, without waiting in queues, which says nothing about the destination
+MAX_WAIT = 10.0  # seconds of waiting, in all queues together
 READING_DEADLINE = 2.0
 MAX_REDIRECTS = 5
 MAX_HTML = 512 * 1024
@@ -38,105 +38,105 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """What is looked for; a body of another type is not read."""
+class _Expected:
+    """A body of another type is not read."""
 
     types: tuple[str, ...]
     accept: str
     max_body: int
 
 
-_PAGE = _Kind(("text/html", "application/xhtml+xml"), "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5", MAX_HTML)
-_PICTURES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  # the second is wrong, and frequent
+_PAGE = _Expected(("text/html", "application/xhtml+xml"), "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5", MAX_HTML)
+_IMAGES = ("image/jpeg", "image/jpg", "image/png", "image/webp", "image/gif")  # the second is wrong but common
 
 
 class DestinationChecker:
-    def __init__(self, outbound: Outbound, safety: Safety) -> None:
+    def __init__(self, outbound: Outbound, safety: UrlSafety) -> None:
         self._outbound = outbound
         self._safety = safety
         self._checks = FairQueue(AT_ONCE, each=PER_ACCOUNT, waiting_each=64, busy=_BUSY)
         self._hosts = WeakValueDictionary[str, FairQueue]()
-        self._pages = FairQueue(1, each=1, busy=_BUSY)  # threads that compute slow down the event loop
+        self._pages = FairQueue(1, each=1, busy=_BUSY)  # computing threads slow down the event loop
 
     async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
-        """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it."""
-        work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
-        async with self._checks.slot(account, patience):
-            answer = await self._follow(url, _PAGE, account, work, patience)
-        async with self._pages.slot(account, patience):
-            return await _preview(answer)
+        """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting."""
+        work, wait = Allowance(DEADLINE), Allowance(MAX_WAIT)
+        async with self._checks.slot(account, wait):
+            response = await self._follow(url, _PAGE, account, work, wait)
+        async with self._pages.slot(account, wait):
+            return await _preview(response)
 
     async def fetch_image(self, url: Url, *, account: UUID, max_body: int) -> bytes:
-        """What is there, if it says that it is a picture of pixels; whether it is one is for the caller to see.
+        """The body if its type is an image's; the caller checks that it is one.
 
-        Raises NotPublic, Unreachable, Unsafe; Unavailable when too many wait before it.
+        Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting.
         """
-        work, patience = Allowance(DEADLINE), Allowance(PATIENCE)
-        kind = _Kind(_PICTURES, ",".join(_PICTURES), max_body + 1)
-        async with self._checks.slot(account, patience):
-            answer = await self._follow(url, kind, account, work, patience)
-        if answer.status != 200 or not 0 < len(answer.body) <= max_body:
-            raise Unreachable("there is no picture")
-        return answer.body
+        work, wait = Allowance(DEADLINE), Allowance(MAX_WAIT)
+        expected = _Expected(_IMAGES, ",".join(_IMAGES), max_body + 1)
+        async with self._checks.slot(account, wait):
+            response = await self._follow(url, expected, account, work, wait)
+        if response.status != 200 or not 0 < len(response.body) <= max_body:
+            raise Unreachable("there is no image")
+        return response.body
 
     async def check_url(self, url: Url) -> None:
-        """The rules of `inspect` without a visit, and without a look-up of the name. Raises NotPublic, Unsafe."""
+        """The rules of `inspect` without a request and without a DNS lookup. Raises NotPublic, Unsafe."""
         await self.check_ip(url)
-        await self._refuse_unsafe(url)
+        await self._check_safety(url)
 
     async def check_ip(self, url: Url) -> None:
-        """As far as it takes no look-up: of an IP address. Raises NotPublic."""
+        """Check a URL whose host is an IP address, without a DNS lookup. Raises NotPublic."""
         if url.is_ip:
             await self._outbound.resolve(url)
 
     async def _follow(
-        self, url: Url, kind: _Kind, account: UUID, work: Allowance, patience: Allowance
+        self, url: Url, expected: _Expected, account: UUID, work: Allowance, wait: Allowance
     ) -> OutboundResponse:
         for _ in range(MAX_REDIRECTS + 1):
-            async with self._turn(url.host, account, patience):
-                answer = await self._visit_within(work, url, kind)
-            if answer.status not in _REDIRECTS or "Location" not in answer.headers:
-                return answer
-            url = _next(url, answer.headers["Location"])
+            async with self._host_slot(url.host, account, wait):
+                response = await self._fetch_within(work, url, expected)
+            if response.status not in _REDIRECTS or "Location" not in response.headers:
+                return response
+            url = _redirect_target(url, response.headers["Location"])
         raise Unreachable("too many redirects")
 
     @asynccontextmanager
-    async def _turn(self, host: str, account: UUID, patience: Allowance) -> AsyncIterator[None]:
-        """A host's slot goes round among accounts, too, so that none can keep a host to itself."""
+    async def _host_slot(self, host: str, account: UUID, wait: Allowance) -> AsyncIterator[None]:
+        """Shared fairly among accounts, so that none can keep a host to itself."""
         queue = self._hosts.setdefault(host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
-        async with queue.slot(account, patience):
+        async with queue.slot(account, wait):
             yield
 
-    async def _visit_within(self, work: Allowance, url: Url, kind: _Kind) -> OutboundResponse:
+    async def _fetch_within(self, work: Allowance, url: Url, expected: _Expected) -> OutboundResponse:
         try:
             async with work.spend():
-                return await self._visit(url, kind)
+                return await self._fetch(url, expected)
         except TimeoutError:
             raise Unreachable("timed out") from None
 
-    async def _visit(self, url: Url, kind: _Kind) -> OutboundResponse:
-        """One hop. All but 5xx will do: bots are refused (with a 999, even), pages announced before they exist."""
-        await self._refuse_unsafe(url)
-        answer = await self._outbound.request(
+    async def _fetch(self, url: Url, expected: _Expected) -> OutboundResponse:
+        """One hop. Only 5xx fails: sites reject bots (even with 999), and pages are announced before they exist."""
+        await self._check_safety(url)
+        response = await self._outbound.request(
             "GET",
             url,
-            headers={**_AGENT, "Accept": kind.accept},
+            headers={**_AGENT, "Accept": expected.accept},
             deadline=DEADLINE,
             connect_timeout=CONNECT_TIMEOUT,
-            max_body=kind.max_body,
-            body_types=kind.types,
+            max_body=expected.max_body,
+            body_types=expected.types,
         )
-        if 500 <= answer.status < 600:
-            raise Unreachable(f"the server answered {answer.status}")
-        return answer
+        if 500 <= response.status < 600:
+            raise Unreachable(f"the server responded {response.status}")
+        return response
 
-    async def _refuse_unsafe(self, url: Url) -> None:
-        if await self._safety.is_unsafe([url]):
-            raise Unsafe(f"{url.host} is known to be unsafe")
+    async def _check_safety(self, url: Url) -> None:
+        if await self._safety.is_unsafe(url):
+            raise Unsafe(f"{url.host} is listed as unsafe")
 
 
-def _next(url: Url, location: str) -> Url:
-    """Read as a browser would, then held to the same rules as a URL that a user sent."""
+def _redirect_target(url: Url, location: str) -> Url:
+    """Parsed as browsers do, then held to the same rules as a URL that a user sends."""
     if len(location) > MAX_LOCATION:
         raise Unreachable("it redirects to a URL that is too long")
     try:
@@ -144,15 +144,17 @@ def _next(url: Url, location: str) -> Url:
     except BadUrl as error:
         raise Unreachable(f"it redirects to a URL that cannot be used: {error}") from None
     except ValueError:
-        raise Unreachable("it redirects to something that is not a URL") from None
+        raise Unreachable("it redirects to an invalid URL") from None
 
 
-async def _preview(answer: OutboundResponse) -> PagePreview:
-    """In a thread, so that no page can stop the loop. An error page says nothing about the destination."""
-    if not answer.body or not 200 <= answer.status < 300:
+async def _preview(response: OutboundResponse) -> PagePreview:
+    """In a thread, so that no page can block the event loop. An error page says nothing about the destination."""
+    if not response.body or not 200 <= response.status < 300:
         return PagePreview()
     try:
         async with asyncio.timeout(READING_DEADLINE):
-            return await asyncio.to_thread(read_preview, answer.body, answer.headers.get("Content-Type"), answer.url)
+            return await asyncio.to_thread(
+                read_preview, response.body, response.headers.get("Content-Type"), response.url
+            )
     except TimeoutError:
         return PagePreview()

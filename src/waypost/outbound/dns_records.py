@@ -1,6 +1,6 @@
-"""What a name's TXT and CNAME records say right now: asked anew each time, within seconds, and never an exception.
+"""Look up a name's TXT and CNAME records: uncached, within seconds, without raising.
 
-What comes back was written by strangers: whoever shows a value shows `printable` of it.
+Values are written by strangers: show them through `printable` only.
 """
 
 import asyncio
@@ -15,47 +15,48 @@ import dns.name
 import dns.rdata
 import dns.resolver
 
-from waypost.outbound.name_servers import resolver
+from waypost.outbound.resolver import new_resolver
 
 RecordType = Literal["TXT", "CNAME", "A", "AAAA"]
 LookupProblem = Literal["no_name", "no_record", "server_failed", "timed_out", "unreachable", "loop"]
 MAX_HOPS = 8
+POINTS_TO_DEADLINE = 3.0  # seconds: a user waits for the page
 MAX_SHOWN = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class DnsLookup:
-    """What was found; without values, `problem` says why."""
+    """Without values, `problem` says why."""
 
     name: str
     values: tuple[str, ...] = ()
-    """Of TXT: the text, its pieces joined. Else names or addresses, without a trailing dot, in lower case."""
+    """TXT: the text, its strings joined. Others: names or addresses in lower case, without a trailing dot."""
     problem: LookupProblem | None = None
     code: str = ""
-    """How the name servers failed, in their own word: SERVFAIL, REFUSED."""
+    """The name servers' own code: SERVFAIL, REFUSED."""
 
     @property
     def is_answer(self) -> bool:
-        """False when nobody could tell: that proves nothing, neither way."""
+        """False when no name server could say: that is no evidence either way."""
         return self.problem not in {"server_failed", "timed_out", "unreachable"}
 
 
 class DnsRecords:
     def __init__(self, servers: Sequence[str] = ()) -> None:
-        """`servers` as in WAYPOST_DNS_SERVERS; without them the system's. Raises SettingsError."""
-        self._resolver = resolver(servers)
+        """`servers` as in WAYPOST_DNS_SERVERS; without them the system's are used. Raises SettingsError."""
+        self._resolver = new_resolver(servers)
 
     async def find(self, name: str, kind: RecordType) -> DnsLookup:
-        """Aliases on the way are followed, except for CNAME itself."""
+        """Follows aliases, except when looking up CNAME itself."""
         try:
             answer = await self._resolver.resolve(dns.name.from_text(name), kind, search=False)
         except (dns.exception.DNSException, OSError) as error:
-            problem, code = _why(error)
+            problem, code = _problem_of(error)
             return DnsLookup(name, problem=problem, code=code)
         return DnsLookup(name, tuple(_text(record) for record in answer))
 
     async def aliases(self, name: str, *, until: str = "") -> tuple[DnsLookup, ...]:
-        """The chain of CNAMEs from here: the last look-up is the one that ended it, by `until` or without a value."""
+        """The chain of CNAMEs from `name`; the last lookup ended it, at `until` or without a value."""
         chain: list[DnsLookup] = []
         while len(chain) < MAX_HOPS:
             chain.append(await self.find(name, "CNAME"))
@@ -66,13 +67,24 @@ class DnsRecords:
                 break
         return (*chain, DnsLookup(name, problem="loop"))
 
+    async def points_to(self, hostname: str, target: str) -> bool:
+        """Whether visitors of the host arrive at `target`: by a CNAME or by a shared address. False after 3 seconds."""
+        try:
+            async with asyncio.timeout(POINTS_TO_DEADLINE):
+                chain, its, targets = await asyncio.gather(
+                    self.aliases(hostname, until=target), self.addresses(hostname), self.addresses(target)
+                )
+        except TimeoutError:
+            return False
+        return any(target in hop.values for hop in chain) or not set(its).isdisjoint(targets)
+
     async def addresses(self, name: str) -> tuple[str, ...]:
         found = await asyncio.gather(self.find(name, "A"), self.find(name, "AAAA"))
         return tuple(value for each in found for value in each.values)
 
 
 def printable(text: str) -> str:
-    """Fit to be shown and stored: no control characters, no line breaks, not endless."""
+    """Without control characters and line breaks, and limited in length."""
     clean = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text[:MAX_SHOWN])
     return clean.strip() if len(text) <= MAX_SHOWN else f"{clean[:-1].strip()}…"
 
@@ -84,7 +96,7 @@ def _text(record: dns.rdata.Rdata) -> str:
     return record.to_text().removesuffix(".").lower()
 
 
-def _why(error: Exception) -> tuple[LookupProblem, str]:
+def _problem_of(error: Exception) -> tuple[LookupProblem, str]:
     match error:
         case dns.resolver.NXDOMAIN() | dns.resolver.YXDOMAIN() | dns.name.NameTooLong() | dns.name.LabelTooLong():
             return "no_name", ""
@@ -93,13 +105,13 @@ def _why(error: Exception) -> tuple[LookupProblem, str]:
         case dns.exception.Timeout():
             return "timed_out", ""
         case dns.resolver.NoNameservers():
-            return _why_none([tried[3] for tried in error.kwargs.get("errors", [])])
+            return _all_failed([tried[3] for tried in error.kwargs.get("errors", [])])
         case OSError():
             return "unreachable", ""
     return "server_failed", ""
 
 
-def _why_none(errors: Sequence[object]) -> tuple[LookupProblem, str]:
+def _all_failed(errors: Sequence[object]) -> tuple[LookupProblem, str]:
     if any(isinstance(error, dns.message.ChainTooLong) for error in errors):
         return "loop", ""
     if all(isinstance(error, OSError) for error in errors):

@@ -1,12 +1,34 @@
-"""Why a request to the outside came to nothing. What the user is told of it is the caller's business.
+"""Errors of outbound requests, and the short reason for each failed connection. Callers choose what users read.
 
 OutboundError
-├── NotPublic     the address is not one of the public internet
-├── Unreachable   no usable answer: DNS, TCP, TLS, time-out, broken or 5xx answer, redirects without end
-└── Unsafe        a blocklist or a provider warns of it
+├── NotPublic     the address is not on the public internet
+├── Unreachable   no usable response: DNS, TCP, TLS, timeout, malformed or 5xx response, too many redirects
+└── Unsafe        a blocklist or Safe Browsing lists the URL
 """
 
+import errno
 from typing import ClassVar
+
+import aiohttp
+
+HEADERS_TOO_LARGE = "the response headers are too large"
+
+_BY_NUMBER = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.ECONNRESET: "connection reset",
+    errno.EPIPE: "connection reset",
+    errno.ETIMEDOUT: "timed out",
+    errno.EHOSTUNREACH: "no route to the host",
+    errno.ENETUNREACH: "no route to the host",
+}
+# the first that fits; several of these are also OSErrors
+_BY_TYPE: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ClientSSLError, "tls: the handshake failed"),
+    (TimeoutError, "timed out"),
+    (aiohttp.ServerDisconnectedError, "the connection was closed without a response"),
+    (aiohttp.ClientPayloadError, "the response was cut off"),
+    (ConnectionResetError, "connection reset"),  # the library's own has no number
+)
 
 
 class OutboundError(Exception):
@@ -24,8 +46,26 @@ class Unreachable(OutboundError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-        """A few plain words, such as `timed out` or `tls: certificate has expired`."""
+        """A few words, such as `timed out` or `tls: certificate has expired`."""
 
 
 class Unsafe(OutboundError):
     kind = "unsafe"
+
+
+def reason_of(error: Exception) -> str:
+    """A few words for users and delivery logs."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"tls: {getattr(error.certificate_error, 'verify_message', '') or 'the certificate is not valid'}"
+    for kind, reason in _BY_TYPE:
+        if isinstance(error, kind):
+            return reason
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionResetError):
+        return _BY_NUMBER.get(error.os_error.errno or 0, "tls: the handshake failed")  # the event loop's has no number
+    if isinstance(error, OSError) and "[SSL" in str(error):
+        return "tls: the connection was cut off"
+    if isinstance(error, OSError):
+        return _BY_NUMBER.get(error.errno or 0, "the connection failed")
+    # aiohttp says it in the text alone
+    is_too_large = any(text in str(error) for text in ("Got more than", "Too many headers"))
+    return HEADERS_TOO_LARGE if is_too_large else "the response is not valid HTTP"

@@ -1,7 +1,4 @@
-"""Mail, through the operator's own server.
-
-Sends no password over a connection that others can read, unless the operator says so.
-"""
+"""Mail through the operator's SMTP server. Sends no password over an unencrypted connection unless configured to."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,12 +11,12 @@ import aiosmtplib
 from waypost.kit.clock import Clock
 from waypost.kit.errors import SettingsError
 from waypost.kit.smtp import parse_sender, parse_smtp_url
-from waypost.outbound.client import trusting
+from waypost.outbound.client import tls_context
 from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import Unreachable
 
 TIMEOUT = 20.0  # seconds of each step
-DEADLINE = 60.0  # seconds in all: a server could send one line after the other
+DEADLINE = 60.0  # seconds in total: a server could send line after line
 
 
 class Mailer:
@@ -27,22 +24,19 @@ class Mailer:
         """`sender`: `Waypost <noreply@example.com>`. Raises SettingsError."""
         server = parse_smtp_url(url)
         if server is None:
-            raise SettingsError("WAYPOST_SMTP_URL: names no mail server")
+            raise SettingsError("WAYPOST_SMTP_URL does not name a mail server")
         self._server = server
         self._sender = parse_sender(sender)
-        self._tls = trusting(ca_file)
+        self._tls = tls_context(ca_file)
         self._clock = clock
 
     async def send(self, mail: Mapping[str, str], *, unique: str) -> None:
-        """`mail`: `to`, `subject` and `text`, which is plain. `unique`: the same when the same mail is sent again.
-
-        Raises Unreachable.
-        """
+        """`mail`: `to`, `subject` and plain `text`. `unique`: the same when a mail is retried. Raises Unreachable."""
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._deliver(self._message(mail, unique))
         except (aiosmtplib.SMTPException, OSError, ValueError) as error:
-            raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may hold more than is good
+            raise Unreachable(f"mail: {_reason(error)}") from None  # its own text may hold secrets
 
     def _message(self, mail: Mapping[str, str], unique: str) -> EmailMessage:
         message = EmailMessage()
@@ -71,11 +65,11 @@ class Mailer:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, aiosmtplib.SMTPAuthenticationError):
-        return f"the server refused user name and password ({error.code})"
+        return f"the server rejected the user name and password ({error.code})"
     if isinstance(error, aiosmtplib.SMTPRecipientsRefused):
-        return f"the server refused the recipient ({', '.join(str(each.code) for each in error.recipients)})"
+        return f"the server rejected the recipient ({', '.join(str(each.code) for each in error.recipients)})"
     if isinstance(error, aiosmtplib.SMTPResponseException):
-        return printable(f"the server answered {error.code} {error.message}")
+        return printable(f"the server responded {error.code} {error.message}")
     if isinstance(error, TimeoutError):
         return "timed out"
-    return printable(str(error)) or "the connection broke off"
+    return printable(str(error)) or "the connection was cut off"

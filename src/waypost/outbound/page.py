@@ -1,22 +1,31 @@
-"""Reads a page's title and Open Graph tags in one pass, linear in its size whatever the page holds.
+"""Read a page's title and Open Graph tags in one pass, in time linear to its size.
 
-Builds no tree: for half a megabyte of hostile nesting a tree builder takes minutes, or all memory there is. Each step
-looks at a bounded part of the page, because a regular expression at work lets no other thread run.
+Builds no tree: for half a megabyte of hostile nesting a tree builder takes minutes, or all memory. Each step looks at a
+bounded part of the page, because a running regular expression blocks all other threads.
 """
 
+import codecs
 import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import ada_url
+from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
 
 from waypost.kit.urls import Url, canonical
-from waypost.outbound.encodings import decoded
 
+DECODED_AT_ONCE = 4_096
+# Python knows more encodings, and hostile bytes in some of them (punycode) take minutes to decode
+ENCODINGS = frozenset(
+    {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "cp866"}
+    | {"gb18030", "big5hkscs", "cp950", "euc_jp", "iso2022_jp", "cp932", "cp949", "cp874"}
+    | {f"cp{number}" for number in range(1250, 1259)}
+    | {f"iso8859-{number}" for number in range(1, 17)}
+)
 MAX_TAGS = 10_000  # a page describes itself near its start
 MAX_TAG = 32_768  # characters; a longer one is skipped
-MAX_RAW = 20_000  # characters of a value before its entities are resolved: 5000 may be wanted
+MAX_RAW = 20_000  # characters of a value before its entities are resolved: 5000 are kept
 
 _TAG = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][^\s/>]*+))")
 # to the tag's end; a quote counts only behind an equals sign. Possessive throughout: it never backtracks.
@@ -25,8 +34,8 @@ _ATTRIBUTE = re.compile(r"""([^\s"'>/=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^
 _RAW_TEXT = frozenset({"title", "script", "style", "textarea", "xmp", "iframe", "noembed", "noframes"})
 _END_OF = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW_TEXT}
 _LONG_REFERENCE = re.compile(r"&#[0-9]{8,}")  # html.unescape would make a huge integer of it
-# controls, lone surrogates, and the marks that make text read backwards
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+# control characters, lone surrogates, and marks that reverse the reading direction
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +48,10 @@ class PagePreview:
 
 
 def read_preview(body: bytes, content_type: str | None, url: Url) -> PagePreview:
-    """What the page at `url` says of itself, trimmed to a link's limits."""
+    """The page's description of itself, trimmed to a link's limits."""
     found: dict[str, str] = {}
-    for name, value in _facts(decoded(body, content_type)):
-        if text := _shown(value):
+    for name, value in _described(decode_page(body, content_type)):
+        if text := _clean(value):
             found.setdefault(name, text)  # the first one counts, as in a browser
     og_title = _trimmed(found.get("og:title"), 255)
     return PagePreview(
@@ -53,7 +62,7 @@ def read_preview(body: bytes, content_type: str | None, url: Url) -> PagePreview
     )
 
 
-def _facts(text: str) -> Iterator[tuple[str, str]]:
+def _described(text: str) -> Iterator[tuple[str, str]]:
     """(`title` or the meta tag's name, raw value) in the order of the page."""
     for name, rest, content in _elements(text):
         if name == "title":
@@ -112,9 +121,9 @@ def _attributes(rest: str) -> Mapping[str, str]:
     return attributes
 
 
-def _shown(raw: str) -> str:
+def _clean(raw: str) -> str:
     text = html.unescape(_LONG_REFERENCE.sub("\ufffd", raw[:MAX_RAW]))
-    return " ".join(_UNSHOWN.sub("", " ".join(text.split())).split())
+    return " ".join(_INVISIBLE.sub("", " ".join(text.split())).split())
 
 
 def _trimmed(text: str | None, limit: int) -> str | None:
@@ -129,3 +138,29 @@ def _absolute(image: str | None, page: Url) -> str | None:
     except ValueError:
         return None
     return text if len(text) <= 2048 else None
+
+
+def decode_page(body: bytes, content_type: str | None) -> str:
+    """A byte order mark wins, then the header, then the page's declaration, then what the bytes look like."""
+    named, mark = read_bom(body)
+    name = named or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+    if name not in ENCODINGS:
+        name = _guess_encoding(body)
+    return _decode_in_pieces(body.removeprefix(mark or b""), "utf-16-le" if name == "utf-16" else name)
+
+
+def _decode_in_pieces(body: bytes, name: str) -> str:
+    """Other threads run between two pieces: half a megabyte of bytes that are not in cp1252 takes half a second."""
+    decoder = codecs.getincrementaldecoder(name)(errors="replace")
+    starts = range(0, len(body), DECODED_AT_ONCE)
+    pieces = [decoder.decode(body[start : start + DECODED_AT_ONCE]) for start in starts]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
+
+
+def _guess_encoding(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        is_cut_off = error.start > len(body) - 4  # a page over the limit ends within a character
+        return "utf-8" if is_cut_off else "cp1252"
+    return "utf-8"

@@ -1,7 +1,7 @@
-"""Posts to the same receivers over and over, on connections that are kept: opening one costs more than all else.
+"""POST requests over keep-alive connections, since opening a connection costs more than everything else.
 
-A new connection goes only where `Outbound.request` would go. A kept one serves the same scheme, host and port, soon
-again and not for long, and only when nothing came after its last answer.
+A new connection goes only where `Outbound.request` may go. A kept one is reused for the same scheme, host and port, for
+a short time, and only if nothing arrived after its last response.
 """
 
 import asyncio
@@ -22,17 +22,16 @@ from aiohttp.tracing import Trace
 
 from waypost.kit.urls import Url
 from waypost.outbound import client
-from waypost.outbound.bodies import read_to_end
+from waypost.outbound.bodies import read_raw_body
 from waypost.outbound.client import Outbound, OutboundResponse, open_session, target
 from waypost.outbound.connection import BoundedConnection
-from waypost.outbound.errors import Unreachable
-from waypost.outbound.failures import reason_of
-from waypost.outbound.route import Route
+from waypost.outbound.errors import Unreachable, reason_of
+from waypost.outbound.pinned_addresses import PinnedAddresses
 
 HEADERS = {**client.HEADERS, "Accept-Encoding": "identity"}
-MAX_IDLE = 4.0  # seconds; many receivers close after five, and a POST that meets the closing is lost
-MAX_AGE = 60.0  # seconds until a name is asked for again
-MAX_KEPT = 512  # idle connections in all
+MAX_IDLE = 4.0  # seconds; many servers close after five, and a POST that races with the close is lost
+MAX_AGE = 60.0  # seconds until a host is resolved again
+MAX_KEPT = 512  # idle connections in total
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +41,23 @@ class _Exchange:
 
 
 _exchange: ContextVar[_Exchange] = ContextVar("exchange")
-_route: ContextVar[Route] = ContextVar("route")  # the connector has one resolver and one socket factory for all
+_pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # the connector has one resolver for all requests
 _target = lru_cache(4_096)(target)
 
 
 class Poster:
-    """Made inside a running event loop."""
+    """Create it inside a running event loop."""
 
     def __init__(self, outbound: Outbound) -> None:
-        self._session = open_session(_Connector(outbound))
+        self._session = open_session(_PosterConnector(outbound))
 
     async def post(
         self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
     ) -> OutboundResponse:
-        """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable.
+        """Send one POST and read the complete response within `deadline` seconds. Raises NotPublic, Unreachable.
 
-        Of a body that says it is longer than `max_body` bytes none is read; one that does not say so, and does not end
-        within them, is Unreachable. It is as it came, never unpacked.
+        A body whose Content-Length exceeds `max_body` bytes is not read; one without a length that exceeds them is
+        Unreachable. Bodies are never decompressed.
         """
         _exchange.set(_Exchange(url, max_body))
         try:
@@ -77,29 +76,29 @@ class Poster:
             raise Unreachable(reason_of(error)) from error
 
     async def close(self) -> None:
-        """Ends what is kept open."""
+        """Close the idle connections."""
         await self._session.close()
 
 
 async def _body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     if (response.content_length or 0) > limit:
         return b""
-    return await read_to_end(response.content, limit)
+    return await read_raw_body(response.content, limit)
 
 
 class _KeptConnection(BoundedConnection):
-    """Between two requests, from `rest` to `begin`, it accepts nothing: that would be no answer."""
+    """Between two requests, from `rest` to `begin`, received data closes it: it belongs to no response."""
 
     def __init__(self, resting: dict["_KeptConnection", None], loop: asyncio.AbstractEventLoop) -> None:
         self._resting = resting
         super().__init__(loop)
         self._opened = loop.time()
 
-    def is_fit(self) -> bool:
-        """Whether it can be used: new, or neither old nor with anything left over from its last answer."""
+    def is_reusable(self) -> bool:
+        """New, or neither too old nor with unread data after its last response."""
         if self not in self._resting:
             return True
-        return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_leftover()
+        return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_unread_data()
 
     def begin(self, max_body: int) -> None:
         super().begin(max_body)
@@ -124,16 +123,16 @@ class _KeptConnection(BoundedConnection):
         self._resting.pop(self, None)
         super().close()
 
-    def _has_leftover(self) -> bool:
-        """A message that was begun: the next answer's parser would know nothing of it and take its rest for a start."""
+    def _has_unread_data(self) -> bool:
+        """Whether a message has begun: the next response's parser would take the rest of it for its start."""
         try:
             return self._parser is not None and self._parser.feed_eof() is not None
         except HttpProcessingError:
             return True
 
 
-class _Connector(aiohttp.TCPConnector):
-    """Checks new connections, and gives out kept ones that are fit for use."""
+class _PosterConnector(aiohttp.TCPConnector):
+    """Checks new connections, and reuses kept ones."""
 
     def __init__(self, outbound: Outbound) -> None:
         super().__init__(
@@ -154,7 +153,7 @@ class _Connector(aiohttp.TCPConnector):
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
     ) -> Connection:
         connection = await super().connect(req, traces, timeout)
-        while not (kept := _kept(connection)).is_fit():
+        while not (kept := _kept(connection)).is_reusable():
             connection.close()
             connection = await super().connect(req, traces, timeout)
         kept.begin(_exchange.get().max_body)
@@ -167,16 +166,16 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
     ) -> ResponseHandler:
-        route = await self._outbound.route(_exchange.get().url)
-        _route.set(route)
+        pinned = await self._outbound.pin(_exchange.get().url)
+        _pinned.set(pinned)
         opened = None
         try:
             opened = await super()._create_connection(req, traces, timeout)
-            route.check_connected()
+            pinned.check_connected()
         except (aiohttp.ClientError, OSError) as error:
-            if opened is not None:  # an empty queue of answers is false
+            if opened is not None:  # an empty queue of responses is false
                 opened.abort()
-            raise route.refused or Unreachable(reason_of(error)) from error
+            raise pinned.refused or Unreachable(reason_of(error)) from error
         return opened
 
 
@@ -184,14 +183,14 @@ class _Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
     ) -> list[ResolveResult]:
-        return await _route.get().resolve(host, port, family)
+        return await _pinned.get().resolve(host, port, family)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Holds nothing."""
 
 
 def _open_socket(target: aiohttp.AddrInfoType) -> socket:
-    return _route.get().open_socket(target)
+    return _pinned.get().open_socket(target)
 
 
 def _kept(connection: Connection) -> _KeptConnection:

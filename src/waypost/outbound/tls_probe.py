@@ -1,6 +1,6 @@
-"""A TLS handshake and nothing more: what certificate does a host name answer with, and until when is it valid?
+"""Probe a host by a TLS handshake: which certificate does it present, and when does it expire?
 
-Goes where requests go, and also to this machine's own addresses, since custom domains point at ourselves.
+May connect where requests may, and to this machine's own addresses, since custom domains point to this service.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
+from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import BadUrl, canonical
-from waypost.outbound.addresses import Address, Network, Reachable, own_addresses
-from waypost.outbound.client import trusting
+from waypost.outbound.addresses import AllowedAddresses, own_addresses
+from waypost.outbound.client import tls_context
 from waypost.outbound.dns_records import printable
-from waypost.outbound.errors import OutboundError
-from waypost.outbound.failures import reason_of
-from waypost.outbound.names import Names
+from waypost.outbound.errors import OutboundError, reason_of
+from waypost.outbound.resolver import HostResolver
 
 DEADLINE = 5.0
 
@@ -26,10 +26,10 @@ DEADLINE = 5.0
 @dataclass(frozen=True, slots=True)
 class TlsProbeResult:
     outcome: Literal["good", "bad", "none"]
-    """bad: there is a certificate, and browsers refuse it. none: nobody speaks TLS there."""
+    """bad: browsers reject the certificate. none: nothing answers over TLS."""
     expires_at: datetime | None = None
     reason: str = ""
-    """In plain words, unless it is good."""
+    """Why not, unless it is good."""
 
 
 class TlsProbe:
@@ -41,17 +41,17 @@ class TlsProbe:
         ca_file: Path | None = None,
         port: int = 443,
     ) -> None:
-        # not loopback: what listens there is meant for nobody else, whatever name leads to it
+        # not loopback: what listens there is private, whatever name points to it
         ours: list[Network] = [ip_network(address) for address in own_addresses() if not address.is_loopback]
-        self._names = Names(Reachable([*allow, *ours]), dns_servers)
-        self._tls = trusting(ca_file)
+        self._resolver = HostResolver(AllowedAddresses([*allow, *ours]), dns_servers)
+        self._tls = tls_context(ca_file)
         self._port = port
 
     async def probe(self, hostname: str) -> TlsProbeResult:
-        """Within 5 seconds. Addresses are tried in turn until one answers."""
+        """Try the addresses in turn until one responds, within 5 seconds."""
         try:
             async with asyncio.timeout(DEADLINE):
-                addresses = await self._names.resolve(canonical(f"https://{hostname}/"))
+                addresses = await self._resolver.resolve(canonical(f"https://{hostname}/"))
                 return await self._first(addresses, hostname)
         except TimeoutError:
             return TlsProbeResult("none", reason="timed out")
@@ -59,16 +59,16 @@ class TlsProbe:
             return TlsProbeResult("none", reason=printable(str(error)))
 
     async def _first(self, addresses: Sequence[Address], hostname: str) -> TlsProbeResult:
-        seen = TlsProbeResult("none", reason="dns: the host has no address")
+        found = TlsProbeResult("none", reason="dns: the host has no address")
         for address in addresses:
-            seen = await self._shake(address, hostname)
-            if seen.outcome != "none":
+            found = await self._shake(address, hostname)
+            if found.outcome != "none":
                 break
-        return seen
+        return found
 
     async def _shake(self, address: Address, hostname: str) -> TlsProbeResult:
         try:
-            # by its address, which was checked: nobody resolves anything again
+            # by its checked address, so that nothing is resolved again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
         except ssl.SSLCertVerificationError as error:
             return TlsProbeResult(

@@ -16,7 +16,7 @@ from people import BASE_URL, FakeClock, Person, new_client, new_person
 
 from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
-from waypost.outbound import Blocklist, DestinationChecker, Outbound, Safety
+from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
 from waypost.resources.links import Deps, api, media, pixel_changed
 from waypost.resources.pixels import api as pixels_api
@@ -147,7 +147,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         outbound = Outbound(allow=[ip_network(HOST)])
         deps = Deps(
             db=db,
-            destinations=DestinationChecker(outbound, Safety(Blocklist(blocklist))),
+            destinations=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
             media=directory / "media",
             routes_changed=told.extend,
             shared_domain=SHARED,

@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select, update
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.outbound.acme_problems import Refused
+from waypost.outbound.acme_problems import AuthorityRefused
 from waypost.resources.domains import domains
 from waypost.resources.domains.certificates import Issuer, live_changed, queue, store
 from waypost.resources.domains.certificates.issuer import wait_after
@@ -28,7 +28,7 @@ class Refusing:
     async def obtain(self, hostname: str, ordering) -> None:
         await ordering()
         self.asked.append(hostname)
-        raise Refused("connection", "No.")
+        raise AuthorityRefused("connection", "No.")
 
 
 async def change(db: Database, hostname: str, **values: object) -> None:

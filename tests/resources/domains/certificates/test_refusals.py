@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from waypost.database.secrets import Undecipherable
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
-from waypost.outbound.acme_problems import _WORDS, NO_ACCOUNT
+from waypost.outbound.acme_problems import _REASONS, NO_ACCOUNT
 from waypost.resources.domains.certificates import Authority, Issuer
 from waypost.resources.domains.certificates.issuer import _reason
 
@@ -70,5 +70,5 @@ async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None
     assert await shown("judy.example") == ("failed", False, told)
     assert "127.0.0.1" in logs[-1]["detail"]
     assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]
-    for settings in (_reason(Undecipherable()), *_WORDS.values()):
+    for settings in (_reason(Undecipherable()), *_REASONS.values()):
         assert "WAYPOST" not in settings

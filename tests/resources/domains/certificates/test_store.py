@@ -64,9 +64,9 @@ async def test_it_works(db: Database, live, shown, clock, alices) -> None:
     assert await claim(db, clock) == []
     clock.passes(days=60)
     [again] = await claim(db, clock)
-    failed = Failed(again, "Refused.", clock.now + timedelta(minutes=1))
+    failed = Failed(again, "AuthorityRefused.", clock.now + timedelta(minutes=1))
     assert await settle(db, failed, clock)
-    assert await shown(HOST) == ("active", True, "Refused.")
+    assert await shown(HOST) == ("active", True, "AuthorityRefused.")
     assert (await rows(db))[HOST].chain == alices[0]
 
 

@@ -14,9 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
-from waypost.outbound.acme import Account, Acme, Prove
+from waypost.outbound.acme import Acme, AcmeAccount, PublishChallenge
 from waypost.outbound.acme_keys import SigningKey
-from waypost.outbound.acme_problems import Down, Refused
+from waypost.outbound.acme_problems import AuthorityRefused, AuthorityUnavailable
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
 from waypost.resources.domains.certificates.reading import Term, Unusable, term_of
 
@@ -48,13 +48,13 @@ class Authority:
         await ordering()
         try:
             return await self._obtain(account, hostname)
-        except Refused as refused:
+        except AuthorityRefused as refused:
             if refused.kind != "accountDoesNotExist":
                 raise
         await self._close_account()
         return await self._obtain(await self._account(), hostname)
 
-    async def _obtain(self, account: Account, hostname: str) -> Issued:
+    async def _obtain(self, account: AcmeAccount, hostname: str) -> Issued:
         key = SigningKey.new()
         async with self._proofs() as prove:
             chain = await self._acme.obtain(account, hostname, key.request_for(hostname), prove)
@@ -62,10 +62,10 @@ class Authority:
         try:
             return Issued(chain, pem, term_of(chain, pem, hostname, self._clock()))
         except Unusable as fault:
-            raise Down(f"The certificate that the authority gave {fault}.") from fault
+            raise AuthorityUnavailable(f"The certificate that the authority gave {fault}.") from fault
 
     @asynccontextmanager
-    async def _proofs(self) -> AsyncIterator[Prove]:
+    async def _proofs(self) -> AsyncIterator[PublishChallenge]:
         tokens: list[str] = []
 
         async def prove(token: str, answer: str) -> None:
@@ -80,7 +80,7 @@ class Authority:
             async with self._db.write() as tx:
                 await tx.execute(delete(acme_challenges).where(_P.token.in_(tokens)))
 
-    async def _account(self) -> Account:
+    async def _account(self) -> AcmeAccount:
         """Opened once for all nodes; two that do so at once have one account each, of which the first is kept."""
         async with self._opening:
             if account := await self._kept():
@@ -92,13 +92,13 @@ class Authority:
                 return await self._kept() or opened
             return opened
 
-    async def _kept(self) -> Account | None:
+    async def _kept(self) -> AcmeAccount | None:
         found = select(_A.id, _A.url, _A.key).where(_A.directory == self._acme.directory)
         async with self._db.read() as tx:
             row = (await tx.execute(found)).one_or_none()
-        return row and Account(row.url, SigningKey.from_pem(self._keys.open(_A.key, row.id, row.key)))
+        return row and AcmeAccount(row.url, SigningKey.from_pem(self._keys.open(_A.key, row.id, row.key)))
 
-    async def _keep(self, account: Account) -> None:
+    async def _keep(self, account: AcmeAccount) -> None:
         id_ = new_id()
         row = {"id": id_, "directory": self._acme.directory, "url": account.url}
         row["key"] = self._keys.seal(_A.key, id_, account.key.pem())

@@ -14,7 +14,7 @@ from waypost.database import Database, KeyRing
 from waypost.database.secrets import Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Unavailable
-from waypost.outbound.acme_problems import AcmeError, Down, Limited
+from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, AuthorityUnavailable
 from waypost.resources.domains.certificates import queue, store
 from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.model import certificates
@@ -188,14 +188,14 @@ def _detail(error: Exception) -> str:
     """For the log."""
     if isinstance(error, Undecipherable):
         return "The account's key cannot be read: WAYPOST_SECRET_KEY has changed."
-    return error.detail if isinstance(error, Down) else ""
+    return error.detail if isinstance(error, AuthorityUnavailable) else ""
 
 
 def _rest(error: Exception, hostname: str) -> timedelta | None:
     """How long all names wait; None when only this one does."""
-    if isinstance(error, Limited):
+    if isinstance(error, AuthorityRateLimited):
         return None if error.is_about(hostname) else FIRST_WAIT
-    return REST if isinstance(error, (Down, Undecipherable)) else None
+    return REST if isinstance(error, (AuthorityUnavailable, Undecipherable)) else None
 
 
 def _reason(error: Exception) -> str:

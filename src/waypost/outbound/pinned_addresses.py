@@ -1,6 +1,6 @@
-"""The guard around one request's new connections: every socket is checked when opened, and again once connected.
+"""Address pinning for one request: every socket is checked when opened, and again once connected.
 
-Resolving alone would not do: a client that meets an IP literal never asks its resolver.
+Checking at resolution is not enough: a client that gets an IP literal never asks its resolver.
 """
 
 import socket
@@ -11,19 +11,20 @@ from types import SimpleNamespace
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from waypost.outbound.addresses import Address, Reachable
+from waypost.kit.proxies import Address
+from waypost.outbound.addresses import AllowedAddresses
 from waypost.outbound.errors import NotPublic
 
 
-class Route(AbstractResolver):
-    """Leads to `addresses`, which were resolved and checked once, and nowhere else."""
+class PinnedAddresses(AbstractResolver):
+    """Connects to `addresses`, which were resolved and checked once, and to no others."""
 
-    def __init__(self, reachable: Reachable, addresses: Sequence[Address]) -> None:
-        self._reachable = reachable
+    def __init__(self, allowed: AllowedAddresses, addresses: Sequence[Address]) -> None:
+        self._allowed = allowed
         self._addresses = addresses
         self._sockets: list[socket.socket] = []
         self.refused: NotPublic | None = None
-        """Noted here because connecting to several addresses loses the kind of exception."""
+        """Kept here because connecting to several addresses loses the exception's type."""
 
     async def resolve(
         self,
@@ -54,16 +55,16 @@ class Route(AbstractResolver):
         self.check_connected()
 
     def check_connected(self) -> None:
-        """Before a byte of the request is sent: what the kernel says we are connected to."""
+        """Check the peers that the kernel reports, before a byte of the request is sent."""
         for opened in self._sockets:
             if opened.fileno() != -1:
                 self._check(opened.getpeername()[0])
 
     async def close(self) -> None:
-        """The connections are closed by their connector."""
+        """The connector closes the connections."""
 
     def _check(self, text: str) -> None:
         address = ip_address(text)
-        if address not in self._addresses or address not in self._reachable:
+        if address not in self._addresses or address not in self._allowed:
             self.refused = NotPublic(f"{address} may not be connected to")
             raise OSError(str(self.refused))

@@ -1,0 +1,159 @@
+"""Checks whether a URL is known to be unsafe: the operator's blocklist first, then Google Safe Browsing.
+
+The blocklist is a file of hosts and URLs; it works offline and is read again when it changes. One entry a line:
+`bad.example`, `.bad.example` or `*.bad.example` (with all subdomains), `https://bad.example/page`. `#` starts a
+comment.
+
+Safe Browsing is asked through its Lookup API v4 (https://developers.google.com/safe-browsing/v4/lookup-api). An outage
+of it does not stop anybody from creating links.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import ada_url
+import structlog
+
+from waypost.kit.errors import SettingsError
+from waypost.kit.urls import BadUrl, Url, canonical
+from waypost.outbound.client import Outbound
+from waypost.outbound.errors import OutboundError
+
+DEADLINE = 2.0  # seconds of one question to Safe Browsing; the check of a destination has eight in all
+MAX_RESPONSE = 65_536
+THREATS = ["MALWARE", "SOCIAL_ENGINEERING", "UNWANTED_SOFTWARE", "POTENTIALLY_HARMFUL_APPLICATION"]
+
+log = structlog.get_logger(__name__)
+
+
+class UrlSafety:
+    def __init__(self, blocklist: "Blocklist | None" = None, safe_browsing: "SafeBrowsing | None" = None) -> None:
+        self._blocklist = blocklist
+        self._safe_browsing = safe_browsing
+
+    async def is_unsafe(self, url: Url) -> bool:
+        if self._blocklist and await self._blocklist.has(url):
+            return True
+        return await self._safe_browsing.has(url) if self._safe_browsing else False
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    hosts: frozenset[str]
+    suffixes: frozenset[str]
+    urls: frozenset[str]
+
+    def has(self, url: Url) -> bool:
+        if url.host in self.hosts or _key(url) in self.urls:
+            return True
+        labels = url.host.split(".")
+        return any(".".join(labels[start:]) in self.suffixes for start in range(len(labels)))
+
+
+class Blocklist:
+    def __init__(self, path: Path) -> None:
+        """Raises SettingsError when the file cannot be read. Later, the last readable version stays in force."""
+        self._path = path
+        self._state = _state(path)
+        self._entries = read_blocklist(path)
+        self._reading = asyncio.Lock()
+
+    async def has(self, url: Url) -> bool:
+        async with self._reading:
+            await self._refresh()
+        return self._entries.has(url)
+
+    async def _refresh(self) -> None:
+        if (state := _state(self._path)) == self._state:
+            return
+        self._state = state  # noted first: an unreadable version is logged once, not at every check
+        try:
+            self._entries = await asyncio.to_thread(read_blocklist, self._path)
+        except SettingsError as error:
+            log.warning("changed blocklist unreadable, previous version stays in force", error=str(error))
+
+
+def read_blocklist(path: Path) -> _Entries:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {cause}") from None
+    hosts, suffixes, urls = set(), set(), set()
+    for number, line in enumerate(lines, 1):
+        entry = f" {line}".partition(" #")[0].strip()
+        try:
+            if "://" in entry:
+                urls.add(_key(canonical(entry)))
+            elif entry.startswith((".", "*.")):
+                suffixes.add(_host(entry.lstrip("*").removeprefix(".")))
+            elif entry:
+                hosts.add(_host(entry))
+        except BadUrl as error:
+            raise SettingsError(f"WAYPOST_BLOCKLIST: {path}, line {number}: {entry!r}: {error}") from None
+    return _Entries(frozenset(hosts), frozenset(suffixes), frozenset(urls))
+
+
+def _host(text: str) -> str:
+    if "/" in text:
+        raise BadUrl("start a URL with http:// or https://")
+    return canonical(f"http://{text}/").host
+
+
+def _key(url: Url) -> str:
+    """The same for http and https, with and without fragment, and for every spelling of the path's dots."""
+    parsed = ada_url.URL(url.text)
+    return f"{parsed.host}{parsed.pathname}{parsed.search}"
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+class SafeBrowsing:
+    def __init__(self, outbound: Outbound, key: str, base_url: str) -> None:
+        self._outbound = outbound
+        try:
+            self._url = canonical(f"{base_url.rstrip('/')}/v4/threatMatches:find?key={quote(key, safe='')}")
+        except BadUrl as error:
+            raise SettingsError(f"WAYPOST_SAFE_BROWSING_URL: {error}") from None
+
+    async def has(self, url: Url) -> bool:
+        """Whether a threat is known at the URL; False when there is no usable response."""
+        try:
+            response = await self._outbound.request(
+                "POST",
+                self._url,
+                headers={"Content-Type": "application/json"},
+                body=json.dumps(_question(url)).encode(),
+                deadline=DEADLINE,
+                max_body=MAX_RESPONSE,
+            )
+            if response.status == 200:
+                return bool(response.json().get("matches"))
+            fault = f"status {response.status}"
+        except OutboundError as error:
+            fault = str(error)
+        except (ValueError, AttributeError):
+            fault = "the response is not the expected JSON"
+        log.warning("Safe Browsing unavailable, destinations pass unchecked", fault=fault)  # never the key
+        return False
+
+
+def _question(url: Url) -> dict[str, object]:
+    return {
+        "client": {"clientId": "waypost", "clientVersion": "1"},
+        "threatInfo": {
+            "threatTypes": THREATS,
+            "platformTypes": ["ANY_PLATFORM"],
+            "threatEntryTypes": ["URL"],
+            "threatEntries": [{"url": url.text}],
+        },
+    }
