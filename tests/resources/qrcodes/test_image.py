@@ -83,7 +83,7 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
     ):
         answer = await env.image(wrong)
         refused(answer, 403, "forbidden")
-        assert "exactly as the API gave it" in answer.json()["error"]["message"]
+        assert "exactly as the API returned it" in answer.json()["error"]["message"]
     assert len(env.drawn) == 1
 
 

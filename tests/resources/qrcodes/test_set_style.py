@@ -97,9 +97,9 @@ async def test_what_a_look_may_not_be(env: Env) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "told"),
-    [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "begins with #"), ("#abcd", "no transparent")],
+    [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "starts with #"), ("#abcd", "Transparent")],
 )
-async def test_what_is_said_of_a_colour(env: Env, sent: str, told: str) -> None:
+async def test_explains_an_invalid_colour(env: Env, sent: str, told: str) -> None:
     [message] = faults(await env.ask("POST", await env.links.make(), json={"foreground": sent}))["foreground"]
     assert told in message
 
