@@ -8,11 +8,11 @@ import pytest
 
 from waypost.commands.exporting import ExportFailed, write
 from waypost.database import Database
-from waypost.resources.clicks.export import Wanted
+from waypost.resources.clicks.export import ExportQuery
 
 
 async def export(db: Database, to: Path) -> None:
-    await write(db, Wanted(), "csv", to, shared_domain="go.test")
+    await write(db, ExportQuery(), "csv", to, shared_domain="go.test")
 
 
 @pytest.fixture(params=[True, False], ids=["hard links", "none"])

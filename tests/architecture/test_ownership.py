@@ -10,11 +10,9 @@ TABLES_USED_ELSEWHERE = {
     # (module that uses the table, module that it is imported from, table)
     ("waypost.commands.doctor", "waypost.worker.model", "jobs"),
     ("waypost.commands.exporting", "waypost.resources.links", "links"),
-    ("waypost.resources.clicks.export", "waypost.resources.links", "links"),
     ("waypost.resources.links.routes", "waypost.resources.domains", "domains"),
     ("waypost.resources.links.routes", "waypost.resources.pixels", "link_pixels"),
     ("waypost.resources.links.routes", "waypost.resources.pixels", "pixels"),
-    ("waypost.resources.qrcodes.store", "waypost.resources.links.model", "links"),
 }
 """Known exceptions, each to be removed. Do not add any."""
 

@@ -20,8 +20,8 @@ from waypost.commands.progress import progress
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
-from waypost.resources.clicks.export import Form, Wanted, export
-from waypost.resources.clicks.model import KINDS, Kind
+from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
+from waypost.resources.clicks.model import KINDS, ClickKind
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import links
 
@@ -39,8 +39,8 @@ async def wanted(
     link: str | None,
     start: datetime | None,
     end: datetime | None,
-    kind: Kind | Literal["all"],
-) -> Wanted:
+    kind: ClickKind | Literal["all"],
+) -> ExportQuery:
     """Raises NotFound and Invalid with the option's name."""
     if start and end and start >= end:
         raise Invalid({"--from": ["This must be earlier than --to."]})
@@ -48,7 +48,7 @@ async def wanted(
     subject = Subject(owner, is_account=True) if owner else None
     if link is not None:
         subject = await _link(db, link, owner)
-    return Wanted(subject, next((each for each in KINDS if each == kind), None), start, end)
+    return ExportQuery(subject, next((each for each in KINDS if each == kind), None), start, end)
 
 
 async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
@@ -63,11 +63,13 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
     return Subject(link_id)
 
 
-async def write(db: Database, which: Wanted, form: Form, output: Path | None, *, shared_domain: str) -> int | None:
+async def write(
+    db: Database, query: ExportQuery, export_format: ExportFormat, output: Path | None, *, shared_domain: str
+) -> int | None:
     """Returns the number of clicks; None when the reader left before the end."""
     try:
-        with _file(output) if output else _stdout() as to, progress("Exporting clicks") as told:
-            return await export(db, which, to, form, shared_domain=shared_domain, told=told)
+        with _file(output) if output else _stdout() as to, progress("Exporting clicks") as on_progress:
+            return await export(db, query, to, export_format, shared_domain=shared_domain, on_progress=on_progress)
     except BrokenPipeError:
         return None
     except OSError as error:

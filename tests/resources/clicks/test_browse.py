@@ -17,8 +17,8 @@ from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.day_slices import Part
+from waypost.resources.clicks.listing import latest, slices
 from waypost.resources.clicks.model import Click, click_retention
-from waypost.resources.clicks.pages import latest, slices
 from waypost.resources.clicks.schemas import to_json
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store

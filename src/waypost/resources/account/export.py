@@ -17,7 +17,7 @@ from waypost.kit.fair_queue import FairQueue
 from waypost.resources import domains, links, pixels, webhooks
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
-from waypost.resources.clicks.export import Wanted, json_lines, pages
+from waypost.resources.clicks.export import ExportQuery, json_lines, pages
 from waypost.resources.clicks.subject import Subject
 
 _README = """Contents:
@@ -117,6 +117,6 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
 
 
 async def _clicks(deps: Deps, session: Session) -> AsyncIterator[str]:
-    wanted = Wanted(Subject(session.account.id, is_account=True), kind=None)
-    async for page in pages(deps.auth.db, wanted, deps.shared_domain):
+    query = ExportQuery(Subject(session.account.id, is_account=True), kind=None)
+    async for page in pages(deps.auth.db, query, deps.shared_domain):
         yield await asyncio.to_thread(json_lines, page)

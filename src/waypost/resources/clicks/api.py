@@ -13,8 +13,8 @@ from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import service
 from waypost.resources.clicks.filters import FILTERS, PARAMETERS, only, read_filters, read_link_id
+from waypost.resources.clicks.listing import Filters
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.pages import Filters
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.web import (
     PAGING,

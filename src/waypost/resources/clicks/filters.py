@@ -13,8 +13,8 @@ from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE, text_problem
 from waypost.kit.ids import parse_id
-from waypost.resources.clicks.model import HUMAN, KINDS, Kind
-from waypost.resources.clicks.pages import Filters, Value
+from waypost.resources.clicks.listing import Filters, Value
+from waypost.resources.clicks.model import HUMAN, KINDS, ClickKind
 from waypost.web import parameter, read_query
 
 ALL: Final = "all"
@@ -42,7 +42,9 @@ PARAMETERS = (
     parameter("browser", _LINE, "Browser family"),
     parameter("platform", _LINE, "Operating system family"),
     parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
-    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
+    parameter(
+        "kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "ClickKind of visitor; only people are clicks"
+    ),
 )
 """For the OpenAPI document."""
 
@@ -106,7 +108,7 @@ def choice(name: str, text: str, choices: Collection[str], problems: Problems) -
         problems.add(name, f"This must be one of: {', '.join(choices)}.")
 
 
-def _kind(text: str, problems: Problems) -> Kind | None:
+def _kind(text: str, problems: Problems) -> ClickKind | None:
     choice("kind", text, (*KINDS, ALL), problems)
     return next((kind for kind in KINDS if kind == text), None)
 

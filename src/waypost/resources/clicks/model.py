@@ -13,12 +13,12 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, 
 
 from waypost.database import Id, Instant, metadata
 
-Kind = Literal["human", "crawler", "preview", "prefetch"]
-HUMAN: Kind = "human"
-CRAWLER: Kind = "crawler"
-PREVIEW: Kind = "preview"
-PREFETCH: Kind = "prefetch"
-KINDS: tuple[Kind, ...] = (HUMAN, CRAWLER, PREVIEW, PREFETCH)
+ClickKind = Literal["human", "crawler", "preview", "prefetch"]
+HUMAN: ClickKind = "human"
+CRAWLER: ClickKind = "crawler"
+PREVIEW: ClickKind = "preview"
+PREFETCH: ClickKind = "prefetch"
+KINDS: tuple[ClickKind, ...] = (HUMAN, CRAWLER, PREVIEW, PREFETCH)
 
 Dimension = Literal["country", "referrer", "agent", "link"]
 DIMENSIONS: dict[Dimension, int] = {"country": 1, "referrer": 2, "agent": 3, "link": 4}
@@ -152,7 +152,7 @@ class Click:
     """Microseconds since 1970."""
     day: int
     quarter: int
-    kind: Kind = HUMAN
+    kind: ClickKind = HUMAN
     bot: str | None = None
     is_scan: bool = False
     ip: str = ""

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import from_microseconds, timestamp
 from waypost.kit.fields import IdText, TimestampText
-from waypost.resources.clicks.model import Click, Kind
+from waypost.resources.clicks.model import Click, ClickKind
 
 
 class ClickEventJson(TypedDict):
@@ -24,7 +24,7 @@ class ClickEventJson(TypedDict):
 
 class ClickJson(ClickEventJson):
     is_scan: bool
-    kind: Kind
+    kind: ClickKind
     bot: str | None
 
 

@@ -6,15 +6,15 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks import pages
+from waypost.resources.clicks import listing
+from waypost.resources.clicks.listing import Filters
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.pages import Filters
 from waypost.resources.clicks.subject import Subject
 
 
 async def browse(db: Database, caller: Caller, wanted: Filters, request: PageRequest) -> Page[Click]:
     async with db.read_for(caller.account.id) as tx:
-        found, total = await pages.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
+        found, total = await listing.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
     return Page(found, total, request)
 
 
@@ -24,5 +24,5 @@ async def browse_link(
     """Raises NotFound for a link that the account does not have, or no longer."""
     async with db.read_for(caller.account.id) as tx:
         await links.require(tx, caller.account.id, link_id)
-        found, total = await pages.page(tx, Subject(link_id), wanted, request)
+        found, total = await listing.page(tx, Subject(link_id), wanted, request)
     return Page(found, total, request)

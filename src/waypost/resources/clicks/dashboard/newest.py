@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from waypost.database import Database, Tx
 from waypost.resources import links
-from waypost.resources.clicks import pages
+from waypost.resources.clicks import listing
 from waypost.resources.clicks.dashboard.rendering import Row, row_of
 from waypost.resources.clicks.days import any_of
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals
@@ -19,7 +19,7 @@ _GONE = "a deleted link"
 
 
 async def newest(tx: Tx, subject: Subject, *, shared_domain: str) -> list[Row]:
-    found = await pages.latest(tx, subject, COUNT)
+    found = await listing.latest(tx, subject, COUNT)
     if not subject.is_account:
         return [row_of(click) for click in found]
     ids = {UUID(bytes=click.link_id) for click in found}

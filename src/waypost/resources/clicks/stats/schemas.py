@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
-from waypost.resources.clicks.pages import Value
+from waypost.resources.clicks.listing import Value
 from waypost.resources.clicks.stats.query import Asked
 from waypost.resources.clicks.stats.read.buckets import Interval
 from waypost.resources.clicks.stats.read.service import Stats

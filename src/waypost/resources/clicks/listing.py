@@ -23,7 +23,7 @@ from waypost.resources.clicks.model import (
     PREVIEW,
     WHOLE_DAY,
     Click,
-    Kind,
+    ClickKind,
     click_dimensions,
     click_totals,
     clicks,
@@ -32,7 +32,7 @@ from waypost.resources.clicks.rows import COLUMNS, click_of
 from waypost.resources.clicks.subject import Subject
 
 _T, _D = click_totals.c, click_dimensions.c
-_COUNTS: dict[Kind | None, ColumnElement[int]] = {
+_COUNTS: dict[ClickKind | None, ColumnElement[int]] = {
     HUMAN: _T.clicks,
     CRAWLER: _T.crawlers,
     PREVIEW: _T.previews,
@@ -50,7 +50,7 @@ _OWN: dict[Value, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIO
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    kind: Kind | None = HUMAN
+    kind: ClickKind | None = HUMAN
     """None: of every kind."""
     start: datetime | None = None
     end: datetime | None = None
