@@ -42,9 +42,7 @@ PARAMETERS = (
     parameter("browser", _LINE, "Browser family"),
     parameter("platform", _LINE, "Operating system family"),
     parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
-    parameter(
-        "kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "ClickKind of visitor; only people are clicks"
-    ),
+    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
 )
 """For the OpenAPI document."""
 
