@@ -21,7 +21,7 @@ from waypost.auth import sign_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LazyCounter
-from waypost.outbound import Poster
+from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE, bounded_protocol
 from waypost.redirect.plane import maintain
@@ -30,6 +30,7 @@ from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper
+from waypost.resources.domains.certificates import CertificateSweep
 from waypost.resources.domains.checks import Expiry
 from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events
@@ -98,12 +99,14 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     )
 
 
-def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed: ChangeFeed) -> Handlers:
+def _handlers(
+    settings: Settings, db: Database, client: Outbound, domain_deps: domains.Deps, feed: ChangeFeed
+) -> Handlers:
     return {
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sender(settings),
-        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, wiring.outbound_client(settings), now).stripe),
+        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, client, now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(
             db, feed.publish, domain_deps, settings.data_dir / "media", now
         ),
@@ -111,23 +114,25 @@ def _handlers(settings: Settings, db: Database, domain_deps: domains.Deps, feed:
 
 
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
-    """Works until `stop` is set and what was under way is done; answers probes on `sockets` meanwhile."""
-    db = Database(settings.database)
-    drainer = Drainer(db, settings.data_dir / "spool", wiring.click_rules(settings))
-    outbound_client = wiring.outbound_client(settings)
-    poster = Poster(outbound_client)
-    issuer = wiring.certificate_issuer(settings, db, outbound_client)
-    feed = ChangeFeed(settings.data_dir / "run" / "changes")
-    domain_deps = wiring.domain_deps(settings, db, feed, now)
-    checker = wiring.domain_checker(settings, domain_deps)
-    log_kept = webhooks.log_retention(settings.click_retention_days)
-    try:
-        garbage.look_seldom()
-        log.info("worker started")
+    """Work until `stop` is set and what was under way is done; answer probes on `sockets` meanwhile."""
+    async with contextlib.AsyncExitStack() as stack:
+        db = Database(settings.database)
+        drainer = Drainer(db, settings.data_dir / "spool", wiring.click_rules(settings))
+        outbound_client = wiring.outbound_client(settings)
+        poster = Poster(outbound_client)
+        feed = ChangeFeed(settings.data_dir / "run" / "changes")
+        stack.callback(feed.close)
+        for each in (db, drainer, poster):
+            stack.push_async_callback(each.close)
+        domain_deps = wiring.domain_deps(settings, db, feed, now)
+        handlers = _handlers(settings, db, outbound_client, domain_deps, feed)
+        log_kept = webhooks.log_retention(settings.click_retention_days)
         loops: list[LeaseLoop[Any, Any]] = [
-            job_loop(db, _handlers(settings, db, domain_deps, feed), clock=now),
+            job_loop(db, handlers, clock=now),
             wiring.delivery_loop(settings, db, poster),
             wiring.event_loop(settings, db, poster),
+            wiring.check_loop(settings, domain_deps),
+            *([wiring.certificate_loop(settings, db, outbound_client)] if settings.tls else []),
         ]
         periodic: list[Periodic] = [
             (OFTEN, drainer.step),
@@ -136,21 +141,15 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
             (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
             (5, partial(webhooks.cancel_orphaned_deliveries, db)),
             (10, partial(events.delete_unsendable, db, clock=now)),
-            (OFTEN, checker.step),
             (OFTEN, Expiry(domain_deps).step),
-            *([(OFTEN, issuer.step)] if settings.tls else []),
+            *([(3600, CertificateSweep(db, settings.certified_hosts, clock=now).step)] if settings.tls else []),
         ]
+        garbage.look_seldom()
+        log.info("worker started")
         async with asyncio.TaskGroup() as group:
             if sockets:
                 group.create_task(_serve_probes(new_probe_app(settings, db, now, stop.is_set), sockets, stop))
             group.create_task(Worker(db, loops, periodic).run(stop))
-    finally:
-        async with contextlib.AsyncExitStack() as stack:  # also where one of them fails
-            stack.callback(feed.close)
-            for last in (db, drainer, poster):
-                stack.push_async_callback(last.close)
-            # at once: the parent waits for none twice
-            await asyncio.gather(issuer.close(), checker.close())
 
 
 async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:

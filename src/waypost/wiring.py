@@ -38,9 +38,8 @@ from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
-from waypost.resources.domains import certificates
+from waypost.resources.domains import certificates, checks
 from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
-from waypost.resources.domains.checks import Checker
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.secret_key import derived_key, derived_keys
@@ -173,10 +172,10 @@ def plan_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) 
     return plan.Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
-def certificate_issuer(settings: Settings, db: Database, client: Outbound) -> Issuer:
+def certificate_loop(settings: Settings, db: Database, client: Outbound) -> LeaseLoop[Any, Any]:
     acme, ring = Acme(client, str(settings.acme_directory)), key_ring(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
-    return Issuer(db, authority, ring, own=settings.certified_hosts, clock=now)
+    return certificates.certificate_loop(db, Issuer(db, authority, ring, clock=now))
 
 
 async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
@@ -189,11 +188,11 @@ async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Tas
     return contexts.listening
 
 
-def domain_checker(settings: Settings, deps: domains.Deps) -> Checker:
+def check_loop(settings: Settings, deps: domains.Deps) -> LeaseLoop[Any, Any]:
     allow, servers = settings.outbound_allow, settings.dns_servers
     probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
     live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    return Checker(deps, DnsRecords(servers), probe, live_changed=live_changed)
+    return checks.check_loop(deps.db, checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed))
 
 
 def mail_sender(settings: Settings) -> mail.Sending:

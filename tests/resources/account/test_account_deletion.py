@@ -128,7 +128,8 @@ async def counted(place: Place) -> dict[str, int]:
 async def worked_off(place: Place) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    work = _handlers(place.settings, place.db, wiring.domain_deps(place.settings, place.db, feed, place.clock), feed)
+    domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
+    work = _handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
     done: list[str] = []
     while True:
         async with place.db.write() as tx:

@@ -2,6 +2,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,15 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Authority, Issuer, challenges, queue, store
+from waypost.resources.domains.certificates import (
+    Authority,
+    CertificateSweep,
+    Issuer,
+    certificate_loop,
+    challenges,
+    queue,
+    store,
+)
 from waypost.resources.domains.certificates.model import certificates
 
 RING = KeyRing(["secret"])
@@ -86,13 +95,34 @@ async def scripted(tmp_path: Path) -> AsyncIterator[Scripted]:
         yield authority
 
 
+class Certification:
+    """Issuer and sweep, run as the worker runs them; the clock passes the hours between sweeps."""
+
+    def __init__(self, db: Database, authority: Any, clock: Clock, own: tuple[str, ...] = ()) -> None:
+        self.issuer = Issuer(db, authority, RING, clock=clock)
+        self.loop = certificate_loop(db, self.issuer, monotonic=count(0, 60).__next__)
+        self.sweep = CertificateSweep(db, own, clock=clock)
+        self._clock = clock
+        self._next_sweep = clock.now
+
+    async def step(self) -> bool:
+        if self._next_sweep <= self._clock.now:
+            while await self.sweep.step():
+                pass
+            self._next_sweep = self._clock.now + timedelta(hours=1)
+        return await self.loop.step()
+
+    async def close(self) -> None:
+        await self.loop.close()
+
+
 @pytest.fixture
-def issuer(db: Database, clock: Clock) -> Callable[..., Issuer]:
-    def make(directory: str, ca_file: Path, dns_server: str = "", own: tuple[str, ...] = ()) -> Issuer:
+def issuer(db: Database, clock: Clock) -> Callable[..., Certification]:
+    def make(directory: str, ca_file: Path, dns_server: str = "", own: tuple[str, ...] = ()) -> Certification:
         here = [ip_network(f"{HERE}/32")]
         outbound = Outbound(allow=here, dns_servers=[dns_server] if dns_server else [], ca_file=ca_file)
         authority = Authority(db, Acme(outbound, directory), RING, email="ops@example.com", clock=clock)
-        return Issuer(db, authority, RING, own=own, clock=clock)
+        return Certification(db, authority, clock, own)
 
     return make
 
@@ -123,7 +153,7 @@ async def proofs(db: Database, port: int) -> AsyncIterator[None]:
         yield
 
 
-async def work(issuer: Issuer) -> None:
+async def work(issuer: Certification) -> None:
     """Until there is nothing to do."""
     while await issuer.step():
         pass

@@ -77,7 +77,7 @@ async def test_a_name_that_is_not_proven_to_the_authority(pebble, issuer, live, 
 async def test_an_authority_that_has_forgotten_us(pebble, issuer, live, shown, db) -> None:
     await live("dave.example")
     at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server)
-    account = await at_work._authority._account()
+    account = await at_work.issuer._authority._account()
     async with db.write() as tx:
         await tx.execute(update(acme_accounts).values(url=f"{account.url}999"))
     async with proofs(db, pebble.proof_port):
@@ -172,8 +172,8 @@ async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, l
         reached.set()
         await never.wait()
 
-    monkeypatch.setattr(at_work._authority, "obtain", stall)
-    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._LAST_WAIT", 0.01)
+    monkeypatch.setattr(at_work.issuer._authority, "obtain", stall)
+    monkeypatch.setattr(at_work.loop, "_grace", 0.01)
     await at_work.step()
     await reached.wait()
     assert (await row_of(db, "grace.example")).leased_until is not None
@@ -197,9 +197,11 @@ async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monk
             raise outages.pop()
         return await settle(*given)
 
-    monkeypatch.setattr(at_work._authority, "obtain", break_down)
+    monkeypatch.setattr(at_work.issuer._authority, "obtain", break_down)
     monkeypatch.setattr(store, "settle", in_an_outage)
-    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._SETTLE_PAUSE", 0)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await work(at_work)
     await work(at_work)
     assert await shown("heidi.example") == ("failed", False, _reason(ZeroDivisionError()))
     assert (await row_of(db, "heidi.example")).due_at == clock.now + timedelta(minutes=1)
@@ -220,8 +222,8 @@ async def test_a_process_that_ends_after_the_order(scripted, issuer, live, clock
         ordered.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(at_work._authority._acme, "obtain", stall)
-    monkeypatch.setattr("waypost.resources.domains.certificates.issuer._LAST_WAIT", 0.01)
+    monkeypatch.setattr(at_work.issuer._authority._acme, "obtain", stall)
+    monkeypatch.setattr(at_work.loop, "_grace", 0.01)
     await at_work.step()
     await ordered.wait()
     await at_work.close()
@@ -233,14 +235,14 @@ async def test_a_process_that_ends_after_the_order(scripted, issuer, live, clock
 async def test_a_name_that_is_gone_before_its_order(scripted, issuer, live, clock, db, monkeypatch) -> None:
     await live("kim.example")
     at_work = issuer(scripted.directory, scripted.ca_file)
-    account = at_work._authority._account
+    account = at_work.issuer._authority._account
 
     async def forgotten_meanwhile():
         async with db.write() as tx:
             await store.forget(tx, "kim.example", clock.now)
         return await account()
 
-    monkeypatch.setattr(at_work._authority, "_account", forgotten_meanwhile)
+    monkeypatch.setattr(at_work.issuer._authority, "_account", forgotten_meanwhile)
     await work(at_work)
     assert "/newAccount" in scripted.asked
     assert "/newOrder" not in scripted.asked

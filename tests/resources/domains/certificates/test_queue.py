@@ -3,14 +3,14 @@
 from datetime import timedelta
 
 import pytest
-from resources.domains.certificates.conftest import LEASE, RING, Clock, claim, domain, row_of, want, work
+from resources.domains.certificates.conftest import LEASE, Certification, Clock, claim, domain, row_of, want, work
 from sqlalchemy import delete, insert, select, update
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.outbound.acme_problems import AuthorityRefused
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Issuer, live_changed, queue, store
+from waypost.resources.domains.certificates import live_changed, queue, store
 from waypost.resources.domains.certificates.issuer import wait_after
 from waypost.resources.domains.certificates.model import acme_orders, certificates
 from waypost.resources.domains.certificates.store import Failed
@@ -104,7 +104,7 @@ async def test_an_account_s_orders(db: Database, live, clock: Clock) -> None:
 async def test_who_begins_anew(db: Database, clock: Clock, shown) -> None:
     """Delete and register, or down and up: the name waits as long as it would have."""
     authority = Refusing()
-    issuer = Issuer(db, authority, RING, own=(), clock=clock)
+    issuer = Certification(db, authority, clock)
     begin = clock.now
     for n in range(80):
         async with db.write() as tx:
@@ -206,12 +206,13 @@ async def test_very_many_that_went_live_without_us(db: Database, clock: Clock) -
     names, authority = [f"d{n:04}.example" for n in range(120)], Refusing()
     async with db.write() as tx:
         await tx.execute(insert(domains), [domain(each, clock.now) for each in names])
-    issuer = Issuer(db, authority, RING, own=(), clock=clock)
+    certification = Certification(db, authority, clock)
     known = []
     for _ in range(3):
-        assert await issuer.step()
+        assert await certification.sweep.step() == (len(known) < 2)
+        assert await certification.loop.step()
         async with db.read() as tx:
             known.append(len((await tx.execute(select(C.id))).all()))
     assert known == [50, 100, 120]
     assert authority.asked
-    await issuer.close()
+    await certification.close()

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 from resources.domains.certificates.authorities import problem
-from resources.domains.certificates.conftest import RING, row_of, work
+from resources.domains.certificates.conftest import RING, Certification, row_of, work
 from structlog.testing import capture_logs
 
 from waypost.database.secrets import Undecipherable
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.outbound.acme_problems import _REASONS, NO_ACCOUNT
-from waypost.resources.domains.certificates import Authority, Issuer
+from waypost.resources.domains.certificates import Authority
 from waypost.resources.domains.certificates.issuer import _reason
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -57,7 +57,7 @@ async def test_an_account_that_is_refused(on, scripted, issuer, live, shown, clo
         await work(at_work)
     assert await shown("ivan.example") == ("failed", False, NO_ACCOUNT)
     assert "deactivated" in logs[-1]["detail"]
-    assert at_work._resting_until == clock.now + timedelta(seconds=30)
+    assert at_work.issuer._resting_until == clock.now + timedelta(seconds=30)
 
 
 async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None:
@@ -65,7 +65,7 @@ async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None
     await live("judy.example")
     authority = Authority(db, Acme(Outbound(), scripted.directory), RING, email="", clock=clock)
     with capture_logs() as logs:
-        await work(Issuer(db, authority, RING, own=(), clock=clock))
+        await work(Certification(db, authority, clock))
     told = "The certificate authority cannot be reached. Whoever runs this service must see to that."
     assert await shown("judy.example") == ("failed", False, told)
     assert "127.0.0.1" in logs[-1]["detail"]

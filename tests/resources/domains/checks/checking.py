@@ -12,7 +12,8 @@ from sqlalchemy import select
 
 from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
-from waypost.resources.domains.checks import Checker, Expiry
+from waypost.resources.domains.checks import Checker, Expiry, check_loop
+from waypost.worker.loop import LeaseLoop
 from waypost.worker.model import jobs
 
 A_DAY = timedelta(days=1)
@@ -24,6 +25,7 @@ class Checking:
     names: NameServer
     checker: Checker
     expiry: Expiry
+    loop: LeaseLoop[Any, Any]
     changes: list[tuple[str, bool]] = field(default_factory=list)
     """What the issuer of certificates would be told."""
 
@@ -37,10 +39,12 @@ class Checking:
     async def run(self) -> bool:
         """Until all that is due has been checked. False when nothing was."""
         began = False
-        while await self.checker.step():
+        while await self.loop.step():
             began = True
-            await self.checker.close()
         return began
+
+    def replace(self, checker: Checker) -> None:
+        self.checker, self.loop = checker, check_loop(self.env.deps.db, checker)
 
     async def verify(self, domain: dict[str, Any]) -> Any:
         await self.ask(domain)
@@ -70,6 +74,7 @@ async def open_checking(env: Env) -> AsyncIterator[Checking]:
         probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
         checker = Checker(env.deps, DnsRecords([names.address]), probe)
         times = iter(range(0, 1_000_000, 60))
-        checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)))
+        loop = check_loop(env.deps.db, checker)
+        checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)), loop)
         yield checking
-        await checker.close()
+        await checking.loop.close()

@@ -166,9 +166,9 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     env.clock.move(queue.LEASE)
     async with env.deps.db.write() as tx:
         [again] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert not await checking.checker._settle(lost, Proof("unproven", "too late"))
+    assert not await checking.checker._save_proof(lost, Proof("unproven", "too late"))
     assert (await env.row(domain)).status == "verifying"
-    await checking.checker._run(again)
+    await checking.checker.run(again)
     assert (await env.row(domain)).is_live
 
 
@@ -179,7 +179,7 @@ async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> Non
         [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
     await env.delete(domain)
     told = list(env.told)
-    await checking.checker._run(claimed)
+    await checking.checker.run(claimed)
     assert (await env.row(domain), env.told) == (None, told)
 
 
@@ -192,7 +192,7 @@ async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
         [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
     env.clock.move(timedelta(seconds=1))
     await checking.ask(domain)
-    await checking.checker._run(claimed)
+    await checking.checker.run(claimed)
     found = await env.row(domain)
     assert (found.status, found.failures, found.leased_until) == ("verifying", 0, None)
     checking.names.has(NAME, [TARGET], kind="CNAME")
@@ -207,17 +207,17 @@ async def test_one_account_keeps_nobody_waiting(checking: Checking) -> None:
     for domain in dead:
         await checking.ask(domain)
         names.silent_about.update({domain["hostname"], f"_waypost.{domain['hostname']}"})
-    assert await checking.checker.step()
-    assert not await checking.checker.step()
-    assert len(checking.checker._under_way) == queue.PER_ACCOUNT
+    for _ in range(2):
+        assert await checking.loop.step()
+        assert len(checking.loop._in_flight) == queue.PER_ACCOUNT
     env.clock.move(timedelta(seconds=1))
     bobs = await env.make("bob.test", env.bob)
     names.has("bob.test", [TARGET], kind="CNAME")
     assert (await env.ask("POST", f"/{bobs['id']}/verify", env.bob)).status_code == 202
-    assert await checking.checker.step()
+    assert await checking.loop.step()
     while not (await env.row(bobs)).is_live:
         await asyncio.sleep(0)
-    for task in checking.checker._under_way:
+    for task in checking.loop._in_flight:
         task.cancel()
 
 

@@ -34,7 +34,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
     async with Receiver(page("secret"), tls=tls) as receiver:
         dns_servers = [checking.names.address]
         probe = TlsProbe(allow=ALLOW, dns_servers=dns_servers, ca_file=tmp_path / "ca.pem", port=receiver.port)
-        checking.checker = Checker(checking.env.deps, DnsRecords(dns_servers), probe)
+        checking.replace(Checker(checking.env.deps, DnsRecords(dns_servers), probe))
         domain = await checking.live()
         found = await checking.env.row(domain)
         assert receiver.heads == []
@@ -46,7 +46,7 @@ async def test_it_works(checking: Checking, tmp_path: Path) -> None:
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
     probe = TlsProbe(dns_servers=servers)
-    checking.checker = Checker(checking.env.deps, DnsRecords(servers), probe, live_changed=checking.note)
+    checking.replace(Checker(checking.env.deps, DnsRecords(servers), probe, live_changed=checking.note))
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)
@@ -72,22 +72,23 @@ class Slow:
 
 async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
     """However fast names are proven, and whatever is asked for meanwhile."""
-    checking.checker._handshakes = slow = Slow()
+    checking.checker._probe_tls = slow = Slow()
     made = [await checking.env.make(f"n{number}.brand.test") for number in range(5)]
     for domain in made:
         checking.names.has(domain["hostname"], [TARGET], kind="CNAME")
         await checking.ask(domain)
     while slow.under_way < PER_ACCOUNT:
-        await checking.checker.step()
+        await checking.loop.step()
         await asyncio.sleep(0)
     shown = {domain["hostname"]: await checking.env.row(domain) for domain in made}
     live = [domain for domain in made if shown[domain["hostname"]].is_live]
     assert len(live) == PER_ACCOUNT  # at once, although they are still looked at
     for domain in live:
         await checking.ask(domain)
-    assert not await checking.checker.step()
+    await checking.loop.step()
+    assert slow.under_way == PER_ACCOUNT
     slow.goes_on.set()
-    await checking.checker.close()
+    await checking.loop.close()
     await checking.run()
     assert slow.most == PER_ACCOUNT
     rows = [await checking.env.row(domain) for domain in made]

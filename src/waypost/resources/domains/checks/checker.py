@@ -1,18 +1,18 @@
-"""Works through the checks that are due: claims a few, looks them up side by side, settles each in a transaction.
+"""Checks domains: looks up their DNS records, saves what follows from them, and probes live domains over TLS.
 
-Refuses to decide by a lost lease, and to hold a transaction open while it waits for the network.
+Holds no transaction open while it waits for the network.
 """
 
-import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
 
 from waypost import auth
-from waypost.database import Tx
+from waypost.database import Database, Tx
 from waypost.kit.clock import timestamp
-from waypost.kit.errors import Unavailable
-from waypost.outbound import DnsRecords, TlsProbe
+from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import verified_names
 from waypost.resources.domains.checks import queue, words
 from waypost.resources.domains.checks.findings import Claim, Proof
@@ -23,82 +23,69 @@ from waypost.resources.domains.claims import KEPT
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
+from waypost.worker.loop import LeasedQueue, LeaseLoop
 
 AT_ONCE = 16
-_LAST_WAIT = 12.0  # seconds that checks under way get at the end, which the parent grants
 
 
 class LiveChanged(Protocol):
     async def __call__(self, tx: Tx, hostname: str, *, is_live: bool) -> None:
-        """Told when a name goes live or down, in that transaction: it gets a certificate from now on, or no more."""
+        """Called in the transaction in which a name goes live or down: from then on it gets a certificate, or none."""
 
 
 log = structlog.get_logger(__name__)
 
 
-class Checker:
-    """A poller. Without `live_changed` somebody else sees to certificates, and what is seen of them is shown."""
+@dataclass(frozen=True, slots=True)
+class ProbedDomain:
+    """A domain that is proven, and how it answers over TLS."""
 
+    claimed: Claimed
+    found: TlsProbeResult
+
+
+class Checker(LeasedQueue[Claimed, ProbedDomain]):
     def __init__(
-        self,
-        deps: Deps,
-        records: DnsRecords,
-        probe: TlsProbe,
-        *,
-        live_changed: LiveChanged | None = None,
-        at_once: int = AT_ONCE,
+        self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, live_changed: LiveChanged | None = None
     ) -> None:
+        """Without `live_changed` certificates are not issued here, and the probe's result is shown for them."""
         self._deps = deps
         self._records = records
         self._probe_tls = probe
         self._live_changed = live_changed
-        self._at_once = at_once
-        self._under_way: set[asyncio.Task[None]] = set()
 
-    async def step(self) -> bool:
-        """Begins what is due and has room; False when there was nothing. Raises Unavailable."""
-        free = self._at_once - len(self._under_way)
-        if free <= 0 or not await self._has_work():
-            return False
-        async with self._deps.db.write() as tx:
-            claimed = await queue.claim(tx, clock=self._deps.clock, limit=free)
-        for each in claimed:
-            task = asyncio.create_task(self._run(each))
-            self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
-        return bool(claimed)
+    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+        return await queue.has_work(tx, self._deps.clock())
 
-    async def close(self) -> None:
-        """Waits for the checks under way; what does not end in time is claimed again after its lease."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=_LAST_WAIT)
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+    async def claim(self, tx: Tx, free: int) -> list[Claimed]:
+        return await queue.claim(tx, clock=self._deps.clock, limit=free)
 
-    async def _has_work(self) -> bool:
-        async with self._deps.db.read() as tx:
-            return await queue.has_work(tx, self._deps.clock())
+    async def run(self, claimed: Claimed) -> ProbedDomain | None:
+        """Saves the proof in between: a certificate may be obtained on demand, which needs the name to be live.
 
-    async def _run(self, claimed: Claimed) -> None:
+        The probe has the same lease, so that it counts for the account's share.
+        """
         proof = await self._prove(claimed)
-        try:
-            if await self._settle(claimed, proof):
-                await self._probe(claimed)
-        except Unavailable as error:
-            log.warning("check not settled", hostname=claimed.hostname, error=error.message)
-        except Exception:
-            log.exception("check not settled", hostname=claimed.hostname)
+        if not await self._save_proof(claimed, proof):
+            return None
+        return ProbedDomain(claimed, await self._probe_tls.probe(claimed.hostname))
+
+    async def settle(self, tx: Tx, outcomes: Sequence[ProbedDomain]) -> None:
+        for each in outcomes:
+            found = await queue.held(tx, each.claimed)
+            if found:
+                changed = probed(found[0], each.found, is_issuing=self._live_changed is not None)
+                await queue.save(tx, each.claimed.id, {**changed, "leased_until": None})
 
     async def _prove(self, claimed: Claimed) -> Proof:
         try:
             claim = Claim(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
             return await prove(self._records, claim)
-        except Exception:  # whatever a look-up raises says nothing about the domain
+        except Exception:  # an unexpected error of a look-up says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
             return Proof("unclear", words.CRASHED.format(hostname=claimed.hostname))
 
-    async def _settle(self, claimed: Claimed, proof: Proof) -> bool:
+    async def _save_proof(self, claimed: Claimed, proof: Proof) -> bool:
         """Whether it is live now, and was found proven."""
         publish = None
         async with self._deps.db.write() as tx:
@@ -143,17 +130,9 @@ class Checker:
         subject = words.MAIL_SUBJECT.format(hostname=domain.hostname)
         await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
-    async def _probe(self, claimed: Claimed) -> None:
-        """After the commit: a certificate may be obtained on demand, which needs the name to be live.
 
-        Under the same lease, so that it counts for the account's share.
-        """
-        seen = await self._probe_tls.probe(claimed.hostname)
-        async with self._deps.db.write() as tx:
-            found = await queue.held(tx, claimed)
-            if found:
-                changed = probed(found[0], seen, is_issuing=self._live_changed is not None)
-                await queue.save(tx, claimed.id, {**changed, "leased_until": None})
+def check_loop(db: Database, checker: Checker, *, at_once: int = AT_ONCE) -> LeaseLoop[Claimed, ProbedDomain]:
+    return LeaseLoop(db, checker, name="domain checks", at_once=at_once)
 
 
 def _day(at: str) -> str:
