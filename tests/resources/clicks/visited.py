@@ -58,20 +58,20 @@ class Env:
         return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
 
 
+def _routes(guard: Guard, db: Database, clock: FakeClock) -> APIRouter:
+    router = APIRouter()
+    router.include_router(api.routes(db, guard, base_url=BASE_URL, clock=clock))
+    router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
+    return router
+
+
 @contextlib.asynccontextmanager
 async def open_env(
     db: Database, directory: Path, new: Callable[[Database, str], Awaitable[Person]] = new_person
 ) -> AsyncIterator[Env]:
     clock = FakeClock()
-
-    def routes(guard: Guard) -> APIRouter:
-        router = APIRouter()
-        router.include_router(api.routes(db, guard, base_url=BASE_URL, clock=clock))
-        router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
-        return router
-
     alice, bob = await new(db, "Alice"), await new(db, "Bob")
-    async with new_client(db, directory, routes, clock=clock) as client:
+    async with new_client(db, directory, _routes, db, clock, clock=clock) as client:
         yield Env(db, client, clock, alice, bob)
 
 

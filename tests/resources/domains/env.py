@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client
 from resources.links.env import SHARED
 from resources.links.env import Env as LinksRoom
@@ -19,6 +20,7 @@ from sqlalchemy import select, update
 from waypost.database import Database
 from waypost.resources import links
 from waypost.resources.domains import Deps, api, domains
+from waypost.web import Guard
 
 NAME = "go.brand.test"
 TARGET = "cname.test"
@@ -81,6 +83,10 @@ class Env:
             return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
 
 
+def _routes(guard: Guard, deps: Deps) -> APIRouter:
+    return api.routes(deps, guard)
+
+
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
@@ -95,6 +101,5 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             clock=beside.clock,
             check_url=beside.deps.destinations.check_url,
         )
-        routes = partial(api.routes, deps)
-        async with new_client(db, directory, routes, clock=beside.clock) as client:
+        async with new_client(db, directory, _routes, deps, clock=beside.clock) as client:
             yield Env(client, deps, beside)

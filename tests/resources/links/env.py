@@ -138,6 +138,14 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
     return error["errors"]
 
 
+def _routes(guard: Guard, deps: Deps, of_pixels: pixels.Deps, directory: Path) -> APIRouter:
+    router = APIRouter()
+    router.include_router(pixels_api.routes(of_pixels, guard))
+    router.include_router(api.routes(deps, guard))
+    router.include_router(media.routes(directory))
+    return router
+
+
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     clock, told = FakeClock(), []
@@ -156,16 +164,9 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             reserved=RESERVED,
         )
 
-        tags = pixels.Deps(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
-
-        def routes(guard: Guard) -> APIRouter:
-            router = APIRouter()
-            router.include_router(pixels_api.routes(tags, guard))
-            router.include_router(api.routes(deps, guard))
-            router.include_router(media.routes(deps.media))
-            return router
+        of_pixels = pixels.Deps(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, routes, clock=clock) as client:
+        async with new_client(db, directory, _routes, deps, of_pixels, deps.media, clock=clock) as client:
             yield Env(client, deps, clock, site, alice, bob, told)
         deps.images.close()

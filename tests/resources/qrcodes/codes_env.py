@@ -64,6 +64,10 @@ class Env:
         return await self.client.request(method, url, headers=named)
 
 
+def _routes(guard: Guard, deps: Deps) -> APIRouter:
+    return api.routes(deps, guard)
+
+
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     told: list[CodeImage] = []
@@ -76,9 +80,6 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         urls, images = Urls(BASE_URL, [KEY]), ImageCache(draw=draw)
         deps = Deps(db, urls, SHARED, BASE_URL, links.clock, images)
 
-        def routes(guard: Guard) -> APIRouter:
-            return api.routes(deps, guard)
-
-        async with new_client(db, directory, routes, clock=links.clock) as client:
+        async with new_client(db, directory, _routes, deps, clock=links.clock) as client:
             yield Env(links, deps, client, told)
         images.close()

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client, new_person
 from servers import ALLOW, NameServer, name_server
 
@@ -20,6 +21,7 @@ from waypost.resources.webhooks import Deps, Event, Receivers, api, record, reco
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace
 from waypost.resources.webhooks.delivery.queue import ClaimedDelivery, DeliveryOutcome
+from waypost.web import Guard
 
 HOST = "hooks.example.com"
 PUBLIC = "93.184.216.34"  # nothing is sent there: it is looked at only
@@ -98,6 +100,10 @@ def path_of(webhook: dict[str, Any], delivery: dict[str, Any] | UUID) -> str:
     return f"/{webhook['id']}/deliveries/{id_}/redeliver"
 
 
+def _routes(guard: Guard, deps: Deps) -> APIRouter:
+    return api.routes(deps, guard)
+
+
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path, receivers: Receivers | None = None) -> AsyncIterator[Env]:
     clock = FakeClock()
@@ -106,5 +112,5 @@ async def open_env(db: Database, directory: Path, receivers: Receivers | None = 
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
         deps = Deps(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, lambda guard: api.routes(deps, guard), clock=clock) as client:
+        async with new_client(db, directory, _routes, deps, clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)
