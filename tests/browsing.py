@@ -3,10 +3,14 @@
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
 from people import FakeClock
 
 from waypost.auth import Account, create_account, sessions
@@ -17,6 +21,23 @@ from waypost.web_app import open_web
 
 BASE_URL = "http://app.test"
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+
+
+class CompiledTemplates(BytecodeCache):
+    """To compile the templates of a page takes each new application 0.1 s, so all of a process share them."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._compiled:
+            bucket.bytecode_from_string(self._compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = CompiledTemplates()
 
 
 @dataclass
@@ -63,5 +84,7 @@ async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> Asyn
     """`database_url`: of a database with the current schema."""
     given = {"base_url": BASE_URL, "database_url": database_url, "data_dir": tmp_path / "data"} | settings
     chosen, clock = with_secret_key(Settings(**given)), FakeClock()
-    async with contextlib.AsyncExitStack() as stack, open_web(chosen, clock=clock) as web:
+    async with contextlib.AsyncExitStack() as stack:
+        with mock.patch("waypost.web.dashboard.views.Environment", partial(Environment, bytecode_cache=COMPILED)):
+            web = await stack.enter_async_context(open_web(chosen, clock=clock))
         yield Place(web.db, web.site, clock, chosen, stack)
