@@ -9,38 +9,38 @@ from architecture.code import ROOT
 from journeys.service import free_port
 
 from waypost.outbound import DnsRecords, acme_problems
-from waypost.resources.domains.checks import words
-from waypost.resources.domains.checks.findings import Claim
-from waypost.resources.domains.checks.proof import prove
+from waypost.resources.domains.checks import messages
+from waypost.resources.domains.checks.evidence import ExpectedRecords
+from waypost.resources.domains.checks.verification import verify
 
 PAGE = (ROOT / "docs" / "domains.md").read_text()
 ROWS = re.findall(r"^\| (.+?) \| (?=.*\S)", PAGE, re.MULTILINE)
-TEXTS = {name: text for name, text in vars(words).items() if name.isupper()}
+TEXTS = {name: text for name, text in vars(messages).items() if name.isupper()}
 
 
 def test_every_error_is_explained() -> None:
-    assert {"LOOKED", "SET_EITHER", "CRASHED"} <= set(TEXTS)
+    assert {"NOT_VERIFIED", "SET_EITHER", "CRASHED"} <= set(TEXTS)
     whole = {"MAIL", "MAIL_EITHER", "MAIL_TXT"}
     in_prose = {"MAIL_SUBJECT"}
     assert [name for name, text in TEXTS.items() if name not in whole | in_prose and text not in ROWS] == []
-    assert words.MAIL_SUBJECT in PAGE
-    assert [text for text in acme_problems._WORDS.values() if text not in ROWS] == []
+    assert messages.MAIL_SUBJECT in PAGE
+    assert [text for text in acme_problems._REASONS.values() if text not in ROWS] == []
 
 
 async def test_the_recipe_for_one_machine_works() -> None:
     code = re.search(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     port = free_port()
     server = subprocess.Popen([sys.executable, "-c", code[1], str(port), "waypost-token"])
-    claim = Claim("go.brand.test", "waypost-token", "go.example.com")
+    expected = ExpectedRecords("go.brand.test", "waypost-token", "go.example.com")
     try:
         records = DnsRecords([f"127.0.0.1:{port}"])
-        while (await prove(records, claim)).outcome == "unclear":  # until it is there
+        while (await verify(records, expected)).outcome == "unclear":  # until it is there
             assert server.poll() is None
             await asyncio.sleep(0.05)
-        assert (await prove(records, claim)).outcome == "proven"
-        other = await prove(records, Claim("go.brand.test", "another", "go.example.com"))
-        assert other.outcome == "unproven"
-        assert words.CHANGE_TXT.format(token="another") in other.error
+        assert (await verify(records, expected)).outcome == "verified"
+        other = await verify(records, ExpectedRecords("go.brand.test", "another", "go.example.com"))
+        assert other.outcome == "unverified"
+        assert messages.CHANGE_TXT.format(token="another") in other.error
     finally:
         server.kill()
         server.wait()

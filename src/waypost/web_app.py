@@ -26,8 +26,8 @@ from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.read.sparklines import sparklines
 from waypost.resources.domains import api as domains_api
-from waypost.resources.domains import ask
 from waypost.resources.domains import pages as domains_pages
+from waypost.resources.domains import tls_ask
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
 from waypost.resources.links import card_pages, media, previews
@@ -183,7 +183,7 @@ def _api(
     api.include_router(health.routes(db, is_leaving=is_leaving))
     api.include_router(home.routes())
     api.include_router(challenges.routes(db))
-    api.include_router(ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts))
+    api.include_router(tls_ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts))
     figures = Figures(db, clock=clock)
     api.include_router(
         metrics.routes(

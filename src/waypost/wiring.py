@@ -39,7 +39,7 @@ from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.domains import certificates, checks
-from waypost.resources.domains.certificates import Authority, Contexts, Following, Issuer
+from waypost.resources.domains.certificates import Authority, ContextRefresher, Issuer, TlsContexts
 from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.secret_key import derived_key, derived_keys
@@ -154,9 +154,9 @@ def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock
     own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
     return domains.Deps(
         db=db,
-        host_changed=partial(links.host_changed, feed.publish, clock),
-        host_pages_changed=partial(links.host_pages_changed, feed.publish, clock),
-        links_freed=partial(links.detach_domain, clock=clock),
+        invalidate_host=partial(links.host_changed, feed.publish, clock),
+        invalidate_host_pages=partial(links.host_pages_changed, feed.publish, clock),
+        detach_links=partial(links.detach_domain, clock=clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         cname_target=settings.cname_host,
         base_url=settings.base_url,
@@ -180,11 +180,11 @@ def certificate_loop(settings: Settings, db: Database, client: Outbound) -> Leas
 
 async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
     """For the listener; one more of `tasks` keeps it up to date."""
-    contexts = Contexts(key_ring(settings), urlsplit(settings.base_url).hostname or "")
-    following = Following(db, contexts)
+    contexts = TlsContexts(key_ring(settings), urlsplit(settings.base_url).hostname or "")
+    refresher = ContextRefresher(db, contexts)
     with contextlib.suppress(Unavailable):  # then it will be told and waited out
-        await following.look()
-    tasks.append(asyncio.create_task(every(1, following.look)))
+        await refresher.refresh()
+    tasks.append(asyncio.create_task(every(1, refresher.refresh)))
     return contexts.listening
 
 

@@ -41,7 +41,7 @@ HOSTS = {
     "links.a-shop-with-quite-a-long-name.example.co.uk": {
         "status": "failed",
         "failures": 2,
-        "error": "No proof was found that links.a-shop-with-quite-a-long-name.example.co.uk is yours. CNAME: it leads"
+        "error": "No record was found that verifies links.a-shop-with-quite-a-long-name.example.co.uk. CNAME: it points"
         " to other.example.net, not to localhost. Let the CNAME record lead to localhost, or set a TXT record.",
     },
     "bücher.example.com": {},

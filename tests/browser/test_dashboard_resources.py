@@ -105,7 +105,7 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     await page.click("text=Check now")
     await expect(page.locator("#state")).to_contain_text("Checking…")
     async with db.write() as tx:  # the result of a check is shown, whichever process made it
-        said = {"status": "failed", "error": "No proof was found.", "check_at": None, "leased_until": None}
+        said = {"status": "failed", "error": "No record was found.", "check_at": None, "leased_until": None}
         await tx.execute(update(domains).where(domains.c.id == UUID(page.url.rpartition("/")[2])).values(said))
     await expect(page.locator("#state")).to_contain_text("Not verified")
     assert await page.evaluate("window.stays")

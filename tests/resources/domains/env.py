@@ -92,9 +92,9 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
         deps = Deps(
             db=db,
-            host_changed=partial(links.host_changed, beside.told.extend, beside.clock),
-            host_pages_changed=partial(links.host_pages_changed, beside.told.extend, beside.clock),
-            links_freed=partial(links.detach_domain, clock=beside.clock),
+            invalidate_host=partial(links.host_changed, beside.told.extend, beside.clock),
+            invalidate_host_pages=partial(links.host_pages_changed, beside.told.extend, beside.clock),
+            detach_links=partial(links.detach_domain, clock=beside.clock),
             own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
             cname_target=TARGET,
             base_url=BASE_URL,

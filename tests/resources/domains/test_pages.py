@@ -57,9 +57,9 @@ async def test_it_works(place: Place) -> None:
     assert asked.text.lstrip().startswith('<section class="card" id="state"')
     assert 'hx-trigger="every 2s"' in (await ada.get(path)).text
     now = place.clock()
-    await set_(place, path, status="failed", error=f"No proof was found that {NAME} is yours.", last_checked_at=now)
+    await set_(place, path, status="failed", error="No record was found", last_checked_at=now)
     seen = (await ada.get(f"{path}/state")).text
-    assert ("Not verified" in seen, "No proof was found" in seen, "hx-trigger" in seen) == (True, True, False)
+    assert ("Not verified" in seen, "No record was found" in seen, "hx-trigger" in seen) == (True, True, False)
     live = {"status": "verified", "is_live": True, "error": None, "verified_at": now, "unverified_since": None}
     await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
     seen = (await ada.get(f"{path}/state")).text
@@ -166,7 +166,7 @@ async def test_dns_that_still_points_here_is_warned_of(
                     await verified_names.remember(tx, ada.account.id, hostname)
                 await set_(place, path, is_live=True, status="verified", verified_at=place.clock())
                 for page in (await ada.get(path), await ada.get(f"{path}/delete")):
-                    assert "has to prove it with a TXT record" in page.text
+                    assert "has to verify it with a TXT record" in page.text
             return (await ada.post(f"{path}/delete")).headers["location"]
 
         async def warns(browser: Browser, path: str) -> bool:

@@ -10,12 +10,12 @@ from waypost.kit.clock import Clock
 from waypost.kit.urls import Url
 
 
-class HostChanged(Protocol):
+class InvalidateHost(Protocol):
     async def __call__(self, tx: Tx, hostname: str) -> Callable[[], None]:
         """Announces a change to the redirects. Call what it returns after the commit and before the answer."""
 
 
-class LinksFreed(Protocol):
+class DetachLinks(Protocol):
     async def __call__(self, tx: Tx, account_id: UUID, domain_id: UUID) -> None:
         """Sees to it that the links of a domain that is gone no longer name it."""
 
@@ -41,11 +41,11 @@ async def nowhere(_url: Url) -> None:
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
-    host_changed: HostChanged
+    invalidate_host: InvalidateHost
     """The host and its links are served differently."""
-    host_pages_changed: HostChanged
+    invalidate_host_pages: InvalidateHost
     """Visits to none of its links lead elsewhere."""
-    links_freed: LinksFreed
+    detach_links: DetachLinks
     own_hosts: tuple[str, ...]
     """Hosts of the service itself, without ports: nobody registers these, or names below them."""
     cname_target: str

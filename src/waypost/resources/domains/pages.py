@@ -10,11 +10,11 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.domains import service
-from waypost.resources.domains.checks.outcome import STRIKES
-from waypost.resources.domains.claims import KEPT
+from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
+from waypost.resources.domains.past_claims import KEPT
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -128,5 +128,5 @@ class _Pages:
 
     def _told(self, domain: Domain) -> dict[str, Any]:
         records = to_json(domain, self._deps.cname_target)["dns_records"]
-        rules = {"days_kept": KEPT.days, "strikes": STRIKES, "cname_target": self._deps.cname_target}
+        rules = {"days_kept": KEPT.days, "strikes": MAX_FAILURES, "cname_target": self._deps.cname_target}
         return {"domain": domain, "records": records, "readable": readable, **rules}

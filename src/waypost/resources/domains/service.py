@@ -16,7 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import certificates, claims, link_domains, names, store, verified_names
+from waypost.resources.domains import certificates, link_domains, names, past_claims, store, verified_names
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -35,11 +35,11 @@ YOURS = "This name is already registered to your account."
 TOO_MANY = f"An account may have at most {MOST:,} domains. Delete one that is not needed any more."
 TOO_MANY_NOT_LIVE = f"An account may have at most {MOST_NOT_LIVE} domains that are not verified. Verify or delete one."
 TOO_LONG_UNPROVEN = (
-    f"Your account has held this name for {claims.KEPT.days} days without proving it, so that others have their turn. "
-    "Register it again after {day}, or ask whoever runs the service to release it if it is yours."
+    f"Your account has held this hostname unverified for {past_claims.KEPT.days} days, so others can register it now. "
+    "Register it again after {day}, or ask the operator of this service to release it if it is yours."
 )
 TOO_MANY_UNPROVEN = (
-    f"Your account gave up too many names without having proven them in the last {claims.REMEMBERED.days} days. "
+    f"Your account gave up too many names without having proven them in the last {past_claims.REMEMBERED.days} days. "
     "Register another one later, or ask whoever runs the service."
 )
 NO_OTHER_NAME = "A domain's name cannot change. Register the other name instead."
@@ -89,7 +89,7 @@ async def change(deps: Deps, caller: Caller, domain_id: UUID, wanted: DomainChan
             return before
         after = replace(after, updated_at=deps.clock())
         await store.save_pages(tx, after)
-        publish = await deps.host_pages_changed(tx, after.hostname)
+        publish = await deps.invalidate_host_pages(tx, after.hostname)
     publish()
     return after
 
@@ -113,14 +113,14 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | Non
     async with deps.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
-            if await claims.forget(tx, name):
+            if await past_claims.forget(tx, name):
                 return None
             raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it all the same."]})
         publish = await remove(deps, tx, domain)
         now = deps.clock()
-        await claims.end(tx, domain.account_id, name, since=now - claims.KEPT, at=now)
+        await past_claims.end(tx, domain.account_id, name, since=now - past_claims.KEPT, at=now)
     publish()
     return domain
 
@@ -133,12 +133,12 @@ async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
     await store.remove(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
-        await claims.forget(tx, domain.hostname, domain.account_id)
+        await past_claims.forget(tx, domain.hostname, domain.account_id)
     else:
-        await claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
-    await certificates.forget(tx, domain.hostname, now)
-    await deps.links_freed(tx, domain.account_id, domain.id)
-    return await deps.host_changed(tx, domain.hostname)
+        await past_claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
+    await certificates.erase(tx, domain.hostname, now)
+    await deps.detach_links(tx, domain.account_id, domain.id)
+    return await deps.invalidate_host(tx, domain.hostname)
 
 
 async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
@@ -204,10 +204,10 @@ async def _continued(tx: Tx, domain: Domain) -> Domain:
 
     After the name is ours: whoever gives it up at the same moment has been waited for.
     """
-    before, until = await claims.held(tx, domain.account_id, domain.hostname, now=domain.created_at)
-    if before >= claims.KEPT:
+    before, until = await past_claims.held(tx, domain.account_id, domain.hostname, now=domain.created_at)
+    if before >= past_claims.KEPT:
         raise Invalid({"hostname": [TOO_LONG_UNPROVEN.format(day=_day(until))]})
-    if await claims.count(tx, domain.account_id, now=domain.created_at) > MOST:
+    if await past_claims.count(tx, domain.account_id, now=domain.created_at) > MOST:
         raise Invalid({"hostname": [TOO_MANY_UNPROVEN]})
     needs_txt = await verified_names.is_of_another(tx, domain.account_id, domain.hostname)
     continued = replace(domain, unverified_since=domain.created_at - before, needs_txt=needs_txt)

@@ -136,10 +136,10 @@ async def row_of(db: Database, hostname: str) -> Any:
 async def want(db: Database, clock: Clock, *hostnames: str) -> None:
     async with db.write() as tx:
         for each in hostnames:
-            await store.wanted(tx, each, clock.now)
+            await store.request(tx, each, clock.now)
 
 
-async def claim(db: Database, clock: Clock, limit: int = 4) -> list[queue.Claimed]:
+async def claim(db: Database, clock: Clock, limit: int = 4) -> list[queue.CertificateClaim]:
     async with db.write() as tx:
         chosen = await queue.choose(tx, clock.now, limit)
         return await queue.claim(tx, chosen, now=clock.now, lease=LEASE)

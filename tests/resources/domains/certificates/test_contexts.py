@@ -9,7 +9,7 @@ import trustme
 from resources.domains.certificates.conftest import RING
 
 from waypost.database import KeyRing
-from waypost.resources.domains.certificates import Contexts
+from waypost.resources.domains.certificates import TlsContexts
 from waypost.resources.domains.certificates.model import certificates
 
 ALICE, BOB, APP = "go.alice.example", "bob.example", "app.test"
@@ -20,7 +20,7 @@ def ca() -> trustme.CA:
     return trustme.CA()
 
 
-def put(contexts: Contexts, ca: trustme.CA, *hostnames: str, ring: KeyRing = RING) -> None:
+def put(contexts: TlsContexts, ca: trustme.CA, *hostnames: str, ring: KeyRing = RING) -> None:
     for number, each in enumerate(hostnames, 1):
         leaf = ca.issue_cert(each, key_type=trustme.KeyType.ECDSA)
         key = ring.seal(certificates.c.key, UUID(int=number), leaf.private_key_pem.bytes().decode())
@@ -28,14 +28,14 @@ def put(contexts: Contexts, ca: trustme.CA, *hostnames: str, ring: KeyRing = RIN
 
 
 @pytest.fixture
-def contexts(ca: trustme.CA) -> Contexts:
-    made = Contexts(RING, APP, capacity=2)
+def contexts(ca: trustme.CA) -> TlsContexts:
+    made = TlsContexts(RING, APP, capacity=2)
     put(made, ca, ALICE, BOB, APP)
     return made
 
 
 class Visitor:
-    def __init__(self, ca: trustme.CA, contexts: Contexts, **limits: object) -> None:
+    def __init__(self, ca: trustme.CA, contexts: TlsContexts, **limits: object) -> None:
         self._listening = contexts.listening
         self._context = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
         self._context.set_alpn_protocols(["h2", "http/1.1"])
@@ -64,7 +64,7 @@ def names_of(visitor: ssl.SSLObject) -> list[str]:
     return [name for _, name in visitor.getpeercert()["subjectAltName"]]
 
 
-def test_it_works(ca: trustme.CA, contexts: Contexts) -> None:
+def test_it_works(ca: trustme.CA, contexts: TlsContexts) -> None:
     visitor = Visitor(ca, contexts)
     for name, host in ((ALICE, ALICE), (BOB, BOB), (ALICE.upper(), ALICE), (None, APP)):
         seen = visitor.visits(name)
@@ -74,13 +74,13 @@ def test_it_works(ca: trustme.CA, contexts: Contexts) -> None:
     assert len(contexts._ready) == 2  # no more than its capacity
 
 
-def test_only_what_is_safe(ca: trustme.CA, contexts: Contexts) -> None:
+def test_only_what_is_safe(ca: trustme.CA, contexts: TlsContexts) -> None:
     assert Visitor(ca, contexts, maximum_version=ssl.TLSVersion.TLSv1_2).visits(BOB).version() == "TLSv1.2"
     with pytest.raises(ssl.SSLError), pytest.warns(DeprecationWarning, match="TLSv1"):
         Visitor(ca, contexts, minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1).visits(BOB)
 
 
-def test_a_thousand_names_that_nobody_has(ca: trustme.CA, contexts: Contexts) -> None:
+def test_a_thousand_names_that_nobody_has(ca: trustme.CA, contexts: TlsContexts) -> None:
     """Nothing is kept of them."""
     visitor = Visitor(ca, contexts)
     for number in range(1_000):
@@ -92,10 +92,10 @@ def test_a_thousand_names_that_nobody_has(ca: trustme.CA, contexts: Contexts) ->
 
 def test_no_name_and_no_host_of_our_own(ca: trustme.CA) -> None:
     with pytest.raises(ssl.SSLError, match=r"(?i)unrecognized.name"):
-        Visitor(ca, Contexts(RING, APP)).visits(None)
+        Visitor(ca, TlsContexts(RING, APP)).visits(None)
 
 
-def test_a_new_one_takes_the_place_of_the_old(ca: trustme.CA, contexts: Contexts) -> None:
+def test_a_new_one_takes_the_place_of_the_old(ca: trustme.CA, contexts: TlsContexts) -> None:
     visitor = Visitor(ca, contexts)
     before = visitor.visits(ALICE).getpeercert()["serialNumber"]
     put(contexts, ca, ALICE)
@@ -106,7 +106,7 @@ def test_a_new_one_takes_the_place_of_the_old(ca: trustme.CA, contexts: Contexts
 
 
 def test_a_key_that_cannot_be_read_is_told_once(ca: trustme.CA) -> None:
-    contexts = Contexts(RING, APP)
+    contexts = TlsContexts(RING, APP)
     put(contexts, ca, ALICE, ring=KeyRing(["lost"]))
     with structlog.testing.capture_logs() as logs:
         for _ in range(2):

@@ -91,7 +91,7 @@ async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, d
     await live("erin.example")
     scripted.on_order = [problem(429, "rateLimited", "too many\ncertificates", retry_after="7200")]
     async with db.write() as tx:
-        await store.wanted(tx, "erin.example", clock.now)
+        await store.request(tx, "erin.example", clock.now)
         end = clock.now + timedelta(hours=3)
         sealed = RING.seal(C.key, (await tx.execute(select(C.id))).scalar_one(), "key")
         await tx.execute(update(certificates).values(chain="old", key=sealed, expires_at=end))
@@ -239,7 +239,7 @@ async def test_a_name_that_is_gone_before_its_order(scripted, issuer, live, cloc
 
     async def forgotten_meanwhile():
         async with db.write() as tx:
-            await store.forget(tx, "kim.example", clock.now)
+            await store.erase(tx, "kim.example", clock.now)
         return await account()
 
     monkeypatch.setattr(at_work.issuer._authority, "_account", forgotten_meanwhile)

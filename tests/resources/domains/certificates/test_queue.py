@@ -1,4 +1,4 @@
-"""Whose turn it is: no account holds up the others, uses up what the authority gives, or begins anew by a new claim."""
+"""The queue of orders: no account delays others, exhausts the authority's limits, or resets a wait by registering again."""
 
 from datetime import timedelta
 
@@ -36,9 +36,9 @@ async def change(db: Database, hostname: str, **values: object) -> None:
         await tx.execute(update(certificates).where(C.hostname == hostname).values(values))
 
 
-async def order(db: Database, clock: Clock, claimed: queue.Claimed) -> bool:
+async def order(db: Database, clock: Clock, claimed: queue.CertificateClaim) -> bool:
     async with db.write() as tx:
-        return await queue.ordering(tx, claimed, clock.now, clock.now + wait_after(claimed.failures + 1))
+        return await queue.begin_order(tx, claimed, clock.now, clock.now + wait_after(claimed.failures + 1))
 
 
 async def test_turns(db: Database, live, clock: Clock) -> None:
@@ -53,7 +53,7 @@ async def test_turns(db: Database, live, clock: Clock) -> None:
     clock.passes(seconds=1)
     await want(db, clock, "one.example")
     async with db.write() as tx:
-        await store.own(tx, ["app.test", "go.test"], clock.now)
+        await store.set_own_hosts(tx, ["app.test", "go.test"], clock.now)
     turns = [each.hostname for _ in range(10) for each in await claim(db, clock, limit=1)]
     assert turns == ["app.test", "go.test", "soon.example", "m0.example", "renewal.example", "one.example", two[0]]
     assert await claim(db, clock, limit=9) == []  # of the one account, two are under way
@@ -86,7 +86,7 @@ async def test_an_account_s_orders(db: Database, live, clock: Clock) -> None:
     await want(db, clock, "another.example", "renewal.example")
     await change(db, "renewal.example", chain="c", expires_at=clock.now + timedelta(days=30))
     async with db.write() as tx:
-        await store.own(tx, ["app.test"], clock.now)
+        await store.set_own_hosts(tx, ["app.test"], clock.now)
     assert await orders() == 3
     clock.passes(minutes=59)
     assert await orders() == 0
@@ -119,7 +119,7 @@ async def test_who_begins_anew(db: Database, clock: Clock, shown) -> None:
         state = await shown(HOST)
         async with db.write() as tx:
             await tx.execute(delete(domains))
-            await store.forget(tx, HOST, clock.now)
+            await store.erase(tx, HOST, clock.now)
         clock.passes(seconds=8)
     assert clock.now - begin > timedelta(minutes=13)
     assert len(authority.asked) == 3  # now, after 1 minute, and after 4 more
@@ -140,7 +140,7 @@ async def test_old_failures_count_no_more(db: Database, live, clock: Clock) -> N
     [claimed] = await claim(db, clock)
     assert await order(db, clock, claimed)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST, clock.now)
+        await store.withdraw(tx, HOST, clock.now)
     clock.passes(hours=25)
     await want(db, clock, HOST)
     assert [each.failures for each in await claim(db, clock)] == [0]
@@ -167,7 +167,7 @@ async def test_an_attempt_that_is_cut_off(db: Database, live, clock: Clock) -> N
     [fourth] = await claim(db, clock)
     assert fourth.failures == 2
     async with db.write() as tx:
-        await store.forget(tx, HOST, clock.now)
+        await store.erase(tx, HOST, clock.now)
     assert not await order(db, clock, fourth)
     assert (await row_of(db, HOST)).failures == 2
 
@@ -176,17 +176,17 @@ async def test_a_domain_of_the_service_s_own_name(db: Database, live, clock: Clo
     """Its account had it before it was: goes down, and is deleted, without the certificate."""
     await live(HOST)
     async with db.write() as tx:
-        await store.own(tx, [HOST], clock.now)
+        await store.set_own_hosts(tx, [HOST], clock.now)
     await change(db, HOST, chain="c", expires_at=clock.now + timedelta(days=9), due_at=clock.now)
     async with db.write() as tx:
-        await store.unwanted(tx, HOST, clock.now)
+        await store.withdraw(tx, HOST, clock.now)
         await tx.execute(delete(domains))
-        await store.forget(tx, HOST, clock.now)
+        await store.erase(tx, HOST, clock.now)
     assert (await row_of(db, HOST)).chain == "c"
     assert [each.hostname for each in await claim(db, clock)] == [HOST]
     clock.passes(seconds=LEASE.total_seconds())
     async with db.write() as tx:
-        await store.own(tx, [], clock.now)
+        await store.set_own_hosts(tx, [], clock.now)
     assert await claim(db, clock) == []
 
 

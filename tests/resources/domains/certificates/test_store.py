@@ -11,11 +11,11 @@ from sqlalchemy import delete, select, text, update
 from waypost.commands.rotating import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains import domains
-from waypost.resources.domains.certificates import Contexts, Following, live_changed, store
+from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
-from waypost.resources.domains.certificates.queue import Claimed
-from waypost.resources.domains.certificates.reading import Unusable, renewal_of, term_of
+from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
+from waypost.resources.domains.certificates.validity import UnusableChain, renewal_of, validity_of
 
 C = certificates.c
 HOST = "go.alice.example"
@@ -34,7 +34,7 @@ def alices() -> tuple[str, str]:
 
 async def sweep(db: Database, clock) -> None:
     async with db.write() as tx:
-        await store.sweep(tx, clock.now, await store.unserved(tx))
+        await store.sweep(tx, clock.now, await store.find_unserved(tx))
 
 
 async def settle(db: Database, outcome, clock) -> bool:
@@ -42,7 +42,7 @@ async def settle(db: Database, outcome, clock) -> bool:
         return await store.settle(tx, outcome, clock.now)
 
 
-def obtained(claimed: Claimed, pems: tuple[str, str], clock) -> Obtained:
+def obtained(claimed: CertificateClaim, pems: tuple[str, str], clock) -> Obtained:
     end = clock.now + timedelta(days=90)
     sealed = RING.seal(C.key, claimed.id, pems[1])
     return Obtained(claimed, pems[0], sealed, end, clock.now + timedelta(days=60))
@@ -88,7 +88,7 @@ async def test_only_what_is_served(db: Database, live, clock) -> None:
     await live("b.example", is_live=False)
     await want(db, clock, "a.example", "b.example", "nobodys.example")
     async with db.write() as tx:
-        await store.own(tx, ["app.test"], clock.now)
+        await store.set_own_hosts(tx, ["app.test"], clock.now)
     assert {each.hostname for each in await claim(db, clock)} == {"a.example", "app.test"}
     clock.passes(minutes=5)
     await sweep(db, clock)
@@ -111,32 +111,32 @@ async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     await settle(db, obtained(claimed, alices, clock), clock)
-    contexts = Contexts(RING, "")
-    following = Following(db, contexts)
-    await following.look()
+    contexts = TlsContexts(RING, "")
+    refresher = ContextRefresher(db, contexts)
+    await refresher.refresh()
     assert contexts.find(HOST)
     clock.passes(seconds=1)
     async with db.write() as tx:
         await tx.execute(update(domains).values(is_live=False))
-        await store.unwanted(tx, HOST, clock.now)
+        await store.withdraw(tx, HOST, clock.now)
     row = (await rows(db))[HOST]
     assert (row.due_at, row.chain) == (None, alices[0])
     assert await shown(HOST) == ("none", False, None)
-    later = Contexts(RING, "")  # of a process that begins now
-    await Following(db, later).look()
-    await following.look()
+    later = TlsContexts(RING, "")  # of a process that begins now
+    await ContextRefresher(db, later).refresh()
+    await refresher.refresh()
     assert (contexts.find(HOST), later.find(HOST)) == (None, None)
     clock.passes(seconds=1)
     async with db.write() as tx:
         await tx.execute(update(domains).values(is_live=True))
     await want(db, clock, HOST)
-    await following.look()
+    await refresher.refresh()
     assert contexts.find(HOST)
     assert (await rows(db))[HOST].due_at == renewal_of(alices[0])
     assert await shown(HOST) == ("active", True, None)
 
     async with db.write() as tx:
-        await store.unwanted(tx, HOST, clock.now)
+        await store.withdraw(tx, HOST, clock.now)
         await tx.execute(update(domains).values(is_live=False))
     clock.passes(days=91)
     await sweep(db, clock)
@@ -162,25 +162,25 @@ async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
     """The key goes at once, the row when all have seen it; who has the name next begins anew."""
     await live(HOST)
     await want(db, clock, HOST)
-    contexts = Contexts(RING, "")
-    following = Following(db, contexts)
-    await following.look()
+    contexts = TlsContexts(RING, "")
+    refresher = ContextRefresher(db, contexts)
+    await refresher.refresh()
     assert len(contexts) == 0
     [claimed] = await claim(db, clock)
     clock.passes(seconds=1)
     await settle(db, obtained(claimed, alices, clock), clock)
-    await following.look()
+    await refresher.refresh()
     ready = contexts.find(HOST)
     assert ready
-    await following.look()
+    await refresher.refresh()
     assert contexts.find(HOST) is ready  # seen before: nothing is made anew
     clock.passes(seconds=1)
     async with db.write() as tx:
-        await store.forget(tx, HOST, clock.now)
+        await store.erase(tx, HOST, clock.now)
         await tx.execute(delete(domains))
     row = (await rows(db))[HOST]
     assert (row.chain, row.key, row.due_at) == (None, None, None)
-    await following.look()
+    await refresher.refresh()
     assert len(contexts) == 0
     for minutes, left in ((59, 1), (2, 0)):
         clock.passes(minutes=minutes)
@@ -194,21 +194,21 @@ async def test_those_that_went_live_without_us(db: Database, live, clock, monkey
     await live(*names)
     for after, expected in (("", names[:2]), (names[1], names[2:]), (names[2], [])):
         async with db.read() as tx:
-            assert await store.missing(tx, after) == expected
+            assert await store.find_missing(tx, after) == expected
     await want(db, clock, names[0])
     async with db.read() as tx:
-        assert await store.missing(tx, "") == names[1:]
+        assert await store.find_missing(tx, "") == names[1:]
 
 
 async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.resources.domains.certificates.following._AT_ONCE", 2)
+    monkeypatch.setattr("waypost.resources.domains.certificates.refresher._AT_ONCE", 2)
     names = [f"{n}.example" for n in range(5)]
     await live(*names)
     await want(db, clock, *names)
     for each in await claim(db, clock, limit=5):
         await settle(db, obtained(each, alices, clock), clock)
-    contexts = Contexts(RING, "")
-    await Following(db, contexts).look()
+    contexts = TlsContexts(RING, "")
+    await ContextRefresher(db, contexts).refresh()
     assert len(contexts) == 5
 
 
@@ -235,11 +235,11 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
     ids=["key", "name", "form"],
 )
 def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> None:
-    with pytest.raises(Unusable, match=told):
-        term_of(*change(*alices), HOST, clock.now)
-    assert term_of(*alices, HOST, clock.now).expires_at > clock.now
-    with pytest.raises(Unusable, match="is over"):
-        term_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
+    with pytest.raises(UnusableChain, match=told):
+        validity_of(*change(*alices), HOST, clock.now)
+    assert validity_of(*alices, HOST, clock.now).expires_at > clock.now
+    with pytest.raises(UnusableChain, match="is over"):
+        validity_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
 
 
 async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -> None:
@@ -247,16 +247,16 @@ async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -
     await live("a.example", "b.example")
     await want(db, clock, "a.example", "b.example")
     first, second = await claim(db, clock)
-    contexts = Contexts(RING, "")
-    following = Following(db, contexts)
-    await following.look()
+    contexts = TlsContexts(RING, "")
+    refresher = ContextRefresher(db, contexts)
+    await refresher.refresh()
     clock.passes(seconds=20)
     await settle(db, obtained(first, alices, clock), clock)
-    await following.look()
+    await refresher.refresh()
     clock.passes(seconds=-10)
     await settle(db, obtained(second, alices, clock), clock)
     for _ in range(10):
-        await following.look()
+        await refresher.refresh()
     assert len(contexts) == 2
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
-from waypost.resources.domains.checks import Checker, Expiry, check_loop
+from waypost.resources.domains.checks import Checker, ClaimExpiry, check_loop
 from waypost.worker.loop import LeaseLoop
 from waypost.worker.model import jobs
 
@@ -24,7 +24,7 @@ class Checking:
     env: Env
     names: NameServer
     checker: Checker
-    expiry: Expiry
+    expiry: ClaimExpiry
     loop: LeaseLoop[Any, Any]
     changes: list[tuple[str, bool]] = field(default_factory=list)
     """What the issuer of certificates would be told."""
@@ -52,7 +52,7 @@ class Checking:
         return await self.env.row(domain)
 
     async def live(self, hostname: str = "go.brand.test") -> dict[str, Any]:
-        """A domain that has been proven by CNAME."""
+        """A domain that has been verified by CNAME."""
         domain = await self.env.make(hostname)
         self.names.has(hostname, [TARGET], kind="CNAME")
         assert (await self.verify(domain)).is_live
@@ -75,6 +75,6 @@ async def open_checking(env: Env) -> AsyncIterator[Checking]:
         checker = Checker(env.deps, DnsRecords([names.address]), probe)
         times = iter(range(0, 1_000_000, 60))
         loop = check_loop(env.deps.db, checker)
-        checking = Checking(env, names, checker, Expiry(env.deps, monotonic=lambda: next(times)), loop)
+        checking = Checking(env, names, checker, ClaimExpiry(env.deps, monotonic=lambda: next(times)), loop)
         yield checking
         await checking.loop.close()

@@ -17,14 +17,14 @@ from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import Hosts, domains
-from waypost.resources.domains.checks import queue, words
-from waypost.resources.domains.checks.findings import Proof
-from waypost.resources.domains.checks.outcome import AGAIN, SOON
+from waypost.resources.domains.checks import messages, queue
+from waypost.resources.domains.checks.evidence import Verdict
+from waypost.resources.domains.checks.outcome import AFTER_LIVE, AFTER_NO_ANSWER
 
 TXT = f"_waypost.{NAME}"
 
 
-async def test_it_works(checking: Checking) -> None:
+async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None:
     env = checking.env
     domain = await env.make()
     assert not await checking.run()  # nobody has asked
@@ -37,7 +37,7 @@ async def test_it_works(checking: Checking) -> None:
         None,
         None,
     )
-    assert found.check_at == now + SOON
+    assert found.check_at == now + AFTER_LIVE
     assert env.told == [host_change(NAME)]
     assert await Hosts(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
@@ -49,7 +49,7 @@ async def test_it_works(checking: Checking) -> None:
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
     feed, deps = ChangeFeed(tmp_path / "changes"), checking.env.deps
     table = HostTable(Hosts(deps.db), feed, capacity=1000)
-    checking.checker._deps = replace(deps, host_changed=partial(links.host_changed, feed.publish, deps.clock))
+    checking.checker._deps = replace(deps, invalidate_host=partial(links.host_changed, feed.publish, deps.clock))
     domain = await checking.env.make()
     assert await table.load(NAME.encode()) is MISSING
     checking.names.has(NAME, [TARGET], kind="CNAME")
@@ -57,19 +57,21 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
     assert table.find(NAME.encode()) is None  # it has forgotten what it knew
     assert await table.load(NAME.encode()) is not MISSING
     checking.names.forgets(NAME)
-    for strikes in (1, 2, 3):
+    for failures in (1, 2, 3):
         assert table.find(NAME.encode()) is not None
-        assert (await checking.a_day_later(domain)).failures == strikes
+        assert (await checking.a_day_later(domain)).failures == failures
     assert table.find(NAME.encode()) is None
     assert await table.load(NAME.encode()) is MISSING
     feed.close()
 
 
-async def test_a_claim_that_fails(checking: Checking) -> None:
+async def test_a_domain_without_records_fails(checking: Checking) -> None:
     domain = await checking.env.make()
     found = await checking.verify(domain)
     assert (found.status, found.is_live, found.check_at, found.leased_until) == ("failed", False, None, None)
-    assert found.error.startswith(f"No proof was found that {NAME} is yours. TXT {TXT}: there is no such name.")
+    assert found.error.startswith(
+        f"No record was found that verifies {NAME}. TXT record {TXT}: the name does not exist."
+    )
     assert found.unverified_since == found.created_at
     assert (checking.env.told, await checking.mails()) == ([], [])
     checking.names.has(NAME, [TARGET], kind="CNAME")
@@ -77,15 +79,15 @@ async def test_a_claim_that_fails(checking: Checking) -> None:
     assert (found.status, found.error, found.failures) == ("verified", None, 0)
 
 
-async def test_three_strikes(checking: Checking) -> None:
+async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) -> None:
     env, domain = checking.env, await checking.live()
     await env.links.make(slug="spring", hostname=NAME)
     env.told.clear()
     checking.names.forgets(NAME)
-    for strikes in (1, 2):
+    for failures in (1, 2):
         found = await checking.a_day_later(domain)
-        assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, strikes, "none")
-        assert found.error.startswith("No proof was found")
+        assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, failures, "none")
+        assert found.error.startswith("No record was found")
         assert timedelta(hours=23) < found.check_at - env.clock() <= A_DAY
     assert (env.told, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
@@ -119,7 +121,7 @@ async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> No
     assert "evil.test" not in str(await checking.mails())
 
 
-async def test_a_success_forgives(checking: Checking) -> None:
+async def test_a_success_resets_the_failures(checking: Checking) -> None:
     domain = await checking.live()
     for _ in range(2):
         checking.names.forgets(NAME)
@@ -129,22 +131,22 @@ async def test_a_success_forgives(checking: Checking) -> None:
         assert (found.failures, found.error) == (0, None)
 
 
-async def test_no_answer_is_no_strike(checking: Checking) -> None:
+async def test_no_answer_counts_as_no_failure(checking: Checking) -> None:
     domain = await checking.live()
     checking.names.fails(NAME)
     for _ in range(4):
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_live, found.failures) == ("verified", True, 0)
-        assert "could not be checked right now" in found.error
-        assert found.check_at == checking.env.clock() + AGAIN
+        assert "could not be checked" in found.error
+        assert found.check_at == checking.env.clock() + AFTER_NO_ANSWER
     other = await checking.env.make("other.brand.test")
     checking.names.fails("other.brand.test")
     found = await checking.verify(other)
     assert (found.status, found.check_at) == ("failed", None)
-    assert "could not be checked right now" in found.error
+    assert "could not be checked" in found.error
 
 
-async def test_a_crash_is_no_strike(checking: Checking, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crash_counts_as_no_failure(checking: Checking, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = await checking.live()
 
     async def crash(*_: object, **__: object) -> None:
@@ -152,7 +154,7 @@ async def test_a_crash_is_no_strike(checking: Checking, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(DnsRecords, "find", crash)
     found = await checking.a_day_later(domain)
-    assert (found.is_live, found.failures, found.error) == (True, 0, words.CRASHED.format(hostname=NAME))
+    assert (found.is_live, found.failures, found.error) == (True, 0, messages.CRASHED.format(hostname=NAME))
 
 
 async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> None:
@@ -166,7 +168,7 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     env.clock.move(queue.LEASE)
     async with env.deps.db.write() as tx:
         [again] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert not await checking.checker._save_proof(lost, Proof("unproven", "too late"))
+    assert not await checking.checker._save_proof(lost, Verdict("unproven", "too late"))
     assert (await env.row(domain)).status == "verifying"
     await checking.checker.run(again)
     assert (await env.row(domain)).is_live

@@ -13,7 +13,7 @@ from servers import ALLOW, OPEN, Receiver, page
 
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains.checks import Checker
-from waypost.resources.domains.checks.outcome import probed
+from waypost.resources.domains.checks.outcome import apply_probe
 from waypost.resources.domains.checks.queue import PER_ACCOUNT
 from waypost.resources.domains.model import Domain
 
@@ -111,4 +111,4 @@ async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
 )
 def test_what_changes(status: str, is_issuing: bool, seen: TlsProbeResult, changes: dict[str, object]) -> None:
     fields = dict.fromkeys(Domain.__dataclass_fields__)
-    assert probed(Domain(**{**fields, "tls_status": status}), seen, is_issuing=is_issuing) == changes
+    assert apply_probe(Domain(**{**fields, "tls_status": status}), seen, is_issuing=is_issuing) == changes

@@ -12,8 +12,8 @@ from resources.domains.test_ask import Caddy
 
 from waypost.redirect import ChangeFeed
 from waypost.resources.domains import Hosts, service
-from waypost.resources.domains.checks import words
-from waypost.resources.domains.claims import KEPT
+from waypost.resources.domains.checks import messages
+from waypost.resources.domains.past_claims import KEPT
 
 TXT = f"_waypost.{NAME}"
 
@@ -37,12 +37,12 @@ async def test_a_record_left_in_place_proves_nothing_to_another_account(checking
     failed = await verified(checking, claim, env.bob)
     token = claim["dns_records"][0]["value"]
     assert (failed["status"], failed["dns_records"]) == ("failed", claim["dns_records"])
-    assert failed["error"] == words.LOOKED.format(
+    assert failed["error"] == messages.NOT_VERIFIED.format(
         hostname=NAME,
         txt_name=TXT,
-        txt=words.NO_NAME,
-        cname=words.CNAME_NO_PROOF,
-        advice=words.SET_TXT.format(txt_name=TXT, token=token),
+        txt=messages.NO_NAME,
+        cname=messages.CNAME_NOT_ACCEPTED,
+        advice=messages.SET_TXT.format(txt_name=TXT, token=token),
     )
     checking.names.has(TXT, [f'"{token}"'], kind="TXT")
     assert (await verified(checking, claim, env.bob))["status"] == "verified"

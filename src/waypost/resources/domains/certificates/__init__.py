@@ -1,22 +1,22 @@
-"""Certificates of the names that are served, with `waypost serve --tls`: obtained, renewed and chosen by name.
+"""Certificates with `waypost serve --tls`: obtained and renewed for verified domains, and chosen by hostname.
 
-Orders none for a name that is not proven, and none because somebody visits it.
+None is ordered for an unverified hostname, or because of a visit.
 """
 
 from waypost.resources.domains.certificates.authority import Authority
-from waypost.resources.domains.certificates.contexts import Contexts
-from waypost.resources.domains.certificates.following import Following
+from waypost.resources.domains.certificates.contexts import TlsContexts
 from waypost.resources.domains.certificates.issuer import Issuer, certificate_loop
-from waypost.resources.domains.certificates.store import forget, live_changed
+from waypost.resources.domains.certificates.refresher import ContextRefresher
+from waypost.resources.domains.certificates.store import erase, live_changed
 from waypost.resources.domains.certificates.sweep import CertificateSweep
 
 __all__ = [
     "Authority",
     "CertificateSweep",
-    "Contexts",
-    "Following",
+    "ContextRefresher",
     "Issuer",
+    "TlsContexts",
     "certificate_loop",
-    "forget",
+    "erase",
     "live_changed",
 ]

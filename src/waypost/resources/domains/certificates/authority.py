@@ -18,7 +18,7 @@ from waypost.outbound.acme import Acme, AcmeAccount, PublishChallenge
 from waypost.outbound.acme_keys import SigningKey
 from waypost.outbound.acme_problems import AuthorityRefused, AuthorityUnavailable
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
-from waypost.resources.domains.certificates.reading import Term, Unusable, term_of
+from waypost.resources.domains.certificates.validity import UnusableChain, Validity, validity_of
 
 Ordering = Callable[[], Awaitable[None]]
 """Called before anything is ordered."""
@@ -30,7 +30,7 @@ _A, _P = acme_accounts.c, acme_challenges.c
 class Issued:
     chain: str
     key: str
-    term: Term
+    validity: Validity
 
 
 class Authority:
@@ -60,8 +60,8 @@ class Authority:
             chain = await self._acme.obtain(account, hostname, key.request_for(hostname), prove)
         pem = key.pem()
         try:
-            return Issued(chain, pem, term_of(chain, pem, hostname, self._clock()))
-        except Unusable as fault:
+            return Issued(chain, pem, validity_of(chain, pem, hostname, self._clock()))
+        except UnusableChain as fault:
             raise AuthorityUnavailable(f"The certificate that the authority gave {fault}.") from fault
 
     @asynccontextmanager

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class StoredCertificate:
     id: UUID
     own: str
     """PEM, without those behind it."""
@@ -33,12 +33,12 @@ class Certificate:
     key: Sealed
 
 
-class Contexts:
+class TlsContexts:
     def __init__(self, keys: KeyRing, own_host: str, *, capacity: int = CONTEXTS) -> None:
         self._keys = keys
         self._own_host = own_host
         self._capacity = capacity
-        self._certificates: dict[str, Certificate] = {}
+        self._certificates: dict[str, StoredCertificate] = {}
         self._rests: dict[str, str] = {}
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
         self.listening = tls.listening(self._choose)
@@ -50,7 +50,7 @@ class Contexts:
     def put(self, hostname: str, id_: UUID, chain: str, key: Sealed) -> None:
         own, end, rest = chain.partition(_END)
         self._ready.pop(hostname, None)
-        self._certificates[hostname] = Certificate(id_, own + end, self._rests.setdefault(rest, rest), key)
+        self._certificates[hostname] = StoredCertificate(id_, own + end, self._rests.setdefault(rest, rest), key)
 
     def drop(self, hostname: str) -> None:
         self._ready.pop(hostname, None)
@@ -75,7 +75,7 @@ class Contexts:
         connection.context = context
         return None
 
-    def _make(self, hostname: str, certificate: Certificate) -> ssl.SSLContext | None:
+    def _make(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
         try:
             key = self._keys.open(certificates.c.key, certificate.id, certificate.key)
             return tls.presenting(f"{key}{certificate.own}{certificate.rest}".encode())

@@ -1,6 +1,6 @@
-"""Obtains a certificate for every name that is served, and renews it in time.
+"""Obtain a certificate for every hostname that is served, and renew it in time.
 
-Orders only for names in the table of certificates: no request or handshake of a visitor ever places an order.
+Orders only for hostnames in the `certificates` table: no request or handshake of a visitor ever places an order.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, Auth
 from waypost.resources.domains.certificates import queue, store
 from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.model import certificates
-from waypost.resources.domains.certificates.queue import Claimed
+from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.worker.loop import LeasedQueue, LeaseLoop
 
@@ -43,10 +43,10 @@ class _LeaseLost(Exception):
 class Stopped:
     """An attempt that the end of the process stopped: the next process may claim it at once."""
 
-    claimed: Claimed
+    claimed: CertificateClaim
 
 
-class Issuer(LeasedQueue[Claimed, Obtained | Failed | Stopped]):
+class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
     def __init__(self, db: Database, authority: Authority, keys: KeyRing, *, clock: Clock) -> None:
         self._db = db
         self._authority = authority
@@ -62,11 +62,11 @@ class Issuer(LeasedQueue[Claimed, Obtained | Failed | Stopped]):
             self._chosen = await queue.choose(tx, now, free)
         return bool(self._chosen)
 
-    async def claim(self, tx: Tx, free: int) -> Sequence[Claimed]:  # noqa: ARG002
+    async def claim(self, tx: Tx, free: int) -> Sequence[CertificateClaim]:  # noqa: ARG002
         chosen, self._chosen = self._chosen, {}
         return await queue.claim(tx, chosen, now=self._clock(), lease=LEASE) if chosen else []
 
-    async def run(self, claimed: Claimed) -> Obtained | Failed | Stopped | None:
+    async def run(self, claimed: CertificateClaim) -> Obtained | Failed | Stopped | None:
         """None when the lease is lost, and nothing was ordered."""
         try:
             return await self._obtain(claimed)
@@ -77,7 +77,7 @@ class Issuer(LeasedQueue[Claimed, Obtained | Failed | Stopped]):
         except asyncio.CancelledError:
             return Stopped(claimed)
 
-    async def crashed(self, claimed: Claimed, error: Exception) -> Failed:
+    async def crashed(self, claimed: CertificateClaim, error: Exception) -> Failed:
         return self._failed(claimed, error)
 
     async def settle(self, tx: Tx, outcomes: Sequence[Obtained | Failed | Stopped]) -> None:
@@ -87,19 +87,19 @@ class Issuer(LeasedQueue[Claimed, Obtained | Failed | Stopped]):
             elif await store.settle(tx, each, self._clock()) and isinstance(each, Obtained):
                 log.info("certificate obtained", host=each.claimed.hostname, expires=each.expires_at.isoformat())
 
-    async def _obtain(self, claimed: Claimed) -> Obtained:
-        async def ordering() -> None:
+    async def _obtain(self, claimed: CertificateClaim) -> Obtained:
+        async def before_order() -> None:
             now = self._clock()
             async with self._db.write() as tx:
-                if not await queue.ordering(tx, claimed, now, now + wait_after(claimed.failures + 1)):
+                if not await queue.begin_order(tx, claimed, now, now + wait_after(claimed.failures + 1)):
                     raise _LeaseLost
 
         async with asyncio.timeout(DEADLINE):
-            issued = await self._authority.obtain(claimed.hostname, ordering)
+            issued = await self._authority.obtain(claimed.hostname, before_order)
         key = self._keys.seal(certificates.c.key, claimed.id, issued.key)
-        return Obtained(claimed, issued.chain, key, issued.term.expires_at, issued.term.renew_at)
+        return Obtained(claimed, issued.chain, key, issued.validity.expires_at, issued.validity.renew_at)
 
-    def _failed(self, claimed: Claimed, error: Exception) -> Failed:
+    def _failed(self, claimed: CertificateClaim, error: Exception) -> Failed:
         asked = timedelta(seconds=getattr(error, "retry_after", None) or 0)
         now = self._clock()
         if rest := _rest(error, claimed.hostname):
@@ -114,7 +114,7 @@ class Issuer(LeasedQueue[Claimed, Obtained | Failed | Stopped]):
 
 def certificate_loop(
     db: Database, issuer: Issuer, *, monotonic: Callable[[], float] = time.monotonic
-) -> LeaseLoop[Claimed, Obtained | Failed | Stopped]:
+) -> LeaseLoop[CertificateClaim, Obtained | Failed | Stopped]:
     return LeaseLoop(
         db,
         issuer,
@@ -139,7 +139,7 @@ def _detail(error: Exception) -> str:
 
 
 def _rest(error: Exception, hostname: str) -> timedelta | None:
-    """How long all names wait; None when only this one does."""
+    """How long all hostnames wait; None when only this one does."""
     if isinstance(error, AuthorityRateLimited):
         return None if error.is_about(hostname) else FIRST_WAIT
     return REST if isinstance(error, (AuthorityUnavailable, Undecipherable)) else None
@@ -149,7 +149,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, AcmeError):
         return error.reason
     if isinstance(error, TimeoutError):
-        return f"The certificate authority came to no end within {DEADLINE:.0f} seconds."
+        return f"The certificate authority did not finish within {DEADLINE:.0f} seconds."
     if isinstance(error, Undecipherable):
-        return "This service cannot use its account with the certificate authority. Whoever runs it must see to that."
-    return "The attempt failed by a fault of this service, which is in its log."
+        return "This service cannot use its account at the certificate authority. Its operator has to fix it."
+    return "The attempt failed because of an error in this service, which its log shows."

@@ -28,7 +28,7 @@ _C, _D, _O = certificates.c, domains.c, acme_orders.c
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class CertificateClaim:
     """A name with an attempt under way."""
 
     id: UUID
@@ -62,31 +62,33 @@ async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None
     return chosen
 
 
-async def claim(tx: Tx, chosen: Mapping[UUID, UUID | None], *, now: datetime, lease: timedelta) -> list[Claimed]:
-    """What of it nobody else has claimed or taken back since."""
+async def claim(
+    tx: Tx, chosen: Mapping[UUID, UUID | None], *, now: datetime, lease: timedelta
+) -> list[CertificateClaim]:
+    """Lease those that nobody else has claimed or withdrawn meanwhile."""
     until = now + lease
     found = select(_C.id, _C.hostname, _C.failures, _C.expires_at).where(_C.id.in_(chosen), *_is_due(now))
     rows = (await tx.execute(found.with_for_update(skip_locked=True))).all()
     await tx.execute(update(certificates).where(_C.id.in_([row.id for row in rows])).values(leased_until=until))
-    return [Claimed(row.id, row.hostname, row.failures, row.expires_at, until, chosen[row.id]) for row in rows]
+    return [CertificateClaim(row.id, row.hostname, row.failures, row.expires_at, until, chosen[row.id]) for row in rows]
 
 
-async def ordering(tx: Tx, claimed: Claimed, now: datetime, try_at: datetime) -> bool:
+async def begin_order(tx: Tx, claimed: CertificateClaim, now: datetime, try_at: datetime) -> bool:
     """To be called before the order: one that nobody hears the end of has failed. False: place none, it is not ours."""
     begun = {"failures": min(claimed.failures + 1, MOST_FAILURES), "due_at": try_at, "try_at": try_at}
-    if (await tx.execute(update(certificates).where(mine([claimed])).values(begun))).rowcount == 0:
+    if (await tx.execute(update(certificates).where(is_held([claimed])).values(begun))).rowcount == 0:
         return False
     if claimed.account_id:
         await tx.execute(insert(acme_orders).values(id=new_id(), account_id=claimed.account_id, ordered_at=now))
     return True
 
 
-async def release(tx: Tx, claimed: Collection[Claimed]) -> None:
+async def release(tx: Tx, claimed: Collection[CertificateClaim]) -> None:
     """Attempts that were cut off are anybody's again: at once where nothing had been ordered."""
-    await tx.execute(update(certificates).where(mine(claimed)).values(leased_until=None))
+    await tx.execute(update(certificates).where(is_held(claimed)).values(leased_until=None))
 
 
-def mine(claimed: Collection[Claimed]) -> ColumnElement[bool]:
+def is_held(claimed: Collection[CertificateClaim]) -> ColumnElement[bool]:
     return or_(*(and_(_C.id == each.id, _C.leased_until == each.leased_until) for each in claimed))
 
 

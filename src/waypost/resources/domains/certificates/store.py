@@ -19,8 +19,8 @@ from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
 from waypost.resources.domains.certificates.model import acme_challenges, acme_orders, certificates
-from waypost.resources.domains.certificates.queue import Claimed
-from waypost.resources.domains.certificates.reading import renewal_of
+from waypost.resources.domains.certificates.queue import CertificateClaim
+from waypost.resources.domains.certificates.validity import renewal_of
 from waypost.resources.domains.model import domains
 
 FORGOTTEN_AFTER = timedelta(hours=1)
@@ -42,7 +42,7 @@ _ADD = text(
 
 @dataclass(frozen=True, slots=True)
 class Obtained:
-    claimed: Claimed
+    claimed: CertificateClaim
     chain: str
     key: Sealed
     expires_at: datetime
@@ -51,17 +51,17 @@ class Obtained:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    claimed: Claimed
+    claimed: CertificateClaim
     reason: str
     try_at: datetime
 
 
 async def live_changed(tx: Tx, hostname: str, *, is_live: bool, clock: Clock) -> None:
     """Told in the transaction in which a domain goes live or down."""
-    await (wanted if is_live else unwanted)(tx, hostname, clock())
+    await (request if is_live else withdraw)(tx, hostname, clock())
 
 
-async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
+async def request(tx: Tx, hostname: str, now: datetime) -> None:
     """The name is served from now on. One that was before, and has a good certificate still, keeps it."""
     await _hold(tx, hostname)
     await tx.execute(_ADD, {"id": new_id(), "hostname": hostname, "now": now})
@@ -78,22 +78,22 @@ async def wanted(tx: Tx, hostname: str, now: datetime) -> None:
         await _show(tx, hostname, "active" if is_good else "pending", expires_at if is_good else None)
 
 
-async def own(tx: Tx, hostnames: Collection[str], now: datetime) -> None:
+async def set_own_hosts(tx: Tx, hostnames: Collection[str], now: datetime) -> None:
     """The service's own names are these, and no others. No account's domain takes their certificates away."""
     for each in hostnames:
-        await wanted(tx, each, now)
+        await request(tx, each, now)
     await tx.execute(update(certificates).where(_C.is_own, _C.hostname.not_in(hostnames)).values(is_own=False))
     await tx.execute(update(certificates).where(~_C.is_own, _C.hostname.in_(hostnames)).values(is_own=True))
 
 
-async def unwanted(tx: Tx, hostname: str, now: datetime) -> None:
+async def withdraw(tx: Tx, hostname: str, now: datetime) -> None:
     """The name is no longer proven: its certificate is neither served nor renewed."""
     ended = {"due_at": None, "leased_until": None, "error": None, "updated_at": now}
     await tx.execute(update(certificates).where(_C.hostname == hostname, ~_C.is_own).values(ended))
     await _show(tx, hostname, "none", None)
 
 
-async def forget(tx: Tx, hostname: str, now: datetime) -> None:
+async def erase(tx: Tx, hostname: str, now: datetime) -> None:
     """The domain is gone, and its key goes at once."""
     await tx.execute(update(certificates).where(_C.hostname == hostname, ~_C.is_own).values(_nothing(now)))
 
@@ -102,7 +102,7 @@ async def settle(tx: Tx, outcome: Obtained | Failed, now: datetime) -> bool:
     """False, and nothing is kept, where the name has been forgotten or the lease lost meanwhile."""
     of = outcome.claimed
     await _hold(tx, of.hostname)
-    mine = update(certificates).where(queue.mine([of]))
+    mine = update(certificates).where(queue.is_held([of]))
     if isinstance(outcome, Obtained):
         values: dict[str, Any] = {"chain": outcome.chain, "key": outcome.key, "expires_at": outcome.expires_at}
         values |= {"error": None, "failures": 0, "due_at": outcome.renew_at, "updated_at": now}
@@ -119,14 +119,14 @@ async def settle(tx: Tx, outcome: Obtained | Failed, now: datetime) -> bool:
     return True
 
 
-async def missing(tx: Tx, after: str) -> Sequence[str]:
+async def find_missing(tx: Tx, after: str) -> Sequence[str]:
     """Some of the live domains that nobody has asked a certificate for, by name: they went live without us."""
     asked = and_(_C.hostname == _D.hostname, _C.due_at.is_not(None))
     found = select(_D.hostname).where(_D.is_live, _D.hostname > after, ~exists().where(asked))
     return list(await tx.scalars(found.order_by(_D.hostname).limit(STEP)))
 
 
-async def unserved(tx: Tx) -> Sequence[UUID]:
+async def find_unserved(tx: Tx) -> Sequence[UUID]:
     """Some of those that wait for a certificate nobody is served with."""
     return list(await tx.scalars(select(_C.id).where(_C.due_at.is_not(None), ~is_served()).limit(STEP)))
 

@@ -1,4 +1,4 @@
-"""Keeps the table of certificates in step with the names that are served.
+"""Keeps the table of certificates in step with the hostnames that are served.
 
 It finds what changed while no process watched: other settings, or a change between `--tls` and a proxy for HTTPS.
 """
@@ -19,21 +19,21 @@ class CertificateSweep:
         self._db = db
         self._own = tuple(own)
         self._clock = clock
-        self._after: str | None = None  # the last name that was seen, while a sweep runs
+        self._after: str | None = None  # the last hostname seen while a sweep runs
 
     async def step(self) -> bool:
-        """Sweep a few names, because writers on SQLite wait for it. False after the last ones."""
+        """Sweep a few hostnames, since writers on SQLite wait. False after the last ones."""
         now = self._clock()
         if self._after is None:
             async with self._db.write() as tx:
-                await store.own(tx, self._own, now)
+                await store.set_own_hosts(tx, self._own, now)
             self._after = ""
         async with self._db.read() as tx:
-            missing, unserved = await store.missing(tx, self._after), await store.unserved(tx)
+            missing, unserved = await store.find_missing(tx, self._after), await store.find_unserved(tx)
         async with self._db.write() as tx:
             is_swept = await store.sweep(tx, now, unserved)
             for hostname in missing:
-                await store.wanted(tx, hostname, now)
+                await store.request(tx, hostname, now)
         is_over = is_swept and len(missing) < store.STEP
         self._after = None if is_over else max([self._after, *missing])
         if not is_over:

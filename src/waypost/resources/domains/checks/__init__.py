@@ -1,6 +1,6 @@
-"""Checks whether domains are still proven, ends claims that never were, and sees how proven ones answer over TLS."""
+"""Checks of domains: DNS verification, the TLS probe of verified ones, and the expiry of unverified ones."""
 
 from waypost.resources.domains.checks.checker import Checker, LiveChanged, check_loop
-from waypost.resources.domains.checks.expiry import Expiry
+from waypost.resources.domains.checks.expiry import ClaimExpiry
 
-__all__ = ["Checker", "Expiry", "LiveChanged", "check_loop"]
+__all__ = ["Checker", "ClaimExpiry", "LiveChanged", "check_loop"]

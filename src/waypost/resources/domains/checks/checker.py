@@ -1,6 +1,6 @@
-"""Checks domains: looks up their DNS records, saves what follows from them, and probes live domains over TLS.
+"""Check domains: look up their DNS records, save the result, and probe live domains over TLS.
 
-Holds no transaction open while it waits for the network.
+No transaction is open while a check waits for the network.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import verified_names
-from waypost.resources.domains.checks import queue, words
-from waypost.resources.domains.checks.findings import Claim, Proof
-from waypost.resources.domains.checks.outcome import probed, settled
-from waypost.resources.domains.checks.proof import prove
-from waypost.resources.domains.checks.queue import Claimed
-from waypost.resources.domains.claims import KEPT
+from waypost.resources.domains.checks import messages, queue
+from waypost.resources.domains.checks.evidence import ExpectedRecords, Verdict
+from waypost.resources.domains.checks.outcome import apply_probe, apply_verdict
+from waypost.resources.domains.checks.queue import DomainCheckClaim
+from waypost.resources.domains.checks.verification import verify
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
+from waypost.resources.domains.past_claims import KEPT
 from waypost.worker import mail
 from waypost.worker.loop import LeasedQueue, LeaseLoop
 
@@ -30,7 +30,7 @@ AT_ONCE = 16
 
 class LiveChanged(Protocol):
     async def __call__(self, tx: Tx, hostname: str, *, is_live: bool) -> None:
-        """Called in the transaction in which a name goes live or down: from then on it gets a certificate, or none."""
+        """Called in the transaction in which a domain goes live or down: whether it gets a certificate."""
 
 
 log = structlog.get_logger(__name__)
@@ -38,17 +38,17 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProbedDomain:
-    """A domain that is proven, and how it answers over TLS."""
+    """A verified domain and the result of its TLS probe."""
 
-    claimed: Claimed
-    found: TlsProbeResult
+    claimed: DomainCheckClaim
+    result: TlsProbeResult
 
 
-class Checker(LeasedQueue[Claimed, ProbedDomain]):
+class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
     def __init__(
         self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, live_changed: LiveChanged | None = None
     ) -> None:
-        """Without `live_changed` certificates are not issued here, and the probe's result is shown for them."""
+        """Without `live_changed` certificates are obtained elsewhere, and the domain shows what the probe finds."""
         self._deps = deps
         self._records = records
         self._probe_tls = probe
@@ -57,69 +57,69 @@ class Checker(LeasedQueue[Claimed, ProbedDomain]):
     async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
         return await queue.has_work(tx, self._deps.clock())
 
-    async def claim(self, tx: Tx, free: int) -> list[Claimed]:
+    async def claim(self, tx: Tx, free: int) -> list[DomainCheckClaim]:
         return await queue.claim(tx, clock=self._deps.clock, limit=free)
 
-    async def run(self, claimed: Claimed) -> ProbedDomain | None:
-        """Saves the proof in between: a certificate may be obtained on demand, which needs the name to be live.
+    async def run(self, claimed: DomainCheckClaim) -> ProbedDomain | None:
+        """Saves the verdict before the probe: a certificate may be obtained on demand, which requires a live domain.
 
         The probe has the same lease, so that it counts for the account's share.
         """
-        proof = await self._prove(claimed)
-        if not await self._save_proof(claimed, proof):
+        verdict = await self._verify(claimed)
+        if not await self._save_verdict(claimed, verdict):
             return None
         return ProbedDomain(claimed, await self._probe_tls.probe(claimed.hostname))
 
     async def settle(self, tx: Tx, outcomes: Sequence[ProbedDomain]) -> None:
         for each in outcomes:
-            found = await queue.held(tx, each.claimed)
+            found = await queue.find_held(tx, each.claimed)
             if found:
-                changed = probed(found[0], each.found, is_issuing=self._live_changed is not None)
+                changed = apply_probe(found[0], each.result, is_issuing=self._live_changed is not None)
                 await queue.save(tx, each.claimed.id, {**changed, "leased_until": None})
 
-    async def _prove(self, claimed: Claimed) -> Proof:
+    async def _verify(self, claimed: DomainCheckClaim) -> Verdict:
         try:
-            claim = Claim(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
-            return await prove(self._records, claim)
-        except Exception:  # an unexpected error of a look-up says nothing about the domain
+            expected = ExpectedRecords(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
+            return await verify(self._records, expected)
+        except Exception:  # an unexpected error of a lookup says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
-            return Proof("unclear", words.CRASHED.format(hostname=claimed.hostname))
+            return Verdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
 
-    async def _save_proof(self, claimed: Claimed, proof: Proof) -> bool:
-        """Whether it is live now, and was found proven."""
+    async def _save_verdict(self, claimed: DomainCheckClaim, verdict: Verdict) -> bool:
+        """Whether the domain was verified."""
         publish = None
         async with self._deps.db.write() as tx:
-            found = await queue.held(tx, claimed)
+            found = await queue.find_held(tx, claimed)
             if found is None:
                 return False
-            domain, is_asked_again = found
-            if is_asked_again and proof.outcome != "proven":  # perhaps because the record has been set since
+            domain, is_requested_again = found
+            if is_requested_again and verdict.outcome != "verified":  # the record may exist by now
                 await queue.save(tx, domain.id, {"leased_until": None})
                 return False
-            outcome = settled(domain, proof, self._deps.clock())
-            kept = {"leased_until": claimed.leased_until} if proof.outcome == "proven" else {}  # until it is probed
+            outcome = apply_verdict(domain, verdict, self._deps.clock())
+            kept = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # until it is probed
             await queue.save(tx, domain.id, {**outcome.values, **kept})
             if outcome.went:
-                publish = await self._deps.host_changed(tx, domain.hostname)
+                publish = await self._deps.invalidate_host(tx, domain.hostname)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "up":
                 await verified_names.remember(tx, domain.account_id, domain.hostname)
             if outcome.went == "down":
-                await self._tell_owner(tx, domain)
+                await self._notify_owner(tx, domain)
         if publish:
             publish()
             log.info("domain went live" if outcome.went == "up" else "domain went down", hostname=domain.hostname)
-        return proof.outcome == "proven"
+        return verdict.outcome == "verified"
 
-    async def _tell_owner(self, tx: Tx, domain: Domain) -> None:
-        """Without what was found: a stranger may have written that. Once a day, however often it goes up and down."""
+    async def _notify_owner(self, tx: Tx, domain: Domain) -> None:
+        """Once a day at most. Omits what was found, which a stranger may have written."""
         to, now = await auth.find_email(tx, domain.account_id), self._deps.clock()
-        if to is None or not await queue.may_tell(tx, domain.id, now):
+        if to is None or not await queue.mark_notified(tx, domain.id, now):
             return
-        looked = words.MAIL_TXT if domain.needs_txt else words.MAIL_EITHER
-        text = words.MAIL.format(
-            looked=looked.format(hostname=domain.hostname, target=self._deps.cname_target),
+        looked_for = messages.MAIL_TXT if domain.needs_txt else messages.MAIL_EITHER
+        text = messages.MAIL.format(
+            looked=looked_for.format(hostname=domain.hostname, target=self._deps.cname_target),
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
@@ -127,11 +127,11 @@ class Checker(LeasedQueue[Claimed, ProbedDomain]):
             id=domain.id,
             days=KEPT.days,
         )
-        subject = words.MAIL_SUBJECT.format(hostname=domain.hostname)
+        subject = messages.MAIL_SUBJECT.format(hostname=domain.hostname)
         await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
 
-def check_loop(db: Database, checker: Checker, *, at_once: int = AT_ONCE) -> LeaseLoop[Claimed, ProbedDomain]:
+def check_loop(db: Database, checker: Checker, *, at_once: int = AT_ONCE) -> LeaseLoop[DomainCheckClaim, ProbedDomain]:
     return LeaseLoop(db, checker, name="domain checks", at_once=at_once)
 
 

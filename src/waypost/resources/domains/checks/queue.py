@@ -1,7 +1,7 @@
-"""Which checks are due, and who may have how many: claim under a lease, settle with that lease or not at all.
+"""The queue of domain checks. A check is claimed under a lease, and only the holder of the lease may settle it.
 
-Those that were asked for go first, and no account has more than its share under way, so that a thousand dead names of
-one of them keep nobody else waiting.
+Requested checks go first. No account has more than its share in flight, so that a thousand broken domains of one
+account delay nobody else.
 """
 
 from collections import Counter
@@ -26,23 +26,23 @@ _DOMAIN = select(*(_D[name] for name in Domain.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class DomainCheckClaim:
     id: UUID
     hostname: str
     token: str
     needs_txt: bool
     check_at: datetime
-    """When it became due: another moment later on means that somebody has asked for it again."""
+    """When it became due. If it differs later, the check has been requested again."""
     leased_until: datetime
 
 
 async def has_work(tx: Tx, now: datetime) -> bool:
-    """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
+    """Whether a claim would return anything. Takes no write lock, since mostly there is nothing to do."""
     is_any = (await tx.execute(select(_D.id).where(_is_waiting(now)).limit(1))).first() is not None
     return is_any and bool(await _chosen(tx, now, 1))
 
 
-async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[Claimed]:
+async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[DomainCheckClaim]:
     await take_advisory_lock(tx, _LOCK)  # or two processes could fill the same account's share
     now = clock()
     ids = await _chosen(tx, now, limit)
@@ -50,16 +50,13 @@ async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[Claimed]:
     ids = (await tx.execute(free)).scalars().all()
     leased = update(domains).where(_D.id.in_(ids)).values(leased_until=now + LEASE)
     rows = await tx.execute(leased.returning(_D.id, _D.hostname, _D.token, _D.needs_txt, _D.check_at, _D.leased_until))
-    return [Claimed(*row) for row in rows]
+    return [DomainCheckClaim(*row) for row in rows]
 
 
-async def held(tx: Tx, claimed: Claimed) -> tuple[Domain, bool] | None:
-    """(the domain, whether its check was asked for again meanwhile). None when it is gone, or the lease is lost.
-
-    Nobody else changes it until the transaction ends.
-    """
-    wanted = _DOMAIN.add_columns(_D.check_at).where(_D.id == claimed.id, _D.leased_until == claimed.leased_until)
-    row = (await tx.execute(wanted.with_for_update())).one_or_none()
+async def find_held(tx: Tx, claimed: DomainCheckClaim) -> tuple[Domain, bool] | None:
+    """Lock it: (domain, whether its check was requested again). None when it is deleted or the lease is lost."""
+    held = _DOMAIN.add_columns(_D.check_at).where(_D.id == claimed.id, _D.leased_until == claimed.leased_until)
+    row = (await tx.execute(held.with_for_update())).one_or_none()
     return None if row is None else (Domain(*row[:-1]), row[-1] != claimed.check_at)
 
 
@@ -67,8 +64,8 @@ async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
     await tx.execute(update(domains).where(_D.id == domain_id).values(**values))
 
 
-async def may_tell(tx: Tx, domain_id: UUID, now: datetime) -> bool:
-    """Whether its owner has got no mail about it for a day; from now on they have."""
+async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
+    """Record that the owner gets mail now. False when they got one within the last day."""
     is_due = or_(_D.told_at.is_(None), _D.told_at <= now - timedelta(days=1))
     return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(told_at=now))).rowcount > 0
 
@@ -77,11 +74,8 @@ async def has_expired(tx: Tx, *, since: datetime, now: datetime) -> bool:
     return (await tx.execute(_expired(since, now))).first() is not None
 
 
-async def expired(tx: Tx, *, since: datetime, now: datetime) -> Domain | None:
-    """A claim that has been unproven since `since`, and that nobody is checking or changing.
-
-    Nobody else changes it until the transaction ends.
-    """
+async def lock_expired(tx: Tx, *, since: datetime, now: datetime) -> Domain | None:
+    """Lock a domain that is unverified since `since` and that nobody is checking or changing."""
     row = (await tx.execute(_expired(since, now).with_for_update(skip_locked=True))).one_or_none()
     return None if row is None else Domain(*row)
 

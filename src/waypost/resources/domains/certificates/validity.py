@@ -7,32 +7,32 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 
-class Unusable(ValueError):
+class UnusableChain(ValueError):
     """Its text tells what is wrong with the chain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Validity:
     expires_at: datetime
     renew_at: datetime
 
 
-def term_of(chain: str, key: str, hostname: str, now: datetime) -> Term:
-    """Raises Unusable for a chain that nobody could be served with."""
+def validity_of(chain: str, key: str, hostname: str, now: datetime) -> Validity:
+    """Raises UnusableChain for a chain that nobody could be served with."""
     try:
         certificate = x509.load_pem_x509_certificates(chain.encode())[0]
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, x509.ExtensionNotFound) as error:
-        raise Unusable("is not a chain of certificates in PEM") from error
+        raise UnusableChain("is not a chain of certificates in PEM") from error
     if hostname not in names.get_values_for_type(x509.DNSName):
-        raise Unusable(f"is not for {hostname}")
+        raise UnusableChain(f"is not for {hostname}")
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     wanted = load_pem_private_key(key.encode(), password=None).public_key().public_bytes(*form)
     if certificate.public_key().public_bytes(*form) != wanted:
-        raise Unusable("is of another key")
+        raise UnusableChain("is of another key")
     if certificate.not_valid_after_utc <= now:
-        raise Unusable("is over already")
-    return Term(certificate.not_valid_after_utc, _renewal(certificate))
+        raise UnusableChain("is over already")
+    return Validity(certificate.not_valid_after_utc, _renewal(certificate))
 
 
 def renewal_of(chain: str) -> datetime:

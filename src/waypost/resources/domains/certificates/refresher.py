@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from waypost.database import Database
-from waypost.resources.domains.certificates.contexts import Contexts
+from waypost.resources.domains.certificates.contexts import TlsContexts
 from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.domains.certificates.store import is_served
 
@@ -20,8 +20,8 @@ _NEWEST = select(func.max(_C.updated_at))
 _FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at, is_served().label("is_served"))
 
 
-class Following:
-    def __init__(self, db: Database, contexts: Contexts) -> None:
+class ContextRefresher:
+    def __init__(self, db: Database, contexts: TlsContexts) -> None:
         self._db = db
         self._contexts = contexts
         self._newest: datetime | None = None
@@ -29,7 +29,7 @@ class Following:
         self._looks = 0
         self._last: datetime | None = None
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Raises Unavailable."""
         if self._newest is None:
             await self._read_all()
