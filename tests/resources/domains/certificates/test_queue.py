@@ -1,4 +1,4 @@
-"""The queue of orders: no account delays others, exhausts the authority's limits, or resets a wait by registering again."""
+"""The queue of orders: no account delays others, exhausts the limits, or resets a wait by registering again."""
 
 from datetime import timedelta
 

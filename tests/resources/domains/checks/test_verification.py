@@ -122,7 +122,7 @@ def has_token_at_the_hostname(names: NameServer) -> None:
         ),
         (
             has_other_records,
-            [f"TXT record {TXT}: there is no such record. CNAME record {NAME}: there is no such record. Create one"],
+            [f"{TXT}: there is no such record.", f"{NAME}: there is no such record. Create one"],
         ),
         (has_an_address, ["only the address 8.8.8.8.", f"Create a TXT record named {TXT} with the value {TOKEN}"]),
         (has_another_alias, [f"it points to other.test instead of {TARGET}.", f"Point the CNAME record to {TARGET}"]),
