@@ -250,5 +250,5 @@ def eventually(is_so: Callable[[], bool], *, every: float = 0.02, within: float 
 
 def leftovers(directory: Path) -> list[Path]:
     """Segments of the spool with visits in them: also one that is drained already, but is being written to."""
-    header = len(b"waypost-spool 1\n")
+    header = len(b"waypost-spool 2\n")
     return [path for path in (directory / "data" / "spool").glob("*.visits") if path.stat().st_size > header]

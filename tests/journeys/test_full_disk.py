@@ -41,8 +41,8 @@ def test_a_full_disk(small_disk: Path) -> None:
         assert {client.get("/one").status_code for _ in range(300)} == {302}
         refused = client.post("/api/v1/links", json=link | {"slug": "two"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "http_error")
-        service.log.wait_for("a visit could not be recorded")
-        service.log.wait_for("visits not recorded")
+        service.log.wait_for("visit could not be recorded")
+        service.log.wait_for("visits dropped")
 
         os.close(filler)
         (small_disk / "filler").unlink()

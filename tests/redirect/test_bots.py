@@ -76,7 +76,7 @@ async def test_a_link_that_is_gone_is_missing_for_bots(fast, previews, visits, m
 
 
 async def test_bots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.redirect.asgi._BOTS_AT_MOST", 4)
+    monkeypatch.setattr("waypost.redirect.asgi._MAX_WAITING_BOTS", 4)
     previews.gate = asyncio.Event()
     shown = [asyncio.create_task(fast.say(asks())) for _ in range(4)]
     await _until_asked(previews, 4)

@@ -1,6 +1,6 @@
-"""The fast plane: answers a visit of a known link inside the HTTP protocol and spools it before the answer leaves.
+"""Redirects: answers visits of known links inside the HTTP protocol, and spools each visit before its answer.
 
-Knows routes and visits, nothing of accounts, links or the database: where routes come from is handed in.
+Knows routes and visits but no accounts, links or database: the source of routes is passed in.
 """
 
 from waypost.redirect.connections import Connections

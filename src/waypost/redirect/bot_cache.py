@@ -1,28 +1,28 @@
-"""Which user agents are bots', remembered: who decides is handed in and asked about each once.
+"""Caches which user agents are bots.
 
-The memory is bounded in entries and in bytes, for whoever likes can send a new one with every request.
+Bounded in entries and bytes: a client may send a new user agent with every request.
 """
 
 from collections.abc import Callable
 
-_LONGEST = 1024  # bytes; a longer one is decided each time anew
+_MAX_LENGTH = 1024  # bytes; longer user agents are not cached
 _HALF = 4_000  # entries of a generation
 
 
 class BotCache(dict[bytes, bool]):
-    """`agents[user_agent]`: one look-up in a dictionary where it is known, which is what nearly every visit costs.
+    """`bots[user_agent]` costs one dictionary look-up for a known user agent, as nearly every visit has one.
 
-    Two generations: when the young one is full it becomes the old one, and who is seen again comes back from it. So a
-    flood of invented agents does not make us forget the real ones.
+    Two generations: a full young one becomes the old one, and a hit in the old one moves back. So a flood of invented
+    user agents does not evict the real ones.
     """
 
     def __init__(self, is_bot: Callable[[bytes], bool]) -> None:
-        super().__init__({b"": is_bot(b"")})  # whoever decides may have to get ready first: not while a visitor waits
+        super().__init__({b"": is_bot(b"")})  # the first call loads the patterns: before any visitor waits for it
         self._is_bot = is_bot
         self._old: dict[bytes, bool] = {}
 
     def __missing__(self, agent: bytes) -> bool:
-        if len(agent) > _LONGEST:
+        if len(agent) > _MAX_LENGTH:
             return self._is_bot(agent)
         known = self._old.pop(agent, None)
         if known is None:

@@ -1,7 +1,7 @@
-"""What all connections of one process may hold together, and which of them are closed when they hold more.
+"""Limits on all connections of a process together: their number and the memory of incomplete requests.
 
-Closed are connections that wait for their own client: those in the middle of a request first, then idle ones. A
-connection whose request is complete waits for us and is never closed.
+Beyond a limit, connections that wait for their client are closed: incomplete requests first, then idle connections. A
+connection with a complete request waits for us and is never closed.
 """
 
 import heapq
@@ -15,26 +15,26 @@ import structlog
 
 _DESCRIPTORS = 32_768
 _HELD_AT_MOST = 12 << 20  # bytes
-_FRESH = 1.0  # seconds in which an honest client has sent the rest of its request
+_GRACE = 1.0  # seconds in which a well-behaved client sends the rest of its request
 _LOG_EVERY = 60.0  # seconds
 
 log = structlog.get_logger(__name__)
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     peer: bytes
     active_at: float
-    """When its current request began, or when the last one was answered. Seconds of the monotonic clock."""
+    """When the current request began or the last answer ended, on the monotonic clock."""
     held: int
-    """Bytes of memory that requests take which are incomplete or were sent ahead."""
+    """Bytes of memory of incomplete and pipelined requests."""
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether a request has begun to arrive and more of it has to come."""
+        """Whether a part of a request has arrived."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its client has the next step: it is incomplete or idle, has sent requests ahead, or does not read."""
+        """Whether it waits for its client: incomplete, idle, pipelining, or not reading."""
 
     def abort(self) -> None: ...
 
@@ -50,13 +50,13 @@ class Connections:
         held_at_most: int = _HELD_AT_MOST,
         count_malformed: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`at_most`: connections; by default a third of the descriptors that the process may have. Each may be sent a
-        file, which is open as long as it is read; the database and unfinished TLS handshakes have the rest.
+        """`at_most`: connections. By default a third of the process's file descriptors: a connection may need another
+        one for a file it is sent; the database and TLS handshakes in progress use the rest.
         """
         self._at_most = at_most or raise_descriptor_limit() // 3
         self._held_at_most = held_at_most
-        self._count_malformed = count_malformed
-        self._open: set[Connection] = set()
+        self._on_malformed = count_malformed
+        self._open: set[ClientConnection] = set()
         self._held = 0
         self._malformed = 0
         self._malformed_unlogged = 0
@@ -66,8 +66,8 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, new: Connection) -> None:
-        """Makes room for the newest visitor: near the limit others are closed, many at once, so that it is rare."""
+    def admit(self, new: ClientConnection) -> None:
+        """Admits the new connection. At the limit it closes others, many at once, so that this happens rarely."""
         self._open.add(new)
         excess = len(self._open) - self._at_most
         if excess <= 0:
@@ -78,18 +78,18 @@ class Connections:
             connection.abort()
             self.leave(connection)
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: ClientConnection) -> None:
         self.release(connection)
         self._open.discard(connection)
 
-    def hold(self, connection: Connection, size: int) -> None:
-        """Counts memory that a request takes. May abort any incomplete connection, this one included."""
+    def hold(self, connection: ClientConnection, size: int) -> None:
+        """Adds memory of a request. May abort any incomplete connection, including this one."""
         connection.held += size
         self._held += size
         if self._held > self._held_at_most:
             self._shed()
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: ClientConnection) -> None:
         self._held -= connection.held
         connection.held = 0
 
@@ -98,8 +98,8 @@ class Connections:
         for connection in list(self._open):
             connection.check(now)
 
-    def malformed(self, reason: str) -> None:
-        """Only counts; `report` logs. A log line for each would let anybody fill the disk."""
+    def count_malformed(self, reason: str) -> None:
+        """Counts a malformed request. `report` logs: a log line for each would let anyone fill the disk."""
         self._malformed += 1
         self._malformed_unlogged += 1
         self._reason = reason
@@ -108,14 +108,14 @@ class Connections:
         """Once a second, off the event loop."""
         count, self._malformed = self._malformed, 0
         if count:
-            self._count_malformed(count)
+            self._on_malformed(count)
         if self._malformed_unlogged and time.monotonic() - self._logged_at >= _LOG_EVERY:
             log.warning("malformed requests refused", count=self._malformed_unlogged, last_reason=self._reason)
             self._malformed_unlogged = 0
             self._logged_at = time.monotonic()
 
     def _shed(self) -> None:
-        """Down to three quarters: looking at all connections for each piece of data would be an attack of its own."""
+        """Frees a quarter: examining all connections for each chunk of data would be too expensive under attack."""
         holders = [each for each in self._open if each.held]
         for connection in _worst(len(holders) // 8 + 1, holders, lambda each: each.held):
             if self._held <= self._held_at_most * 3 // 4:
@@ -124,22 +124,24 @@ class Connections:
             self.leave(connection)
 
 
-def _worst(count: int, among: Iterable[Connection], weight: Callable[[Connection], int]) -> list[Connection]:
-    """Incomplete ones before idle ones, those of the heaviest address first, and the oldest of these."""
+def _worst(
+    count: int, among: Iterable[ClientConnection], weight: Callable[[ClientConnection], int]
+) -> list[ClientConnection]:
+    """Incomplete before idle connections, then the address that uses most, then the oldest."""
     waiting = [each for each in among if each.is_waiting]
     weights: Counter[bytes] = Counter()
     for each in waiting:
         weights[each.peer] += weight(each)
-    before = time.monotonic() - _FRESH
+    before = time.monotonic() - _GRACE
 
-    def badness(each: Connection) -> tuple[bool, int, float]:
+    def badness(each: ClientConnection) -> tuple[bool, int, float]:
         return (not (each.is_incomplete and each.active_at < before), -weights[each.peer], each.active_at)
 
     return heapq.nsmallest(count, waiting, key=badness)
 
 
 def raise_descriptor_limit() -> int:
-    """Takes what the system allows, up to a bound, and returns how many descriptors this process may have."""
+    """Raises the soft limit as far as useful and allowed. Returns the number of descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     if soft == resource.RLIM_INFINITY or soft >= allowed:

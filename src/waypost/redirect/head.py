@@ -1,7 +1,7 @@
-"""Reads the head of an ordinary GET in one go, with llhttp calling back into nothing but C.
+"""Parses the head of an ordinary GET in one call, without Python callbacks from llhttp.
 
-A callback in Python for each header would take as long as all the rest of a redirect. What is not ordinary is not read:
-whoever asks gets None, and the bytes go to uvicorn's own parser as they came.
+A Python callback for each header would take as long as the rest of a redirect. For anything unusual the result is None,
+and the bytes go to uvicorn's parser unchanged.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,26 +27,25 @@ _OF_A_VISIT = (
 )
 _ABSENT = b""
 _LAYOUTS_AT_MOST = 1_000
-_NAMES_AT_MOST = 40  # a head of more, or of longer ones, is not ordinary: it shall not fill our memory
+_NAMES_AT_MOST = 40  # a head with more or longer names is unusual: it must not fill our memory
 _BYTES_OF_NAMES_AT_MOST = 1_500
 
 Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
 
 
 Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
-"""(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy), raw, b"" where nothing was sent.
+"""(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy): raw, b"" if not sent.
 
-All but the first are fields of `spool.Visit`. A plain tuple: a named one takes many times as long to make.
+All but the first are fields of `spool.Visit`. A plain tuple: a named tuple takes many times as long to create.
 """
 USER_AGENT, PURPOSE, PRIVACY = 3, 6, 7
-"""Their places in a Head."""
+"""Positions in a Head."""
 
 
 class HeadReader:
-    """One for all connections: between two heads it keeps nothing but what it learnt of names.
+    """Shared by all connections: between two heads it keeps only the layouts of names.
 
-    A browser sends the same names in the same order each time. What they are in lower case, and which of them matter,
-    is found out once for each such layout.
+    A browser sends the same names in the same order each time. Each such layout is analysed once.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class HeadReader:
         self._parser = self._new_parser()
 
     def read(self, data: bytes) -> Head | None:
-        """Of `data` that is one whole head; None when anything is unusual."""
+        """`data` is one complete head. None if anything is unusual."""
         sent = self._sent
         sent.clear()
         try:
@@ -64,20 +63,20 @@ class HeadReader:
             self._parser = self._new_parser()
             return None
         names = tuple(sent)
-        values = self._layouts.get(names) or self._learn(names)
-        # a line for each header, the first line, the empty one: fewer headers than that means one was sent twice
+        values = self._layouts.get(names) or self._new_layout(names)
+        # one line per header, the request line, the empty line: with fewer names, a header was repeated
         if values is None or len(names) != data.count(b"\n") - 2:
             self._parser = self._new_parser()  # it may be waiting for a body
             return None
         sent[_ABSENT] = b""
-        told = values(sent)
-        if told[0] and told[0].lower() != b"keep-alive":
+        found = values(sent)
+        if found[0] and found[0].lower() != b"keep-alive":
             self._parser = self._new_parser()
             return None
-        return _head(told)
+        return _head(found)
 
-    def _learn(self, names: tuple[bytes, ...]) -> Values | None:
-        """Gives the values of `_OF_A_VISIT` for heads of this layout, or None when it is not an ordinary one."""
+    def _new_layout(self, names: tuple[bytes, ...]) -> Values | None:
+        """Returns the getter of `_OF_A_VISIT` for this layout, or None for an unusual one."""
         sent_as = {name.lower(): name for name in names}
         is_bounded = len(names) <= _NAMES_AT_MOST and sum(map(len, names)) <= _BYTES_OF_NAMES_AT_MOST
         if not is_bounded or len(sent_as) < len(names) or not sent_as.keys().isdisjoint(_UNUSUAL):
@@ -92,12 +91,12 @@ class HeadReader:
 
 
 def head_of(headers: Mapping[bytes, bytes]) -> Head:
-    """The same from headers in lower case, as ASGI gives them."""
+    """Takes ASGI headers, in lower case."""
     return _head(tuple(headers.get(name, b"") for name in _OF_A_VISIT))
 
 
-def _head(told: tuple[bytes, ...]) -> Head:
-    _, host, forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = told
+def _head(found: tuple[bytes, ...]) -> Head:
+    _, host, forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = found
     is_private = b"1" if gpc == b"1" or dnt == b"1" else b""
     return (
         host,

@@ -1,9 +1,9 @@
-// Fires the pixels that the page's data names, each as its platform's own snippet does, and leaves.
-// Comments and indentation are taken out before it is sent.
+// Fires the pixels that the page's data names, each as its platform's own snippet does, and redirects.
+// Comments and indentation are removed before it is sent.
 (() => {
   const { to, pixels, visit } = JSON.parse(document.getElementById("visit").textContent);
-  const LIMIT = 1500; // milliseconds: nobody waits for longer, whatever hangs
-  const GRACE = 400; // after a script has come, for a request that is never seen
+  const LIMIT = 1500; // milliseconds: the longest wait, whatever hangs
+  const GRACE = 400; // after a script has loaded, for a request that is never observed
   let hasLeft = false;
   const leave = () => {
     if (hasLeft) return;
@@ -12,7 +12,7 @@
   };
   setTimeout(leave, LIMIT);
 
-  // As the server tells it to the platforms.
+  // The same id that the server sends to the platforms.
   const event = visit.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   const idsOf = (platform) => pixels.filter((pixel) => pixel[0] === platform).map((pixel) => pixel[1]);
 
@@ -60,14 +60,14 @@
       ttq.methods.forEach((method) => ttq.setAndDefer(queue, method));
       return queue;
     };
-    // Entries, not assignments: whatever the id, __proto__ included, it becomes a property of its own.
+    // Entries, not assignments: any id, even __proto__, becomes a property of its own.
     const ofEach = (make) => Object.fromEntries(ids.map((id) => [id, make()]));
     ttq._i = ofEach(() => Object.assign([], { _u: url }));
     ttq._t = ofEach(Date.now);
     ttq._o = ofEach(() => ({}));
-    // Its own code has the event's id in the first place, its documentation of events in the second.
+    // TikTok's own code passes the event's id first, its documentation second.
     ttq.page({ event_id: event }, { event_id: event });
-    // The script is made for one pixel, so each has its own.
+    // The script is for one pixel, so each pixel loads its own.
     ids.forEach((id) =>
       load(`${url}?sdkid=${encodeURIComponent(id)}&lib=ttq`, /^https:\/\/analytics\.tiktok\.com\/api\/v2\/pixel\/?(\?|$)/, 1),
     );
@@ -89,7 +89,7 @@
     });
     gtag("js", new Date());
     ids.forEach((id) => gtag("config", id));
-    // The script is asked for by one tag's id, never by that of a container: it would be the pixel owner's own script.
+    // Requests the script by the id of a tag, never of a container, which would be a script of the pixel's owner.
     const named =
       ids.find((id) => /^(AW|DC|G|GT)-[A-Z0-9-]+$/i.test(id)) ?? ids.find((id) => !/gtm|opt/i.test(id)) ?? "";
     load(
@@ -100,7 +100,7 @@
   };
 
   const platforms = { facebook, tiktok, pinterest, google_ads: googleAds };
-  // Told when a request has been answered: then it has surely gone out.
+  // Fires when a request has been answered, so it has certainly been sent.
   new PerformanceObserver((list) => {
     for (const { name } of list.getEntries()) {
       const tag = [...waiting].find((one) => one.beacon.test(name));

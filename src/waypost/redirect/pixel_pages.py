@@ -1,6 +1,6 @@
-"""The page that fires a link's pixels and goes on to its destination, prepared once for each link.
+"""Pages that fire a link's pixels and then redirect, prepared once for each link.
 
-A visit puts in a nonce and its own id, nothing else. What an owner wrote is on it as JSON only, never as script.
+A visit adds a nonce and its id, nothing else. User input is on the page as JSON only, never as script.
 """
 
 import json
@@ -14,13 +14,13 @@ from uuid import UUID
 from waypost.redirect.head import PRIVACY, PURPOSE, Head
 
 PixelPage = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
-"""(the spool's pixels, the policy behind its nonce, the rest of the head, the page up to its pixels, these as JSON)."""
+"""(pixels for the spool, policy after its nonce, rest of the head, page up to its pixels, the pixels as JSON)."""
 
 FIRED: Final = 0
 _POLICY: Final = 1
 
 PLATFORM_LETTERS = {"facebook": "f", "tiktok": "t", "pinterest": "p", "google_ads": "g"}
-"""What the spool calls each platform."""
+"""The spool's abbreviation of each platform."""
 
 _HOSTS = {
     "facebook": ("www.facebook.com", "connect.facebook.net"),
@@ -37,7 +37,7 @@ _HOSTS = {
         "google.com",
     ),
 }
-"""Whom each platform's script talks to, by its documentation. Where scripts come from is strict-dynamic's business."""
+"""The hosts that each platform's script connects to, by its documentation. strict-dynamic covers the scripts."""
 
 HEADERS = (
     (b"content-type", b"text/html; charset=utf-8"),
@@ -48,9 +48,9 @@ HEADERS = (
 )
 _POLICY_START = b"default-src 'none'; script-src 'nonce-"
 OPENING = b"HTTP/1.1 200 OK\r\n%scontent-security-policy: " + _POLICY_START
-"""An answer's bytes up to its nonce; lines of headers go in."""
+"""The bytes of an answer up to its nonce, with a place for header lines."""
 
-# The empty icon: browsers ask for one otherwise, which the policy would refuse.
+# An empty icon: browsers request one otherwise, which the policy would refuse.
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -72,26 +72,26 @@ _PIXELS_SHARED = 10_000  # of up to 3 KB each
 
 
 def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelPage:
-    """`pixels`: (our id, platform, what its tag is given)."""
+    """`pixels`: (our id, platform, the platform's id)."""
     fired = ",".join(PLATFORM_LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
-    shown = tuple(_pixel(platform, theirs) for _, platform, theirs in pixels)
+    as_json = tuple(_pixel(platform, platform_id) for _, platform, platform_id in pixels)
     data = _json({"to": destination, "pixels": []}).removesuffix("]}")
     start = _PAGE.format(to=escape(destination), data=data).encode()
-    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(shown)) + _FILLED_IN)
-    return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, shown
+    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _FILLED_IN)
+    return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, as_json
 
 
 def may_fire(head: Head) -> bool:
-    """Not by who asks for privacy, nor by a browser that only prefetches."""
+    """False for visitors who ask for privacy, and for browsers that prefetch."""
     return not (head[PRIVACY] or head[PURPOSE])
 
 
 def answer(opening: bytes, pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
     """The same as `headers` and `page`, as bytes for the wire."""
     _, policy, end_of_head, start, pixels = pixel_page
-    shown = b",".join(pixels)
+    as_json = b",".join(pixels)
     return b"".join(
-        (opening, nonce, policy, end_of_head, start, shown, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
+        (opening, nonce, policy, end_of_head, start, as_json, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
     )
 
 
@@ -106,20 +106,20 @@ def page(pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
 
 
 @lru_cache(_PIXELS_SHARED)
-def _pixel(platform: str, theirs: str) -> bytes:
-    """One object for all routes with the pixel: an id may have 255 characters, and a link 20 pixels."""
-    return _json([platform, theirs]).encode()
+def _pixel(platform: str, platform_id: str) -> bytes:
+    """One object shared by all routes with the pixel: an id has up to 255 characters, and a link up to 20 pixels."""
+    return _json([platform, platform_id]).encode()
 
 
 def _json(data: object) -> str:
-    """JSON that ends no script element; what is not ASCII is escaped by `json` itself."""
+    """JSON that cannot end a script element. `json` escapes everything but ASCII."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @lru_cache
 def _policy(platforms: frozenset[str]) -> bytes:
-    """One object for all routes with the same platforms."""
+    """One object shared by all routes with the same platforms."""
     hosts = " ".join(f"https://{host}" for host in _hosts(platforms))
     return (
         f"' 'strict-dynamic'; img-src data: {hosts}; connect-src {hosts}; frame-src {hosts}; "

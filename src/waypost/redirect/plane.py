@@ -1,4 +1,4 @@
-"""What the fast protocol and its slow brother share: routes, spool, the hosts served, and the answers' bytes."""
+"""State shared by the fast protocol and the ASGI entry point: routes, spool, hosts, and the bytes of answers."""
 
 import asyncio
 import os
@@ -30,19 +30,19 @@ REDIRECT_HEADERS = (
 _LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 
 
-class Sender(Protocol):
-    """A connection that answers visits."""
+class VisitSender(Protocol):
+    """A connection with answers to visits."""
 
     def send(self) -> None: ...
 
 
 class Plane:
     now = 0.0
-    """Seconds since 1970 when this round of the loop heard its first visit."""
+    """Seconds since 1970 at the first visit of this iteration of the event loop."""
     redirect_head = shared_redirect_head = b""
-    """A redirect's bytes up to its location: on custom domains, and on the shared one."""
+    """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
     pixel_page_head = shared_pixel_page_head = b""
-    """Those of a pixel page up to its nonce."""
+    """The bytes of a pixel page up to its nonce."""
     not_found = b""
     _at = b""
     _id = 0
@@ -62,11 +62,10 @@ class Plane:
         has_https: bool = False,
         time_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """`is_bot`: of a user agent, as sent; bots are shown what a link leads to, and so leave the fast path.
+        """`is_bot` takes a raw user agent.
 
-        `app_segments`: the first path segments, in lower case, that are the application's own on its host; those
-        `everywhere` it answers on any host that is not for links alone. `has_https`: the service's own hosts are
-        visited over HTTPS.
+        `app_segments`: first path segments, in lower case, that belong to the application on its host. Those in
+        `everywhere` belong to it on every host but the shared one. `has_https`: the service's own hosts use HTTPS.
         """
         self._time_ns = time_ns
         self.hsts = [HSTS] if has_https else []
@@ -81,17 +80,17 @@ class Plane:
         self._everywhere = frozenset(segment.encode() for segment in everywhere)
         self.head_reader = HeadReader()
         self._visits: list[bytes] = []
-        self.senders: list[Sender] = []
-        """Who waits for `send`; nobody: the next visit begins a round."""
+        self.senders: list[VisitSender] = []
+        """Connections that wait for `send`. None: the next visit begins a round."""
         self.nonces = _nonces()
-        self.tell_date([])
+        self.refresh_headers([])
 
-    def tell_date(self, default_headers: list[tuple[bytes, bytes]]) -> None:
-        """The headers uvicorn puts into every answer, the date among them; it makes a new list of them every second."""
+    def refresh_headers(self, default_headers: list[tuple[bytes, bytes]]) -> None:
+        """Takes uvicorn's default headers, the date among them. uvicorn makes a new list every second."""
         if default_headers is self._default_headers:
             return
         self._default_headers = default_headers
-        # without a look at the scheme of each visit: over plain HTTP browsers ignore HSTS (RFC 6797, 8.1)
+        # whatever the scheme of a visit: browsers ignore HSTS over plain HTTP (RFC 6797, 8.1)
         shared_headers = [*default_headers, *self.hsts]
         missing = [*shared_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
         self.redirect_head, self.shared_redirect_head = map(_redirect_head, (default_headers, shared_headers))
@@ -99,7 +98,7 @@ class Plane:
         self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
 
     def is_app(self, segment: bytes, host: bytes) -> bool:
-        """The application answers on its own host, and to who is on this machine or says so: a proxy, a check."""
+        """The application answers on its own host, and on loopback names for proxies and health checks."""
         if host == self._app_host:
             return segment.lower() in self._app_segments
         if host == self.shared_host:
@@ -109,9 +108,9 @@ class Plane:
         )
 
     def begin_round(self) -> None:
-        """Called before the first visit of a round of the loop: its visits share a clock reading and a run of ids.
+        """Called before the first visit of an iteration of the loop: its visits share a timestamp and a run of ids.
 
-        RFC 9562 lets a UUIDv7 of the same moment count up from a random one.
+        RFC 9562 allows UUIDv7s of the same moment to count up from a random one.
         """
         now_ns = self._time_ns()
         self.now = now_ns / 1e9
@@ -119,23 +118,23 @@ class Plane:
         self._id = uuid7().int
 
     def record(self, route: Route, query: bytes, peer: bytes, head: Head, fired: bytes = b"") -> bytes:
-        """Keeps the visit's line until `send`. Returns its id."""
+        """Buffers the visit's line until `send`. Returns its id."""
         self._id += 1
         visit = b"%032x" % self._id
         self._visits.append(encode((visit, self._at, route[1][LINK], query, peer, *head[1:], fired)))
         return visit
 
-    def will_send(self, sender: "Sender") -> None:
-        """Sends when the loop has read what is ready: one write to the spool for all connections heard in this round.
+    def send_later(self, sender: VisitSender) -> None:
+        """Sends at the end of this iteration of the loop: one write to the spool for all its connections.
 
-        A write of its own for each visit took two fifths of the time of a redirect.
+        One write for each visit took two fifths of the time of a redirect.
         """
         if not self.senders:
             asyncio.get_running_loop().call_soon(self.send)
         self.senders.append(sender)
 
     def send(self) -> None:
-        """The spool first: a visit that is answered is a visit that will be told."""
+        """Writes the spool first: every answered visit must be counted."""
         visits, self._visits = self._visits, []
         senders, self.senders = self.senders, []
         if visits:
@@ -143,7 +142,7 @@ class Plane:
         for sender in senders:
             sender.send()
 
-    def leads_nowhere(self, route: Route, host: bytes) -> bool:
+    def is_missing(self, route: Route, host: bytes) -> bool:
         return route is MISSING or route[0] != host or self.now >= route[2]
 
 
@@ -157,7 +156,7 @@ def _pixel_page_head(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def _nonces() -> Iterator[bytes]:
-    """128 bits each, in hex. The kernel is asked for many at once: a call for each costs as much as a page."""
+    """128 bits each, in hex. Reads many from the kernel at once: one call for each costs as much as a page."""
     while True:
         pool = os.urandom(16 * 256).hex().encode()
         yield from (pool[start : start + 32] for start in range(0, len(pool), 32))
@@ -168,14 +167,14 @@ def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 async def maintain(plane: Plane, guard: Connections, server: ServerState) -> None:
-    """Once a second: the date, the spool to the disk, and an end to connections whose clients are overdue."""
+    """Once a second: updates the date, syncs the spool, and closes overdue connections."""
     while True:
         await asyncio.sleep(1)
-        plane.tell_date(server.default_headers)
-        await asyncio.to_thread(_write_down, plane.spool, guard)
+        plane.refresh_headers(server.default_headers)
+        await asyncio.to_thread(_sync, plane.spool, guard)
         guard.check(time.monotonic())
 
 
-def _write_down(spool: Spool, guard: Connections) -> None:
+def _sync(spool: Spool, guard: Connections) -> None:
     spool.sync()
     guard.report()

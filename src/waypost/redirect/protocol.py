@@ -1,8 +1,8 @@
-"""Visits answered inside the HTTP protocol; everything else goes on to uvicorn and the ASGI application untouched.
+"""Answers visits inside the HTTP protocol and passes everything else to uvicorn and the ASGI application unchanged.
 
-An ordinary GET of a route in memory is answered where its bytes arrive: no task, no scope, no ASGI message. Whatever is
-unusual about a request (a bot, a body, an upgrade, HTTP/1.0, `Expect`, a doubled header, an encoded path, several
-requests or only a part of one at a time, another answer still in progress on the connection) makes it not ours.
+An ordinary GET of a route in memory is answered where its bytes arrive: no task, no scope, no ASGI message. Passed on
+is anything unusual: a bot, a body, an upgrade, HTTP/1.0, `Expect`, a repeated header, an encoded path, several requests
+or part of one in a read, an answer still in progress on the connection.
 """
 
 import time
@@ -20,7 +20,7 @@ from waypost.redirect.route import LOCATION, PIXEL_PAGE, SLUG, Route
 
 
 def protocol_for(plane: Plane, guard: Connections) -> type[HttpToolsProtocol]:
-    """The protocol class that uvicorn makes one of per connection: `uvicorn.Config(http=protocol_for(…))`."""
+    """The protocol class for `uvicorn.Config(http=…)`, which makes one instance per connection."""
     return type("VisitProtocol", (_VisitProtocol,), {"plane": plane, "guard": guard})
 
 
@@ -29,14 +29,14 @@ class _VisitProtocol(BoundedProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.answers = b""  # waiting for their visits to be spooled
+        self.answers = b""  # held until their visits are in the spool
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.plane.tell_date(self.server_state.default_headers)
+        self.plane.refresh_headers(self.server_state.default_headers)
 
     def data_received(self, data: bytes) -> None:
-        is_free = (  # spelt out: this runs for every visit, and a call takes as long as all of it
+        is_free = (  # inlined: this runs for every visit, and a call takes as long as all of it
             (self.cycle is None or self.cycle.response_complete)
             and not (self.is_in_message or self.pipeline or self.flow.write_paused)
         )
@@ -52,12 +52,12 @@ class _VisitProtocol(BoundedProtocol):
         super().shutdown()
 
     def send(self) -> None:
-        """Called by the plane once the visits behind these answers are in the spool."""
+        """Called by the plane once the visits of these answers are in the spool."""
         answers, self.answers = self.answers, b""
         self.transport.write(answers)
 
     def _answer(self, data: bytes) -> bool:
-        """Whether it is one ordinary visit; if so its answer and its spool line are ready to be sent."""
+        """Queues the answer and the spool line of an ordinary visit. False: the request is not one."""
         plane = self.plane
         end = data.find(b" ", 5)
         slug, _, query = data[5:end].partition(b"?")
@@ -69,7 +69,7 @@ class _VisitProtocol(BoundedProtocol):
             return False
         if not plane.senders:
             plane.begin_round()
-        if plane.leads_nowhere(route, head[0]):
+        if plane.is_missing(route, head[0]):
             return self._answer_missing(slug, head[0])
         if plane.bots[head[USER_AGENT]]:
             return False
@@ -79,26 +79,26 @@ class _VisitProtocol(BoundedProtocol):
             return True
         plane.record(route, query, self.peer, head)
         opening = plane.shared_redirect_head if head[0] == plane.shared_host else plane.redirect_head
-        self._will_send(opening + route[1][LOCATION] + b"\r\n\r\n")
+        self._send_later(opening + route[1][LOCATION] + b"\r\n\r\n")
         return True
 
     def _answer_with_pixels(self, route: Route, pixel_page: PixelPage, query: bytes, head: Head) -> None:
         plane = self.plane
         visit = plane.record(route, query, self.peer, head, pixel_page[FIRED])
         opening = plane.shared_pixel_page_head if head[0] == plane.shared_host else plane.pixel_page_head
-        self._will_send(pixel_pages.answer(opening, pixel_page, next(plane.nonces), visit))
+        self._send_later(pixel_pages.answer(opening, pixel_page, next(plane.nonces), visit))
 
     def _answer_missing(self, slug: bytes, host: bytes) -> bool:
-        """Only on the shared host: another may be a custom domain with a page of its own."""
+        """On the shared host only: a custom domain may have its own page."""
         if host != self.plane.shared_host or not SLUG.fullmatch(slug) or self.plane.is_app(slug, host):
             return False
-        self._will_send(self.plane.not_found)
+        self._send_later(self.plane.not_found)
         return True
 
-    def _will_send(self, answer: bytes) -> None:
+    def _send_later(self, answer: bytes) -> None:
         if self.timeout_keep_alive_task is not None:
             self._unset_keepalive_if_required()
         if not self.answers:
-            self.plane.will_send(self)
+            self.plane.send_later(self)
         self.answers = self.answers + answer if self.answers else answer
         self.server_state.total_requests += 1

@@ -1,6 +1,6 @@
-"""A file of the spool while it is written: lines are appended whole, and on a full disk undone to the last whole one.
+"""A file of the spool while it is written: appends complete lines, and truncates partial ones on a full disk.
 
-It holds a lock, so that whoever reads can tell a file in use from a finished one.
+The writer holds a lock, so that readers can distinguish a file in use from a finished one.
 """
 
 import contextlib
@@ -14,24 +14,23 @@ from typing import Self
 from uuid_utils import uuid7
 
 HEADER = b"waypost-spool 2\n"
-HEADER_1 = b"waypost-spool 1\n"  # of equal length; its lines have no pixels
 SUFFIX = ".visits"
 _UNNAMED = ".new"
-_STALE = 60.0  # seconds; between making a file and locking it lie microseconds
+_STALE = 60.0  # seconds; a file is locked microseconds after it is created
 
 
 class Segment:
-    """`append` is one thread's at a time. `sync` may run beside it in another, `close` after it."""
+    """One thread at a time calls `append`. Another may call `sync` meanwhile. `close` comes last."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self.size = len(HEADER)
-        self._torn = b""  # or the end of a line that could not be undone
+        self._torn = b""  # a line end, if a partial line could not be truncated
         self._is_dirty = True
 
     @classmethod
     def open(cls, directory: Path) -> Self:
-        """A new one, visible once it is locked: what is not locked counts as finished. Raises OSError."""
+        """Creates a segment. It gets its name once it is locked: an unlocked one counts as finished. Raises OSError."""
         path = directory / f"{uuid7()}{SUFFIX}"
         unnamed = path.with_suffix(_UNNAMED)
         fd = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -48,7 +47,7 @@ class Segment:
         return cls(fd)
 
     def append(self, lines: bytes) -> tuple[int, OSError | None]:
-        """How many of the lines did not get in, and why."""
+        """(number of lines lost, reason)."""
         data = self._torn + lines
         try:
             written = os.write(self._fd, data)
@@ -59,33 +58,33 @@ class Segment:
         if written == len(data):
             self._torn = b""
             return 0, None
-        whole = data.rfind(b"\n", 0, written) + 1  # what was whole may have been read already: it stays
-        self._undo(written - whole)
-        return data.count(b"\n", whole), _disk_full()
+        complete = data.rfind(b"\n", 0, written) + 1  # complete lines stay: they may have been read already
+        self._truncate(written - complete)
+        return data.count(b"\n", complete), _disk_full()
 
     def sync(self) -> None:
-        """To the disk. Raises OSError."""
+        """Raises OSError."""
         if self._is_dirty:
-            self._is_dirty = False  # first: what is appended meanwhile waits for the next time
+            self._is_dirty = False  # first: the next call syncs what is appended meanwhile
             os.fdatasync(self._fd)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # nobody is left to wait for a better disk
+        with contextlib.suppress(OSError):  # nothing can be done about it any more
             os.fsync(self._fd)
         os.close(self._fd)
 
-    def _undo(self, count: int) -> None:
+    def _truncate(self, count: int) -> None:
         self._torn = b""
         try:
             if count:
                 os.ftruncate(self._fd, self.size - count)
                 self.size -= count
         except OSError:
-            self._torn = b"\n"  # ends the torn line before the next one begins
+            self._torn = b"\n"  # ends the partial line before the next line starts
 
 
 def sweep(directory: Path) -> None:
-    """Removes what a writer left behind that died before its segment had a name."""
+    """Removes files of writers that died before their segment had a name."""
     for path in directory.glob(f"*{_UNNAMED}"):
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < time.time() - _STALE:

@@ -1,13 +1,13 @@
-"""Routes in memory: bounded, never older than their source, and flat in cost from a thousand to a million links.
+"""Routes in memory: bounded, never older than their source, at the same cost for a thousand or a million links.
 
-Each of 256 shards is a pair of dictionaries, young and old. Routes are read into the young one; when it is full it
-becomes the old one and the previous old one is dropped; a hit in the old one moves the route back. That keeps what is
-in use like an LRU does, but a hit writes nothing, and no step ever frees or rehashes more than a few thousand entries:
-one large dictionary would stop the process for tens of milliseconds when it grows.
+Each of 256 shards is a pair of dictionaries, young and old. Routes are loaded into the young one. When it is full, it
+becomes the old one and the previous old one is dropped. A hit in the old one moves the route back. This keeps routes in
+use like an LRU, but a hit writes nothing, and no step frees or rehashes more than a few thousand entries: one large
+dictionary would stop the process for tens of milliseconds when it grows.
 
-A pixel or a custom domain may be on very many links. Their change is one number: routes that depend on such a thing are
-kept apart, each with the number of changes seen when it was read, and are compared with it at every hit. So a change
-costs the same however many routes are in memory, and routes that depend on nothing pay nothing for it.
+A pixel or a custom domain may be on very many links. Its change is one number: routes that depend on one are kept
+separately, with the number of changes when they were loaded, which every hit compares. So a change costs the same
+for any number of routes, and routes without dependencies pay nothing.
 """
 
 import asyncio
@@ -22,48 +22,48 @@ from waypost.redirect.feed import ChangeFeed
 from waypost.redirect.route import HOST, HOSTNAME, MISSING, PIXELS, SLUG, UNSERVED, Route
 
 _OF_HOST, _OF_PIXEL = b"@", b"*"
-"""What a message begins with that is no slug."""
+"""Prefixes of messages that are not slugs."""
 
 _SHARDS = 256
-_MISSING_FOR = 10.0  # seconds; also dropped at once when the slug is created
+_MISSING_FOR = 10.0  # seconds; creating the slug drops it at once
 _MISSING_AT_MOST = 20_000
-_SOURCE_REST = 1.0  # seconds a source that failed is left alone while there is a route in memory to serve
-_UNTRUSTED = -1  # no position of a feed
-_CHANGED_AT_MOST = 20_000  # hosts and pixels whose last change is remembered
+_SOURCE_PAUSE = 1.0  # seconds without a new attempt after a failure, if memory has a route to serve
+_UNTRUSTED = -1  # never a position of the feed
+_CHANGED_AT_MOST = 20_000  # hosts and pixels whose last change is kept
 
 
 def host_change(hostname: str) -> str:
-    """Published in a slug's place: every route on this host may have changed, and the host's own."""
+    """A message for the feed: the host's route and every route on it may have changed."""
     return f"{_OF_HOST.decode()}{hostname}"
 
 
 def pixel_change(pixel_id: UUID) -> str:
-    """Published in a slug's place: every route with this pixel may have changed."""
+    """A message for the feed: every route with this pixel may have changed."""
     return f"{_OF_PIXEL.decode()}{pixel_id.hex}"
 
 
 _Dependent = tuple[Route, int]
-"""A route on a custom domain or with pixels, and how many changes of such had been seen when it was read."""
+"""A route on a custom domain or with pixels, and the number of their changes when it was loaded."""
 
 
 class Source(Protocol):
-    """Where routes come from, by slug, or those of hosts, by host."""
+    """Finds routes by slug, or routes of hosts by host name."""
 
     @property
     def find_now(self) -> Callable[[bytes], Route | None] | None:
-        """The same as `find` where it takes microseconds: an embedded database. Raises Unavailable."""
+        """A synchronous `find` where that takes microseconds: in an embedded database. Raises Unavailable."""
 
     async def find(self, slug: bytes) -> Route | None:
-        """None: it leads nowhere. Raises Unavailable."""
+        """None: the slug is missing. Raises Unavailable."""
 
 
 class RouteTable:
-    """The routes of links, by their slugs."""
+    """The routes of links, by slug."""
 
     keys = SLUG
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
-        """`capacity`: routes in memory, at most. `shared_host`: routes on it do not depend on their host."""
+        """`capacity`: maximum of routes in memory. `shared_host`: routes on it do not depend on their host."""
         self._source = source
         self._feed = feed
         self._head = feed.head
@@ -87,7 +87,7 @@ class RouteTable:
         return independent + sum(map(len, self._young_dependent)) + sum(map(len, self._old_dependent))
 
     def find(self, slug: bytes) -> Route | None:
-        """The route, MISSING, or None: only `load` can tell. The hot path: it neither waits nor raises."""
+        """The route, MISSING, or None: call `load`. The hot path: it neither waits nor raises."""
         if self._head[0] != self._seen:
             self._catch_up()
             if not self._is_trusted:
@@ -96,12 +96,12 @@ class RouteTable:
         return self._young[shard].get(slug) or self._find_dependent(shard, slug)
 
     async def load(self, slug: bytes) -> Route:
-        """The route or MISSING, from the source if need be. Raises Unavailable when neither it nor memory can tell."""
+        """The route or MISSING, from memory or the source. Raises Unavailable if neither has it."""
         route = self.find(slug)
         if route is not None:
             return route
         kept = self._peek(slug)
-        if kept and time.monotonic() - self._source_failed_at < _SOURCE_REST:
+        if kept and time.monotonic() - self._source_failed_at < _SOURCE_PAUSE:
             return kept
         try:
             return await self._load_once(slug)
@@ -111,12 +111,12 @@ class RouteTable:
                 return kept
             raise
 
-    def drop(self, told: bytes) -> None:
+    def drop(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
-        if told.startswith((_OF_HOST, _OF_PIXEL)):
-            self._note_change(told[1:])
+        if change.startswith((_OF_HOST, _OF_PIXEL)):
+            self._note_change(change[1:])
         else:
-            self._forget(told)
+            self._forget(change)
 
     def _forget(self, slug: bytes) -> None:
         shard = hash(slug) & 255
@@ -132,7 +132,7 @@ class RouteTable:
         if len(self._changed) >= _CHANGED_AT_MOST:
             self._changed, self._all_changed = {}, self._changes
         self._changed[of] = self._changes
-        self._loading.clear()  # any of these may be of a route that has just changed
+        self._loading.clear()  # any of these may load a route that has just changed
 
     def clear(self) -> None:
         for shard in range(_SHARDS):
@@ -142,12 +142,12 @@ class RouteTable:
         self._loading.clear()
 
     def distrust(self) -> None:
-        """News from elsewhere may be missed from now on: every hit asks the source first."""
+        """From now on changes of other machines may be missed: every hit asks the source first."""
         self._is_trusted = False
         self._seen = _UNTRUSTED
 
     def trust(self) -> None:
-        """News arrives again. What was read before may have changed unseen."""
+        """Changes arrive again. Routes loaded before may have changed meanwhile."""
         self.clear()
         self._is_trusted = True
 
@@ -165,7 +165,7 @@ class RouteTable:
 
     def _find_further(self, shard: int, slug: bytes) -> Route | None:
         if not self.keys.fullmatch(slug):
-            return MISSING  # nobody can have it: neither asked for nor remembered, however long it is
+            return MISSING  # invalid: neither looked up nor cached, however long it is
         route = self._old[shard].pop(slug, None) or self._current(self._old_dependent[shard].pop(slug, None))
         if route is not None:
             self._keep(slug, route)
@@ -179,7 +179,7 @@ class RouteTable:
         try:
             return self._remember(slug, find_now(slug))
         except Unavailable:
-            return None  # `load` will meet the same failure where it can be told
+            return None  # `load` will get the same failure and can raise it
 
     def _catch_up(self) -> None:
         self._position, changed = self._feed.since(self._position)
@@ -196,7 +196,7 @@ class RouteTable:
         return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
 
     async def _load_once(self, slug: bytes) -> Route:
-        """However many visitors ask for a slug at once, the source is asked once."""
+        """Asks the source once for all concurrent visitors of a slug."""
         task = self._loading.get(slug)
         if task is None:
             task = self._loading[slug] = asyncio.ensure_future(self._load_from_source(slug))
@@ -207,13 +207,13 @@ class RouteTable:
         if self._loading.get(slug) is task:
             del self._loading[slug]
         if not task.cancelled():
-            task.exception()  # seen: whoever waited has been told, and perhaps nobody waits any more
+            task.exception()  # retrieved: the callers got it, if any still wait
 
     async def _load_from_source(self, slug: bytes) -> Route:
         route = await self._source.find(slug)
         if self._loading.get(slug) is asyncio.current_task():
             return self._remember(slug, route)
-        return route or MISSING  # it changed while it was read: good for this answer, not for keeping
+        return route or MISSING  # it changed while it was loaded: valid for this answer, not for the cache
 
     def _remember(self, slug: bytes, route: Route | None) -> Route:
         if route is not None:
@@ -225,14 +225,14 @@ class RouteTable:
         return MISSING
 
     def _keep(self, slug: bytes, route: Route) -> None:
-        """One that is current."""
+        """Caches a current route."""
         shard = hash(slug) & 255
         if len(self._young[shard]) + len(self._young_dependent[shard]) >= self._half_shard:
             self._old[shard], self._young[shard] = self._young[shard], {}
             self._old_dependent[shard], self._young_dependent[shard] = self._young_dependent[shard], {}
         if route[PIXELS] or route[HOST] != self._shared_host:
             self._young_dependent[shard][slug] = route, self._changes
-            self._young[shard].pop(slug, None)  # which would be found first
+            self._young[shard].pop(slug, None)  # it would be found first
         else:
             self._young[shard][slug] = route
 
@@ -240,20 +240,20 @@ class RouteTable:
         return dependent[0] if dependent and self._is_current(*dependent) else None
 
     def _is_current(self, route: Route, seen: int) -> bool:
-        """Whether nothing that it depends on has changed since so many changes had been `seen`."""
+        """Whether its host and pixels are unchanged since `seen` changes."""
         if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(UNSERVED), 0) > seen:
             return False
         return all(self._changed.get(pixel, 0) <= seen for pixel in route[PIXELS])
 
 
 class HostTable(RouteTable):
-    """Custom domains, by their names. What a route of theirs holds: `new_host`."""
+    """Custom domains, by name. `new_host` makes their routes."""
 
     keys = HOSTNAME
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
         super().__init__(source, feed, capacity=capacity, shared_host=b"")
 
-    def drop(self, told: bytes) -> None:
-        """`told`: a host's name, or `host_change` of it."""
-        self._forget(told.removeprefix(_OF_HOST))
+    def drop(self, change: bytes) -> None:
+        """`change`: a host name or a `host_change`."""
+        self._forget(change.removeprefix(_OF_HOST))

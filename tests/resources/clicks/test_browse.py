@@ -161,7 +161,7 @@ async def test_from_and_to(env: Env, link: links.Link) -> None:
 async def test_a_deleted_link_s_clicks_stay_the_account_s(env: Env, link: links.Link) -> None:
     await fill(env.db, [new_click(link)])
     async with env.db.write() as tx:
-        await store.bury(tx, link, START)
+        await store.mark_deleted(tx, link, START)
     assert (await env.shown("/clicks"))["meta"]["total"] == 1
     assert (await env.get("/clicks", link_id=link.id)).status_code == 404
     assert (await env.get(f"/links/{link.id}/clicks")).status_code == 404

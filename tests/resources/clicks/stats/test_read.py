@@ -136,7 +136,7 @@ async def test_of_an_account(env: Env, link: links.Link) -> None:
     made = [new_click(one, visitor_id=1) for one in (link, other, other, gone, gone, gone)]
     await fill(env.db, [*made, new_click(foreign)])
     async with env.db.write() as tx:
-        await store.bury(tx, gone, START)
+        await store.mark_deleted(tx, gone, START)
     told = (await env.shown("/stats"))["data"]
     assert (told["clicks"], told["visitors"], "link_id" in told) == (6, 1, False)
     assert list(told)[-1] == "top_links"
@@ -280,7 +280,7 @@ async def test_nobody_came(env: Env, link: links.Link) -> None:
 async def test_a_missing_link(env: Env, link: links.Link) -> None:
     gone = await env.link()
     async with env.db.write() as tx:
-        await store.bury(tx, gone, START)
+        await store.mark_deleted(tx, gone, START)
     answers = [
         await env.get(f"/links/{link.id}/stats", env.bob),
         *[await env.get(f"/links/{id_}/stats") for id_ in (gone.id, uuid4(), "1")],
