@@ -30,7 +30,7 @@ from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains import tls_ask
 from waypost.resources.domains.certificates import challenges
 from waypost.resources.links import api as links_api
-from waypost.resources.links import card_pages, media, previews
+from waypost.resources.links import media, previews
 from waypost.resources.links import pages as links_pages
 from waypost.resources.pixels import api as pixels_api
 from waypost.resources.pixels import pages as pixels_pages
@@ -75,7 +75,7 @@ class _Redirects:
     task: "asyncio.Task[None]"
 
     def site(self, settings: Settings, app: ASGIApp) -> Site:
-        preview = partial(previews.page_of, self.db, settings.shared_domain, settings.base_url)
+        preview = partial(previews.render_page, self.db, settings.shared_domain, settings.base_url)
         return Site(self.plane, app, preview, wiring.is_https(settings))
 
 
@@ -226,7 +226,6 @@ def _dashboard(
     stack.push_async_callback(figures.live.close)
     pages = [
         *account_pages.routes(wiring.account_deps(settings, db, resources), auth, views),
-        *card_pages.routes(resources.links, auth),
         *links_pages.routes(resources.links, auth, views, sparklines=partial(sparklines, clock)),
         *figures.routes(),
         *qrcodes_pages.routes(resources.qrcodes, auth, views),

@@ -40,7 +40,8 @@ from waypost.resources.clicks import Rules
 from waypost.resources.clicks.intake import countries
 from waypost.resources.domains import certificates, checks
 from waypost.resources.domains.certificates import Authority, ContextRefresher, Issuer, TlsContexts
-from waypost.resources.links.routes import CHANNEL, PostgresRoutes, SqliteRoutes
+from waypost.resources.links.model import ROUTE_CHANNEL
+from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import events
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
@@ -226,14 +227,14 @@ async def follow_changes(
         each(RouteTable.distrust)  # until the connection that brings the news stands
         await follow_channel(
             settings.database,
-            CHANNEL,
+            ROUTE_CHANNEL,
             on_payload=lambda slug: each(lambda table: table.drop(slug.encode())),
             on_connected=lambda: each(RouteTable.trust),
             on_lost=lambda: each(RouteTable.distrust),
         )
 
     async def poll() -> None:
-        for slug in routes.news():
+        for slug in routes.read_changes():
             for table in tables:
                 table.drop(slug.encode())
 

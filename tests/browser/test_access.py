@@ -135,7 +135,7 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await expect(page.get_by_text("Skip to content")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(page.locator("main")).to_be_focused()
-    more = page.locator("summary[title=More]").first
+    more = page.locator("summary[title='More actions']").first
     await more.focus()
     await page.keyboard.press("Enter")
     await page.keyboard.press("Tab")
@@ -148,7 +148,7 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="Delete the link")).to_be_visible()
     await page.keyboard.press("Escape")
-    await expect(page.locator("#ask")).to_be_hidden()
+    await expect(page.locator("#confirm")).to_be_hidden()
     await expect(more).to_be_focused()
 
     await page.goto("/integrations/api")

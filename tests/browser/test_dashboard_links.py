@@ -13,7 +13,7 @@ from waypost.auth import find_account, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.kit.urls import canonical
-from waypost.resources.links.drafts import destination
+from waypost.resources.links.rules import destination
 
 pytestmark = LOOP
 
@@ -85,14 +85,14 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
     await page.get_by_role("link", name="Edit").click()
     await expect(page.locator("#expires_at")).to_have_value("2035-06-01T12:00")
     await page.goto("/links")
-    await page.locator("summary[title=More]").click()
+    await page.locator("summary[title='More actions']").click()
     await page.get_by_role("button", name="Switch off").click()
     await expect(page.locator("#found .badge.warn")).to_have_text("Off")
     await page.fill("#search", "nothing like it")
     await expect(page.get_by_text("Nothing found")).to_be_visible()
     await expect(page).to_have_url(re.compile(r"/links\?search=nothing\+like\+it$"))
     await page.go_back()
-    await page.locator("summary[title=More]").click()
+    await page.locator("summary[title='More actions']").click()
     await page.get_by_role("link", name="Delete").click()
     await page.get_by_role("button", name="Delete the link").click()
     await expect(page.get_by_text("No links yet")).to_be_visible()
@@ -124,14 +124,14 @@ async def test_a_destination_in_the_address_waits_for_somebody(
     await page.locator("summary", has_text="Title and").click()
     await page.fill("#og_image", f"{website.url}/card.png")
     await page.press("#og_image", "Tab")
-    await expect(page.locator("img#picture")).to_have_attribute("alt", f"The image at {website.url}/card.png")
+    await expect(page.locator("img#card-image")).to_have_attribute("alt", f"Image from {website.url}/card.png")
     await page.fill("#destination_url", f"{website.url}/other")
     async with page.expect_event("console", lambda message: "404" in message.text):  # it is asked for once more
         await page.press("#destination_url", "Tab")
-    await expect(page.locator("img#picture")).to_have_attribute("alt", f"The image at {website.url}/card.png")
+    await expect(page.locator("img#card-image")).to_have_attribute("alt", f"Image from {website.url}/card.png")
     await page.fill("#og_image", "")
     await page.press("#og_image", "Tab")
-    await expect(page.locator("#picture")).to_have_text("No image")
+    await expect(page.locator("#card-image")).to_have_text("No image")
 
 
 async def test_without_scripts(chromium: Browser, service: Service, website: Website) -> None:
@@ -144,7 +144,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await page.locator("summary", has_text="Expiry").click()
     await page.fill("#expires_at", "2035-06-01T12:00")
     await page.locator("button.primary").click()
-    await expect(page.locator("#slug-told")).to_contain_text("only letters")
+    await expect(page.locator("#slug-hint")).to_contain_text("only letters")
     await page.fill("#slug", "a")
     await page.locator("button.primary").click()
     await expect(page.get_by_text("Your link is ready")).to_be_visible()
@@ -155,7 +155,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await page.select_option("[name=tag]", "two")
     await page.get_by_role("button", name="Show").click()
     await expect(page.get_by_text("1 link", exact=True)).to_be_visible()
-    await page.locator("summary[title=More]").click()
+    await page.locator("summary[title='More actions']").click()
     await page.get_by_role("link", name="Delete").click()
     await page.get_by_role("button", name="Delete the link").click()
     await expect(page.get_by_text("The link is deleted.")).to_be_visible()

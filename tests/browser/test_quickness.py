@@ -65,7 +65,7 @@ def chosen(selector: str) -> Act:
 
 
 async def menu(page: Page) -> None:
-    await page.click("summary[title=More] >> nth=0")
+    await page.click("summary[title='More actions'] >> nth=0")
 
 
 async def switched(page: Page) -> None:
@@ -76,7 +76,7 @@ async def switched(page: Page) -> None:
 
 async def asked(page: Page) -> None:
     await page.click("details.drop[open] a.danger")
-    await expect(page.locator("#ask[open]")).to_be_visible()
+    await expect(page.locator("#confirm[open]")).to_be_visible()
     await page.keyboard.press("Escape")
 
 

@@ -82,9 +82,11 @@ def _of_links(seeded: SeededService) -> Iterator[Visit]:
     yield from (Visit(f"/links/{seeded.links[-1]}"), Visit(f"/links/{seeded.links[5]}"))
     yield from (Visit(f"{first}/qrcode"), Visit(f"{long}/qrcode?foreground=red&size=9"), Visit(f"{first}/delete"))
     yield from (Visit(f"{tagged}/edit"), Visit(f"{long}/edit"))
-    yield Visit("/links", click="summary[title=More] >> nth=0", shows="details.drop[open] .card")
+    yield Visit("/links", click="summary[title='More actions'] >> nth=0", shows="details.drop[open] .card")
     yield Visit(
-        "/links", click="summary[title=More] >> nth=0 then details.drop[open] a.danger", shows="dialog#ask[open] button"
+        "/links",
+        click="summary[title='More actions'] >> nth=0 then details.drop[open] a.danger",
+        shows="dialog#confirm[open] button",
     )
     wrong = {"#destination_url": "javascript:x", "#slug": "a b", "#new_tags": "t" * 300, "#og_image": "x"}
     wrong |= {"#title": "W" * 300, "#expires_at": "2020-01-01T00:00"}

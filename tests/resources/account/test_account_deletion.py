@@ -26,7 +26,7 @@ from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion
 from waypost.resources.domains import service as domain_service
 from waypost.resources.domains.schemas import NewDomain
-from waypost.resources.links import drafts
+from waypost.resources.links import rules as link_rules
 from waypost.resources.links import store as link_store
 from waypost.resources.links.schemas import NewLink
 from waypost.resources.pixels import service as pixel_service
@@ -191,8 +191,8 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
     resources = wiring.resource_deps(place.settings, place.db, feed, place.clock)
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
-    link = drafts.created(
-        its, new, canonical("https://example.com/"), None, domain=None, hosted_image=None, now=START, link_id=new_id()
+    link = link_rules.new_link(
+        its, new, canonical("https://example.com/"), None, domain=None, image=None, now=START, link_id=new_id()
     )
     pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
     webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])

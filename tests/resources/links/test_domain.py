@@ -19,7 +19,7 @@ from sqlalchemy import func, insert, select, text, update
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.domains import domains
-from waypost.resources.links import PostgresRoutes, SqliteRoutes, links, names, rules
+from waypost.resources.links import PostgresRoutes, SqliteRoutes, find_names, links, rules
 from waypost.resources.links.domain_detach import JOB, DomainDetach
 from waypost.resources.qrcodes import store as qrcodes
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
@@ -99,7 +99,7 @@ async def test_wherever_a_link_shows(env: Env) -> None:
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
     for host in (NAME, SHARED):
         async with db.read() as tx:
-            assert (await names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
+            assert (await find_names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
             code, target = await qrcodes.find(tx, env.alice.account_id, id_), await qrcodes.find_target(tx, id_)
         assert code is not None
         assert target == (env.alice.account_id, code.target)
@@ -226,7 +226,7 @@ async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> 
 
 
 async def test_rows_are_freed_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("waypost.resources.links.domain_detach._AT_ONCE", 2)
+    monkeypatch.setattr("waypost.resources.links.domain_detach._BATCH", 2)
     db = env.deps.db
     gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
     for n in range(5):

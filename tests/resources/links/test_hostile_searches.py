@@ -64,7 +64,7 @@ async def test_signs_mean_themselves(env: Env, db: Database) -> None:
 async def test_few_trigrams_are_compared_in_the_event_loop(
     env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trigrams, "_ENOUGH", 1_000)
+    monkeypatch.setattr(trigrams, "_QUERIED", 1_000)
     wanted = "".join(chr(0x4E00 + number) for number in range(255))
     async with db.read() as tx:
         assert len(await trigrams.rarest(tx, env.alice.account_id, wanted)) <= trigrams._COMPARED

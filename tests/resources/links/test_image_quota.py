@@ -49,10 +49,10 @@ async def test_bytes_follow_what_becomes_of_images(env: Env, db: Database) -> No
 async def test_an_image_that_does_not_fit_is_refused_and_leaves_nothing(env: Env, db: Database) -> None:
     await set_used(env, db, LIMIT - 10)
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
-    assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
+    assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     link = await env.make()
     answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture())
-    assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
+    assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     assert (await used(env, db), env.hosted()) == (LIMIT - 10, [])
 
 
@@ -66,7 +66,7 @@ async def test_a_full_account_has_nothing_decoded(env: Env, db: Database, monkey
     monkeypatch.setattr(images, "clean", lambda _: pytest.fail("it was decoded"))
     await set_used(env, db, LIMIT)
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
-    assert faults(answer) == {"og_image_file": [rules.NO_ROOM_FOR_IMAGE]}
+    assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     assert env.site.seen == []
 
 
@@ -98,7 +98,7 @@ async def test_an_upload_that_is_cut_off_leaves_no_file(tmp_path: Path, monkeypa
         write(*given)
 
     monkeypatch.setattr(media, "_write", slow)
-    keeping = asyncio.create_task(media.keep(tmp_path / "media", CleanImage(b"content", "png")))
+    keeping = asyncio.create_task(media.save(tmp_path / "media", CleanImage(b"content", "png")))
     await begun.wait()
     keeping.cancel()
     await asyncio.sleep(0)

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.links import images
-from waypost.resources.links.images import BadImage, CleanImage, Studio, clean
+from waypost.resources.links.images import BadImage, CleanImage, ImageCleaner, clean
 
 START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
@@ -101,7 +101,7 @@ def test_animations_stay_animated(kind: str) -> None:
 
 
 def test_limits_themselves_are_allowed() -> None:
-    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (images.KEPT_SIDE, 1)
+    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
     assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
     assert opened(clean(scanned(images.MAX_SCANS)).content).size == (40, 20)
 
@@ -163,7 +163,7 @@ def test_what_is_refused(content: bytes, message: str) -> None:
 
 
 async def test_the_event_loop_goes_on_meanwhile() -> None:
-    studio = Studio()
+    studio = ImageCleaner()
     cleaning = asyncio.create_task(studio.clean(picture("PNG", (2000, 2000)), account=new_id()))
     turns = 0
     while not cleaning.done():
@@ -174,7 +174,7 @@ async def test_the_event_loop_goes_on_meanwhile() -> None:
 
 
 async def test_the_line_of_waiting_images_is_short() -> None:
-    studio, account = Studio(waiting_each=1), new_id()
+    studio, account = ImageCleaner(waiting_each=1), new_id()
     three = await asyncio.gather(*[studio.clean(picture(), account=account) for _ in range(3)], return_exceptions=True)
     assert [type(result) for result in three] == [CleanImage, CleanImage, Unavailable]
     assert (await studio.clean(picture(), account=account)).extension == "png"
@@ -191,7 +191,7 @@ async def test_one_account_s_images_leave_room_for_another_s(monkeypatch: pytest
         return CleanImage(content, "png")
 
     monkeypatch.setattr(images, "clean", slow)
-    studio = Studio()
+    studio = ImageCleaner()
     twelve = [asyncio.create_task(studio.clean(b"slow", account=greedy)) for _ in range(12)]
     assert (await studio.clean(b"quick", account=new_id())).content == b"quick"
     blocked.set()
@@ -225,8 +225,8 @@ def test_a_small_file_does_not_grow_beyond_the_limits(kind: str, options: dict[s
     """R31"""
     content = encoded(tiled((2400, 1600)), kind, **options)
     made = clean(content).content
-    assert len(made) <= images.KEPT_BYTES
-    assert max(opened(made).size) <= images.KEPT_SIDE
+    assert len(made) <= images.STORED_BYTES
+    assert max(opened(made).size) <= images.STORED_SIDE
     width, height = opened(made).size
     assert width / height == pytest.approx(1.5, abs=0.01)
 
@@ -239,14 +239,14 @@ def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
     assert len(out.getvalue()) < 150_000
     made = opened(clean(out.getvalue()).content)
     assert made.n_frames == 13
-    assert made.n_frames * made.width * made.height <= images.KEPT_PIXELS
-    assert made.fp.seek(0, io.SEEK_END) <= images.KEPT_BYTES
+    assert made.n_frames * made.width * made.height <= images.STORED_PIXELS
+    assert made.fp.seek(0, io.SEEK_END) <= images.STORED_BYTES
 
 
 def test_what_stays_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = encoded(tiled((300, 300)), "PNG")
-    monkeypatch.setattr(images, "KEPT_BYTES", len(content))
-    monkeypatch.setattr(images, "_written", lambda *_: bytes(len(content) + 1))
+    monkeypatch.setattr(images, "STORED_BYTES", len(content))
+    monkeypatch.setattr(images, "_encode", lambda *_: bytes(len(content) + 1))
     with pytest.raises(BadImage, match="fewer pixels"):
         clean(content)
 
@@ -349,7 +349,7 @@ async def test_a_file_that_will_not_go_spoils_no_answer(env: Env) -> None:
         file.mkdir()  # nobody can unlink a directory
         with capture_logs() as logged:
             assert (await leave(link)).status_code in {200, 204}
-        assert [(entry["event"], entry["name"]) for entry in logged] == [("image left behind", file.name)]
+        assert [(entry["event"], entry["name"]) for entry in logged] == [("image file not removed", file.name)]
 
 
 async def test_an_address_of_ours_is_an_image(env: Env) -> None:

@@ -88,7 +88,7 @@ async def test_it_works(place: Place, site: Website) -> None:
         f"{HOST}:{site.port}",
         ">two<",
         "1 link<",
-        "Ends in",
+        "Expires in",
     ):
         assert told in page, told
     made = (await ada.client.get(f"/api/v1/links/{fields['form_id']}", headers=key)).json()["data"]
@@ -170,7 +170,7 @@ async def test_faults_stand_beside_their_fields_and_input_is_kept(place: Place, 
         assert kept in page, kept
     foreign = await ada.post("/links/new", {"destination_url": site.url(), "form_id": taken})
     assert foreign.status_code == 422
-    assert "sent already" in foreign.text
+    assert "already submitted" in foreign.text
     wrong = await ada.post(
         f"/links/{await make(ada, site, slug='mine')}/edit", {"destination_url": "ftp://x.example", "slug": "a b"}
     )
@@ -193,7 +193,7 @@ async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Websit
     found = await ada.get("/links?sort=clicks")
     assert "<script>harm" not in found.text
     assert _order(found.text) == ["s0", "s2", "s1"]
-    assert 'aria-label="15 in the last 14 days"' in found.text
+    assert 'aria-label="15 clicks in the last 14 days"' in found.text
     assert "<strong>1.23k</strong>" in found.text
     assert _order((await ada.get("/links?sort=title")).text) == ["s1", "s2", "s0"]
     part = await ada.get("/links?search=HARM&tag=t&status=active&hostname=app.test&sort=newest", headers=HTMX)
@@ -201,7 +201,7 @@ async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Websit
     assert part.headers["hx-push-url"] == "/links?search=HARM&tag=t&hostname=app.test&status=active"
     again = await ada.get("/links?search=HARM", headers=HTMX | {"HX-History-Restore-Request": "true"})
     assert "<html" in again.text
-    assert "Nothing found" in (await ada.get("/links?hostname=go.example.com")).text
+    assert "No links found" in (await ada.get("/links?hostname=go.example.com")).text
     wrong = await ada.get("/links?search=a%00b&status=odd")
     assert (wrong.status_code, "control characters" in wrong.text) == (422, True)
     async with place.db.write() as tx:
@@ -244,7 +244,7 @@ async def test_an_uploaded_image_stays_until_another_comes(place: Place, site: W
         assert answer.status_code == status
     id_ = answer.headers["location"].removeprefix("/links/").removesuffix("?done=created")
     page = (await ada.get(f"/links/{id_}/edit")).text
-    (path,) = re.findall(r'<img id="picture" src="(/media/[^"]+)"', page)
+    (path,) = re.findall(r'<img id="card-image" src="(/media/[^"]+)"', page)
     assert (await ada.get(path)).headers["content-type"] == "image/png"
     await ada.post(f"/links/{id_}/edit", fields | {"title": "New", "og_image": f"http://app.test{path}"})
     assert (await ada.get(path)).status_code == 200
@@ -260,21 +260,21 @@ async def test_the_form_tells_of_slugs_and_destinations(place: Place, site: Webs
     await ada.post(f"/links/{gone}/delete")
     await make(bob, site, slug="taken")
     for query, told in {
-        "slug=fresh": "is free",
+        "slug=fresh": "is available",
         "slug=mine": "already taken",
-        f"slug=mine&link={mine}": "slug now",
-        "slug=gone": "yours before",
+        f"slug=mine&link={mine}": "current slug",
+        "slug=gone": "used it before",
         "slug=taken": "already taken",
         "slug=login": "reserved",
         "slug=a%20b": "only letters",
-        "slug=": "Letters, digits",
+        "slug=": "letters, digits",
     }.items():
         assert told in (await ada.get(f"/links/check-slug?{query}")).text, query
     card = await ada.post("/links/preview", {"destination_url": site.url()})
     for told in ("Scraped OG title", "Scraped description", "/card.png", 'data-title="Page title"'):
         assert told in card.text, told
     refused = await ada.post("/links/preview", {"destination_url": "http://10.0.0.1/"})
-    assert "does not lead to a public address" in refused.text
+    assert "is not on the public internet" in refused.text
 
 
 async def test_what_is_another_s_is_not_there(place: Place, site: Website) -> None:

@@ -17,9 +17,9 @@ from resources.links.env import SHARED, Env
 
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
-from waypost.resources.links.previews import Card, drawn, page_of
+from waypost.resources.links.previews import PreviewPage, render, render_page
 
-CARD = Card("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
+CARD = PreviewPage("https://go.test/a", "https://example.com/", "Title", "Description", "https://example.com/i.png")
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Seen(HTMLParser):
 
 
 async def seen(env: Env, link: dict, base_url: str = BASE_URL) -> Seen:
-    page = await page_of(env.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
+    page = await render_page(env.deps.db, SHARED, base_url, UUID(link["id"]).hex.encode())
     assert page is not None
     return Seen(page)
 
@@ -112,20 +112,20 @@ async def test_what_leads_nowhere_has_no_page(env: Env) -> None:
     await env.delete(deleted)
     await env.changed(off, status="inactive")
     for link_id in (UUID(deleted["id"]), UUID(off["id"]), uuid4()):
-        assert await page_of(env.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
+        assert await render_page(env.deps.db, SHARED, BASE_URL, link_id.hex.encode()) is None
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])
 async def test_a_database_that_is_gone_is_told(url: str, tmp_path: Path) -> None:
     db = Database(url.format(tmp_path))
     with pytest.raises(Unavailable):
-        await page_of(db, SHARED, BASE_URL, uuid4().hex.encode())
+        await render_page(db, SHARED, BASE_URL, uuid4().hex.encode())
     await db.close()
 
 
-def assert_says(page: Seen, card: Card) -> None:
+def assert_says(page: Seen, card: PreviewPage) -> None:
     """Exactly what it was given, in the elements and attributes of an ordinary page."""
-    assert page.elements == Seen(drawn(CARD)).elements
+    assert page.elements == Seen(render(CARD)).elements
     for kind in ("og", "twitter"):
         told = [page.tags[f"{kind}:{name}"] for name in ("title", "description", "image")]
         assert told == [card.title, card.description, card.image]
@@ -135,18 +135,18 @@ def assert_says(page: Seen, card: Card) -> None:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_hostile_text_is_text(text: str) -> None:
-    card = Card(text, text, text, text, text)
-    assert_says(Seen(drawn(card)), card)
+    card = PreviewPage(text, text, text, text, text)
+    assert_says(Seen(render(card)), card)
 
 
 @given(*[st.text(min_size=1)] * 5)
 def test_any_text_is_text(url: str, destination: str, title: str, description: str, image: str) -> None:
-    card = Card(url, destination, title, description, image)
-    assert_says(Seen(drawn(card)), card)
+    card = PreviewPage(url, destination, title, description, image)
+    assert_says(Seen(render(card)), card)
 
 
 def test_of_a_long_destination_a_person_is_shown_the_beginning() -> None:
-    card = Card("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
-    page = Seen(drawn(card))
+    card = PreviewPage("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
+    page = Seen(render(card))
     assert page.href == card.destination
     assert page.texts["a"] == card.destination[:89] + "…"

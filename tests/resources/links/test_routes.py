@@ -10,7 +10,7 @@ from resources.links.env import KEYS, SHARED, Env
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
 from waypost.resources.links import PostgresRoutes, SqliteRoutes, store
-from waypost.resources.links.routes import CHANNEL
+from waypost.resources.links.model import ROUTE_CHANNEL
 
 
 def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
@@ -58,17 +58,17 @@ async def test_changes_are_told_to_other_processes(env: Env) -> None:
     routes = SqliteRoutes(env.deps.db.path, SHARED, KEYS)
     link = await env.make(slug="a")
     await env.changed(link, slug="b")
-    assert routes.news() == ["a", "a", "b"]
+    assert routes.read_changes() == ["a", "a", "b"]
     await env.delete(link)
-    assert routes.news() == ["b"]
-    assert routes.news() == []
+    assert routes.read_changes() == ["b"]
+    assert routes.read_changes() == []
     routes.close()
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_changes_are_told_to_other_machines(env: Env, database_url: str) -> None:
     async with await AsyncConnection.connect(database_url, autocommit=True) as listening:
-        await listening.execute(f"LISTEN {CHANNEL}")
+        await listening.execute(f"LISTEN {ROUTE_CHANNEL}")
         link = await env.make(slug="a")
         await env.patch(link, {"slug": "not possible"})
         await env.changed(link, slug="b")
@@ -83,5 +83,5 @@ async def test_old_changes_are_forgotten(db: Database, env: Env) -> None:
     async with db.write() as tx:
         await store.announce(tx, ["old"], env.clock())
         await store.announce(tx, ["new"], env.clock() + timedelta(hours=1, seconds=1))
-    assert routes.news() == ["new"]
+    assert routes.read_changes() == ["new"]
     routes.close()

@@ -1,12 +1,15 @@
 """The pure decisions about links."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from people import START
 
+from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
 from waypost.resources.links import rules
+from waypost.resources.links.schemas import NewLink
 
 
 @pytest.mark.parametrize(
@@ -41,4 +44,6 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
 )
 def test_a_link_is_active_while_it_resolves(is_on: bool, seconds: int | None, status: str) -> None:
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
-    assert rules.status(is_on=is_on, expires_at=expires_at, now=START) == status
+    url = canonical("https://example.com/")
+    link = rules.new_link(new_id(), NewLink(), url, None, domain=None, image=None, now=START, link_id=new_id())
+    assert replace(link, is_on=is_on, expires_at=expires_at).status_at(START) == status

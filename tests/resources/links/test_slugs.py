@@ -48,8 +48,8 @@ async def test_chance_never_revives_an_old_slug(env: Env) -> None:
     await env.delete(await env.make(slug="Abc2345"))
     async with env.deps.db.write() as tx:
         ids = {"account_id": env.alice.account_id, "link_id": new_id()}
-        assert not await store.claim_unused(tx, "Abc2345", **ids)
-        assert await store.claim(tx, "Abc2345", **ids)
+        assert not await store.claim_unused_slug(tx, "Abc2345", **ids)
+        assert await store.claim_slug(tx, "Abc2345", **ids)
 
 
 @pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])

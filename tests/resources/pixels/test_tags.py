@@ -12,7 +12,7 @@ from waypost.database import KeyRing
 from waypost.redirect import new_route, pixel_pages
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.route import PIXEL_PAGE
-from waypost.resources.links.rules import MAX_PIXELS
+from waypost.resources.links.schemas import MAX_PIXELS
 from waypost.resources.pixels import Tags, pixels
 from waypost.resources.pixels.model import Platform
 from waypost.resources.pixels.schemas import NewPixel

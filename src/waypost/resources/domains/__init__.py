@@ -9,6 +9,7 @@ from waypost.resources.domains.hosts import Hosts
 from waypost.resources.domains.link_domains import (
     find_id,
     hostname_of,
+    hostnames_of,
     id_of,
     is_custom_domain,
     is_on_shared_domain,
@@ -26,6 +27,7 @@ __all__ = [
     "export",
     "find_id",
     "hostname_of",
+    "hostnames_of",
     "id_of",
     "is_custom_domain",
     "is_on_shared_domain",

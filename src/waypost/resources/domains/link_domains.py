@@ -36,6 +36,12 @@ def id_of(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
     )
 
 
+def hostnames_of(account_id: ColumnElement[UUID], most: int) -> Select[Any]:
+    """The hostnames of the account's domains in alphabetical order, also of unverified ones."""
+    named = select(domains.c.hostname).where(domains.c.account_id == account_id)
+    return named.order_by(domains.c.hostname).limit(most)
+
+
 async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
     """The id of the account's domain."""
     return (await tx.execute(select(id_of(account_id, hostname)))).scalar_one()

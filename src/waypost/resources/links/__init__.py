@@ -1,13 +1,20 @@
-"""Links: a slug on a domain that leads to a destination. The room's only auth.
+"""Links: a slug on a domain that redirects to a destination. Other packages use what is exported here.
 
-Refuses destinations it cannot reach or that warn of themselves, and slugs that anybody else ever had.
+A destination must be reachable and safe; a slug never passes from one account to another.
 """
 
 from waypost.resources.links.account_data import delete_all_for, delete_rows, delete_some, export, ids_after
-from waypost.resources.links.counters import add_clicks, count_clicks, find_accounts, find_busy
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
-from waypost.resources.links.lookups import SHORT_LINKS, find_names, require
+from waypost.resources.links.lookups import (
+    SHORT_LINKS,
+    add_clicks,
+    count_clicks,
+    find_accounts,
+    find_busy,
+    find_names,
+    require,
+)
 from waypost.resources.links.model import HOSTNAME, Link, links
 from waypost.resources.links.route_invalidation import host_changed, host_pages_changed, pixel_changed
 from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes

@@ -1,6 +1,6 @@
-"""The links of a domain that was deleted: on the shared one from then on, though their rows are written only here.
+"""Move the links of a deleted domain to the shared one. They redirect from there at once; this job only writes it down.
 
-In short transactions, one after the other: others write in between, however many links there were.
+In many short transactions, so that others can write in between.
 """
 
 from uuid import UUID
@@ -14,7 +14,7 @@ from waypost.worker import jobs
 from waypost.worker.model import Job
 
 JOB = "links.free"
-_AT_ONCE = 2_000
+_BATCH = 2_000
 
 
 async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clock) -> None:
@@ -23,17 +23,17 @@ async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clo
 
 
 class DomainDetach:
-    """The handler of `links.free`. Begins anew where it was cut off: what is done is no longer found."""
+    """Handler of the job `links.free`. Resumable: links that are done are not found again."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def __call__(self, job: Job) -> None:
         domain = UUID(job.payload["domain_id"])
-        some = select(links.c.id).where(links.c.domain_id == domain).limit(_AT_ONCE)
-        # said twice: on PostgreSQL one that was waited for is looked at anew, and may be on another domain by now
-        freed = update(links).where(links.c.id.in_(some), links.c.domain_id == domain).values(domain_id=None)
-        is_more_left = True
-        while is_more_left:
+        batch = select(links.c.id).where(links.c.domain_id == domain).limit(_BATCH)
+        # the domain twice: PostgreSQL checks a row again after waiting for it, and it may be on another domain by then
+        detach = update(links).where(links.c.id.in_(batch), links.c.domain_id == domain).values(domain_id=None)
+        is_done = False
+        while not is_done:
             async with self._db.write() as tx:
-                is_more_left = (await tx.execute(freed)).rowcount > 0
+                is_done = (await tx.execute(detach)).rowcount == 0

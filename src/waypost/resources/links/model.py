@@ -1,4 +1,4 @@
-"""What a link is: its tables and the frozen row. Knows no rule and no statement."""
+"""Tables of links, and the row of one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from waypost.resources import domains, pixels
 
 LinkStatus = Literal["active", "inactive"]
 
-# PostgreSQL's default collation follows the server's language; slugs are compared byte by byte everywhere
+# PostgreSQL's default collation depends on the server's locale; slugs compare byte by byte everywhere
 SLUG = Text().with_variant(Text(collation="C"), "postgresql")
 
 slugs = Table(
@@ -33,7 +33,7 @@ slugs = Table(
     metadata,
     Column("slug", SLUG, primary_key=True),
     Column("account_id", Id, nullable=False),
-    Column("link_id", Id),  # null: free again, but only for the account that had it, since its printed codes live on
+    Column("link_id", Id),  # null: only the account that had it may use it again, since its printed QR codes live on
     sqlite_with_rowid=False,
 )
 
@@ -43,29 +43,29 @@ links = Table(
     Column("id", Id, primary_key=True),
     Column("account_id", Id, ForeignKey("accounts.id"), nullable=False),
     Column("slug", SLUG, nullable=False),
-    Column("domain_id", Id),  # null, or of a domain that is gone: the shared one, whatever it is called by then
+    Column("domain_id", Id),  # null or a deleted domain: the shared one, whatever its name is then
     Column("destination_url", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("og_title", Text),
     Column("og_description", Text),
     Column("og_image", Text),
-    Column("og_image_media", Text),  # file name of an image we host; then og_image is null
-    Column("og_image_bytes", Integer, nullable=False, server_default="0"),  # of that file
+    Column("og_image_media", Text),  # file name of a hosted image; og_image is null then
+    Column("og_image_bytes", Integer, nullable=False, server_default="0"),  # size of that file
     Column("utm_params", Json, nullable=False),
     Column("tags", Json, nullable=False),
-    Column("search_text", Text, nullable=False),  # case-folded here: SQLite itself folds ASCII only
+    Column("search_text", Text, nullable=False),  # case-folded in Python: SQLite folds ASCII only
     Column("expires_at", Instant),
     Column("is_on", Boolean, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
-    Column("deleted_at", Instant),  # the row stays, so that clicks still waiting find their account
+    Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
 )
 ALIVE = links.c.deleted_at.is_(None)
 Index("uq_links_slug", links.c.slug, unique=True, sqlite_where=ALIVE, postgresql_where=ALIVE)
-TITLE = text("substr(search_text, 1, 64)")  # as text: with bound numbers no database knows its index's expression again
-"""What lists are sorted by: text for searching begins with the title, and its case is folded."""
+TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
+"""Sort key of lists by title: the searchable text begins with the title, case-folded."""
 Index(
-    "ix_links_newest",  # with what a list is filtered by, so that no row is read for those left out
+    "ix_links_newest",  # covers the filters, so that links that do not match cost no row
     *(links.c[name] for name in ("account_id", "created_at", "id", "is_on", "expires_at")),
     sqlite_where=ALIVE,
     postgresql_where=ALIVE,
@@ -79,13 +79,13 @@ Index(
     sqlite_where=ALIVE,
     postgresql_where=ALIVE,
 )
-Index(  # PostgreSQL admits no entry as long as this
+Index(  # PostgreSQL allows no entry of this length
     "ix_links_search",
     *(links.c[name] for name in ("account_id", "created_at", "id", "search_text")),
     sqlite_where=ALIVE,
     info={"only": "sqlite"},
 )
-Index(  # where PostgreSQL has pg_trgm for us; written at once, or some link would have to wait for a thousand others
+Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a thousand others left pending
     "ix_links_trigrams",
     links.c.search_text,
     postgresql_using="gin",
@@ -106,9 +106,9 @@ Index(
 )
 
 HOSTNAME = domains.hostname_of(links.c.domain_id)
-"""Of a link in the statement around it."""
+"""For a link of the surrounding statement; null on the shared domain."""
 
-# apart from the links: thousands of them are counted on at once, and a counter is small where a link is not
+# a table of its own: thousands of counters change at once, and a counter's row is smaller than a link's
 link_clicks = Table(
     "link_clicks",
     metadata,
@@ -134,8 +134,12 @@ route_changes = Table(
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("slug", SLUG, nullable=False),
     Column("at", Instant, nullable=False, index=True),
-    sqlite_autoincrement=True,  # a number is never given twice, so "since" stays true after trimming
+    sqlite_autoincrement=True,  # never reuses a number, so readers miss nothing after old rows are deleted
 )
+
+
+ROUTE_CHANNEL = "waypost_routes"
+"""PostgreSQL's notifications of route changes: each carries a slug, a `host_change` or a `pixel_change`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ class Link:
     slug: str
     domain_id: UUID | None
     hostname: str | None
-    """Of its domain; None on the shared one."""
+    """None on the shared domain."""
     destination_url: str
     title: str
     og_title: str | None
@@ -162,23 +166,26 @@ class Link:
     created_at: datetime
     updated_at: datetime
 
+    def status_at(self, now: datetime) -> LinkStatus:
+        return "active" if self.is_on and (self.expires_at is None or self.expires_at > now) else "inactive"
+
     @property
     def search_text(self) -> str:
-        """A line break parts the fields: no input may hold one, so no search can match across two of them."""
+        """No input may contain a line break, so no search can match across two fields."""
         return f"{self.title}\n{self.slug}\n{self.destination_url}".casefold()
 
 
 CLICKS: ColumnElement[int] = func.coalesce(
     select(link_clicks.c.clicks).where(link_clicks.c.link_id == links.c.id).scalar_subquery(), 0
 )
-"""Of a link in the statement around it."""
+"""For a link of the surrounding statement."""
 
-_ELSEWHERE: dict[str, ColumnElement[Any]] = {
+_FROM_OTHER_TABLES: dict[str, ColumnElement[Any]] = {
     "hostname": HOSTNAME.label("hostname"),
     "clicks": CLICKS.label("clicks"),
     "pixel_ids": pixels.ids_of(links.c.id).label("pixel_ids"),
 }
 
 COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
-    _ELSEWHERE[name] if name in _ELSEWHERE else links.c[name] for name in Link.__dataclass_fields__
+    _FROM_OTHER_TABLES[name] if name in _FROM_OTHER_TABLES else links.c[name] for name in Link.__dataclass_fields__
 )

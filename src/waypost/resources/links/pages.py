@@ -1,4 +1,4 @@
-"""The links on pages: a list to look through, and what is done to one from there. Its form is in `form_pages`."""
+"""The list of links, and what can be done to a link from there. `form_pages` has the form."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links import form_pages, lists, service
-from waypost.resources.links.choices import choices
+from waypost.resources.links import form_pages, lists, preview_pages, service
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.filters import FILTERS, read_filter
+from waypost.resources.links.form_choices import find_choices
 from waypost.resources.links.list_plan import Order
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
@@ -24,46 +24,45 @@ from waypost.web import path_id, read_page, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
-"""Of each link its clicks on the last days, today's last."""
+"""Clicks of each link on the last days, today last."""
 
 _PER_PAGE = 25
-_COUNTED = 1_000
-"""Of links that are picked out: of more, nobody has to know how many."""
-_KEPT = (*FILTERS, "sort")
+_MAX_COUNTED = 1_000
+"""With a filter, a longer list shows "more than 1,000"."""
+_LIST_PARAMETERS = (*FILTERS, "sort")
 _WIDTH, _HEIGHT = 84, 24
 _DONE = {
-    "on": "The link is on again.",
-    "off": "The link is off. Visitors see the page for links that do not exist.",
-    "deleted": "The link is deleted.",
-    "changed": "Saved. Visitors are led the new way from now on.",
+    "on": "Link enabled.",
+    "off": "Link disabled. Visitors see “Link not found”.",
+    "deleted": "Link deleted.",
+    "changed": "Changes saved. They apply to the next visitor.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A link as the list shows it."""
-
+class LinkRow:
     link: Link
     short_url: str
     host: str
-    """Where it leads."""
+    """Of the destination."""
     recent: int
     points: str
-    """Of the line of its last days, in an SVG of _WIDTH and _HEIGHT."""
+    """Of the sparkline, in an SVG of _WIDTH and _HEIGHT."""
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparklines) -> list[Route]:
-    pages = _Pages(deps, auth, views, sparklines)
+    pages = _LinkPages(deps, auth, views, sparklines)
     return [
         Route("/links", pages.browse),
         *form_pages.routes(deps, auth, views),
-        Route("/links/{id}/switch", pages.switch, methods=["POST"]),
-        Route("/links/{id}/delete", pages.ask),
+        *preview_pages.routes(deps, auth, views),
+        Route("/links/{id}/switch", pages.toggle, methods=["POST"]),
+        Route("/links/{id}/delete", pages.confirm_delete),
         Route("/links/{id}/delete", pages.delete, methods=["POST"]),
     ]
 
 
-class _Pages:
+class _LinkPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views, sparklines: Sparklines) -> None:
         self._deps = deps
         self._auth = auth
@@ -75,27 +74,27 @@ class _Pages:
         problems = Problems()
         filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
-        asked = Form(dict(read_query(request)), problems.errors)
+        form = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
         async with self._deps.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
-                now, order = self._deps.clock(), _order(asked)
-                found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_COUNTED)
+                now, order = self._deps.clock(), _order(form)
+                found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
             rows = await self._rows(tx, found)
-            offered = None if is_part else await choices(tx, session.account.id)
-        told: dict[str, Any] = {"page": rows, "form": asked, "query": query, "width": _WIDTH, "height": _HEIGHT}
-        told["counted"] = found.total if filter_.is_empty else _COUNTED
+            choices = None if is_part else await find_choices(tx, session.account.id)
+        context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
+        context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_part:
-            answer = self._views.part(request, "links/list.html", "found", status=status, **told)
+            answer = self._views.part(request, "links/list.html", "found", status=status, **context)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
-        told |= {"choices": offered, "shared": self._deps.shared_domain}
-        told["notice"] = _DONE.get(request.query_params.get("done", ""))
-        return self._views.page(request, "links/list.html", status=status, **told)
+        context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
+        context["notice"] = _DONE.get(request.query_params.get("done", ""))
+        return self._views.page(request, "links/list.html", status=status, **context)
 
-    async def switch(self, request: Request) -> Response:
+    async def toggle(self, request: Request) -> Response:
         session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
@@ -105,37 +104,37 @@ class _Pages:
             return _back(request, "on" if link.is_on else "off", link.id)
         async with self._deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
-        told: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.part(request, "links/switched.html", "row", **told)
+        context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
+        return self._views.part(request, "links/toggled.html", "row", **context)
 
-    async def ask(self, request: Request) -> Response:
-        """Whether to delete it: a page, and for a script what stands in a dialog."""
+    async def confirm_delete(self, request: Request) -> Response:
+        """A page, or for a script the content of a dialog."""
         session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         link = await service.find(self._deps, session, id_)
-        told: dict[str, Any] = {"link": link, "short_url": self._short(link), "query": _query(request)}
+        context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
         if "hx-request" in request.headers:
-            return self._views.part(request, "links/delete.html", "question", **told)
-        return self._views.page(request, "links/delete.html", **told)
+            return self._views.part(request, "links/delete.html", "question", **context)
+        return self._views.page(request, "links/delete.html", **context)
 
     async def delete(self, request: Request) -> Response:
         session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
         await service.delete(self._deps, session, id_)
         return _back(request, "deleted", None)
 
-    async def _rows(self, tx: Tx, found: Page[Link]) -> Page[Row]:
+    async def _rows(self, tx: Tx, found: Page[Link]) -> Page[LinkRow]:
         recent = await self._sparklines(tx, [link.id for link in found.items]) if found.items else {}
         return found.map(lambda link: self._row(link, recent[link.id]))
 
-    def _row(self, link: Link, recent: Sequence[int]) -> Row:
+    def _row(self, link: Link, recent: Sequence[int]) -> LinkRow:
         host = urlsplit(link.destination_url).netloc
-        return Row(link, self._short(link), host, sum(recent), points(recent))
+        return LinkRow(link, self._short_url(link), host, sum(recent), points(recent))
 
-    def _short(self, link: Link) -> str:
+    def _short_url(self, link: Link) -> str:
         return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
 def points(counts: Sequence[int]) -> str:
-    """Of a polyline as wide and high as a sparkline; the line lies at the bottom where nothing happened."""
+    """Of a polyline in the sparkline's size; no clicks are at the bottom."""
     most, step = max([*counts, 1]), (_WIDTH - 2) / max(1, len(counts) - 1)
     return " ".join(
         f"{1 + index * step:.1f},{_HEIGHT - 2 - count / most * (_HEIGHT - 4):.1f}" for index, count in enumerate(counts)
@@ -146,14 +145,14 @@ def _is_part(request: Request) -> bool:
     return request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers
 
 
-def _order(asked: Form) -> Order:
-    return next((order for order in get_args(Order) if order == asked.text("sort")), "newest")
+def _order(form: Form) -> Order:
+    return next((order for order in get_args(Order) if order == form.text("sort")), "newest")
 
 
 def _query(request: Request) -> str:
-    """Which list was looked at: only what a list reads, and nothing that is blank."""
+    """The list's own parameters, without blank ones."""
     query = read_query(request)
-    given = ((name, query.get(name)) for name in _KEPT)
+    given = ((name, query.get(name)) for name in _LIST_PARAMETERS)
     return urlencode([(name, text) for name, text in given if text and (name, text) != ("sort", "newest")])
 
 

@@ -1,6 +1,6 @@
-"""What crawlers and link-preview bots are shown of a link: one page of its Open Graph and Twitter tags.
+"""The page that crawlers and link-preview bots get for a link: its Open Graph and Twitter tags.
 
-Holds nothing but text, all of it escaped, and a plain link for a person who comes by. Nothing on it is ever loaded.
+Only escaped text and a plain link for people. The page loads nothing.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _FIND = select(
     links.c.og_image_media,
 ).where(links.c.id == bindparam("link_id"), ALIVE, links.c.is_on)
 
-_SHOWN = 90  # characters of a destination that a person is shown
+_MAX_LABEL = 90  # characters
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -38,58 +38,56 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 <h1 lang="" dir="auto">{title}</h1>
 <p lang="" dir="auto">{description}</p>
-<p class="way"><a href="{destination}" rel="nofollow">{shown}</a></p>
+<p class="way"><a href="{destination}" rel="nofollow">{label}</a></p>
 </html>
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What a preview says of a link."""
-
+class PreviewPage:
     url: str
     """The short link, with its scheme."""
     destination: str
     title: str
     description: str = ""
     image: str = ""
-    """An absolute URL; empty where there is none."""
+    """An absolute URL, or empty."""
 
 
-async def page_of(db: Database, shared_domain: str, base_url: str, link_id: bytes) -> bytes | None:
-    """`link_id`: 32 hex digits. None for a link that leads nowhere by now. Raises Unavailable."""
+async def render_page(db: Database, shared_domain: str, base_url: str, link_id: bytes) -> bytes | None:
+    """`link_id`: 32 hex digits. None for a link that has been deleted or disabled. Raises Unavailable."""
     async with db.point_read() as tx:
         row = (await tx.execute(_FIND, {"link_id": UUID(link_id.decode())})).one_or_none()
     if row is None:
         return None
     scheme = base_url.partition("://")[0]
-    card = Card(
+    page = PreviewPage(
         url=f"{scheme}://{row.hostname or shared_domain}/{row.slug}",
         destination=row.destination_url,
         title=row.og_title or row.title,
         description=row.og_description or "",
         image=media.url(base_url, row.og_image_media) if row.og_image_media else row.og_image or "",
     )
-    return drawn(card)
+    return render(page)
 
 
-def drawn(card: Card) -> bytes:
-    """The page. Each text is put in once, where no text that was put in before is looked at again."""
+def render(page: PreviewPage) -> bytes:
+    """Insert each text once: none of them is parsed for placeholders."""
     return _PAGE.format(
-        title=escape(card.title),
-        tags="\n".join(_tags(card)),
+        title=escape(page.title),
+        tags="\n".join(_tags(page)),
         style=pages.STYLE,
-        description=escape(card.description),
-        destination=escape(card.destination),
-        shown=escape(_cut(card.destination)),
+        description=escape(page.description),
+        destination=escape(page.destination),
+        label=escape(_shortened(page.destination)),
     ).encode()
 
 
-def _tags(card: Card) -> Iterator[str]:
+def _tags(page: PreviewPage) -> Iterator[str]:
     yield _meta("property", "og:type", "website")
-    yield _meta("property", "og:url", card.url)
-    yield _meta("name", "twitter:card", "summary_large_image" if card.image else "summary")
-    for name, text in (("title", card.title), ("description", card.description), ("image", card.image)):
+    yield _meta("property", "og:url", page.url)
+    yield _meta("name", "twitter:card", "summary_large_image" if page.image else "summary")
+    for name, text in (("title", page.title), ("description", page.description), ("image", page.image)):
         if text:
             yield _meta("property", f"og:{name}", text)
             yield _meta("name", f"twitter:{name}", text)
@@ -99,5 +97,5 @@ def _meta(key: str, name: str, content: str) -> str:
     return f'<meta {key}="{name}" content="{escape(content)}">'
 
 
-def _cut(url: str) -> str:
-    return url if len(url) <= _SHOWN else url[: _SHOWN - 1] + "…"
+def _shortened(url: str) -> str:
+    return url if len(url) <= _MAX_LABEL else url[: _MAX_LABEL - 1] + "…"

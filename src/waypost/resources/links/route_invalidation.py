@@ -1,4 +1,7 @@
-"""What else changes the routes of links: their pixels and their domains. One message each, however many links."""
+"""Invalidate the routes of many links with one message, when one of their pixels or their domain changes.
+
+Each function returns what the caller has to call after its commit.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,20 +16,19 @@ Publish = Callable[[Sequence[str]], None]
 
 
 async def pixel_changed(publish: Publish, clock: Clock, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-    """Its links fire something else from now on. Call what this returns after the commit."""
-    return await _announced(publish, clock, tx, pixel_change(pixel_id))
+    return await _invalidate(publish, clock, tx, pixel_change(pixel_id))
 
 
 async def host_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
-    """A domain and its links are served differently from now on. Call what this returns after the commit."""
-    return await _announced(publish, clock, tx, host_change(hostname))
+    """The domain is served differently, and so are its links."""
+    return await _invalidate(publish, clock, tx, host_change(hostname))
 
 
 async def host_pages_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
-    """Visits to none of a domain's links lead elsewhere from now on. Call what this returns after the commit."""
-    return await _announced(publish, clock, tx, hostname)
+    """Visits of the domain that match no link lead elsewhere; its links are as before."""
+    return await _invalidate(publish, clock, tx, hostname)
 
 
-async def _announced(publish: Publish, clock: Clock, tx: Tx, told: str) -> Callable[[], None]:
-    await store.announce(tx, [told], clock())
-    return partial(publish, [told])
+async def _invalidate(publish: Publish, clock: Clock, tx: Tx, message: str) -> Callable[[], None]:
+    await store.announce(tx, [message], clock())
+    return partial(publish, [message])

@@ -1,6 +1,6 @@
-"""Where the redirect plane learns a link's route: one row by slug, as cheaply as each database gives it.
+"""Source of the redirect plane's routes: one link by its slug, as fast as each database allows.
 
-On SQLite plain `sqlite3` in the caller's thread: it answers in microseconds, a hop to another thread costs more.
+On SQLite it is plain `sqlite3` in the caller's thread: a read takes microseconds, a switch of threads takes longer.
 """
 
 import sqlite3
@@ -16,38 +16,28 @@ from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
 from waypost.redirect import NEVER, Route, new_route, unserved
-from waypost.resources.domains import domains
+from waypost.resources import domains, pixels
 from waypost.resources.links.model import ALIVE, links
-from waypost.resources.pixels import Tags, link_pixels, pixels
+from waypost.resources.pixels import Tags
 
-CHANNEL = "waypost_routes"
-"""Of PostgreSQL's notifications: each carries a slug, a `host_change` or a `pixel_change`. See `store.announce`."""
-
-_FIND = (
-    select(
-        *(links.c.id, domains.c.hostname, domains.c.is_live, links.c.destination_url, links.c.expires_at),
-        *(link_pixels.c.position, pixels.c.id, pixels.c.platform, pixels.c.pixel_id),
-    )
-    .select_from(links)
-    .outerjoin(domains, domains.c.id == links.c.domain_id)
-    .outerjoin(link_pixels, link_pixels.c.link_id == links.c.id)
-    .outerjoin(pixels, pixels.c.id == link_pixels.c.pixel_id)
-    .where(links.c.slug == bindparam("slug"), ALIVE, links.c.is_on)
+_LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
+_FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
+    links.c.slug == bindparam("slug"), ALIVE, links.c.is_on
 )
-"""A row for each pixel of the link, in any order; of a link without pixels one row, at the price of one look more."""
+"""A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 
 _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
-_LINK, _PIXEL = slice(5), slice(5, None)
+_LINK_COLUMNS, _PIXEL_COLUMNS = slice(5), slice(5, None)
 
 
 class SqliteRoutes:
-    """One connection, which only reads: to be used by one thread."""
+    """A read-only connection for one thread."""
 
     def __init__(self, path: Path, shared_host: str, keys: KeyRing) -> None:
         self._shared_host = shared_host.encode()
         self._tags = Tags(keys)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-        self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting holds up the event loop
+        self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting blocks the event loop
         self._connection.execute("PRAGMA mmap_size = 1073741824")
         self._connection.execute("PRAGMA cache_size = -4000")  # KiB
         self._newest = self._connection.execute("SELECT coalesce(max(id), 0) FROM route_changes").fetchone()[0]
@@ -59,18 +49,18 @@ class SqliteRoutes:
             raise Unavailable from error
         if not rows:
             return None
-        link_id, hostname, is_live, destination, expires_at = rows[0][_LINK]
+        link_id, destination, expires_at, hostname, is_live = rows[0][_LINK_COLUMNS]
         expiry = None if expires_at is None else from_microseconds(expires_at)
-        found = (row[_PIXEL] for row in rows if row[-1] is not None)
+        found = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in found]
-        link = (UUID(bytes=link_id), hostname, is_live, destination, expiry)
+        link = (UUID(bytes=link_id), destination, expiry, hostname, is_live)
         return _route(link, sealed, self._shared_host, self._tags)
 
     async def find(self, slug: bytes) -> Route | None:
         return self.find_now(slug)
 
-    def news(self) -> list[str]:
-        """Slugs changed since the last call. Rows live for an hour, calls are a second apart."""
+    def read_changes(self) -> list[str]:
+        """Slugs changed since the last call. Rows are kept for an hour; calls are a second apart."""
         try:
             found = self._connection.execute(
                 "SELECT id, slug FROM route_changes WHERE id > ? ORDER BY id", [self._newest]
@@ -87,7 +77,7 @@ class SqliteRoutes:
 
 
 class PostgresRoutes:
-    find_now = None  # across a network
+    find_now = None  # needs the network
 
     def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
         self._db = db
@@ -95,21 +85,21 @@ class PostgresRoutes:
         self._tags = Tags(keys)
 
     async def find(self, slug: bytes) -> Route | None:
-        wanted = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL takes no NUL
+        text = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL allows no NUL
         async with self._db.read() as tx:
-            rows = [tuple(row) for row in await tx.execute(_FIND, {"slug": wanted})]
+            rows = [tuple(row) for row in await tx.execute(_FIND, {"slug": text})]
         if not rows:
             return None
-        sealed = [row[_PIXEL] for row in rows if row[-1] is not None]
-        return _route(rows[0][_LINK], sealed, self._shared_host, self._tags)
+        sealed = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
+        return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._tags)
 
     def close(self) -> None:
-        """The database is not ours to close."""
+        """The caller closes the database."""
 
 
 def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: Tags) -> Route:
-    """`link`: the first half of a row of `_FIND`; `sealed`: the second halves, of pixels that are there."""
-    link_id, hostname, is_live, destination, expires_at = link
+    """`link`: the link's columns of a row of `_FIND`; `sealed`: the pixels' columns of all rows that have a pixel."""
+    link_id, destination, expires_at, hostname, is_live = link
     host = shared_host if hostname is None else hostname.encode() if is_live else unserved(hostname.encode())
     expiry = NEVER if expires_at is None else expires_at.timestamp()
     if not sealed:

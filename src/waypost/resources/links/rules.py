@@ -1,40 +1,43 @@
-"""What may be a link: slugs, loops, states, and what is said of faults. Pure: asks no database and no host."""
+"""Rules for links without I/O: slugs, redirect loops, and the row that a request makes of a link."""
 
 import re
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from waypost.kit.urls import Url
-from waypost.resources.links.model import LinkStatus
+from waypost.kit.urls import Url, with_query, without_query_keys
+from waypost.outbound import PagePreview
+from waypost.resources.links import media
+from waypost.resources.links.media import HostedImage
+from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import MAX_SLUG, MAX_URL, LinkChange, NewLink
 
-SlugState = Literal["free", "own", "here", "taken", "refused"]
+SlugState = Literal["free", "own", "current", "taken", "refused"]
+"""`own`: free for this account only, which used it before. `current`: the slug of the link itself."""
 
 UNTITLED = "Untitled"
-MAX_URL = 2048
-MAX_SLUG = 255
-MAX_PIXELS = 20
 MAX_IMAGES_MB = 500
-"""Of an account, together."""
+"""All images of an account together."""
 
-FORM_USED = "This form was sent already, and its link is not there any more. Open a new form."
+FORM_USED = "This form was already submitted and its link has since been deleted. Open a new form."
 SLUG_TAKEN = "This slug is already taken. Choose another one."
 UNREACHABLE = "The destination URL could not be reached. Check the URL and try again."
 UNSAFE = "The destination URL was flagged as unsafe and cannot be shortened."
-NOT_PUBLIC = "The destination URL does not lead to a public address. Use one that anybody can reach."
+NOT_PUBLIC = "The destination URL is not on the public internet. Use a URL that everybody can reach."
 LOOP = (
-    "The destination URL is on this service's own domain, so the link would lead in circles. Use another destination."
+    "The destination URL is on this service's own domain, which would cause a redirect loop. Use another destination."
 )
-TOO_LONG = f"This may have at most {MAX_URL} characters, the UTM parameters included."
+TOO_LONG = f"This may have at most {MAX_URL} characters, including the UTM parameters."
 NO_SUCH_PIXEL = "This is not a pixel of your account."
 NOT_AN_ID = "This must be a UUID."
 NO_SUCH_DOMAIN = "This is not a domain registered to your account."
-NO_ROOM_FOR_IMAGE = (
-    f"Your images take up {MAX_IMAGES_MB} MB together, which is the most an account can have. Delete links with images"
-    " that you no longer need, or remove their images."
+IMAGE_QUOTA_USED = (
+    f"Your images take up {MAX_IMAGES_MB} MB, the most an account may have. Delete links with images that you no longer"
+    " need, or remove their images."
 )
 NOT_FUTURE = "This must be a time in the future."
 UTM_NEEDS_URL = "This is required when utm_params is sent."
@@ -42,36 +45,37 @@ UTM_NEEDS_URL = "This is required when utm_params is sent."
 _SLUG = re.compile(r"[A-Za-z0-9_-]+")
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"  # without 0 O 1 l I
 _FIRST_LENGTH = 7
-_TRIES_PER_LENGTH = 4
+_ATTEMPTS_PER_LENGTH = 4
 _RUDE = ("anal", "anus", "arse", "bitch", "cock", "coon", "cum", "cunt", "dick", "dyke", "fag", "fuck", "fuk", "gook",
          "homo", "jizz", "kike", "nazi", "nigg", "paki", "penis", "piss", "porn", "pussy", "rape", "sex", "shit",
-        "slut",
-         "spic", "suck", "tits", "twat", "vagin", "wank", "whore", "xxx")  # fmt: skip
+         "slut", "spic", "suck", "tits", "twat", "vagin", "wank", "whore", "xxx")  # fmt: skip
 _LOOK_ALIKES = str.maketrans("1345790", "ieastgo")
+
+_REPLACED_AS_SENT = ("slug", "og_title", "og_description", "expires_at")
 
 
 def slug_problem(slug: str, reserved: Collection[str]) -> str | None:
     if len(slug) > MAX_SLUG:
         return f"This may have at most {MAX_SLUG} characters."
     if not _SLUG.fullmatch(slug):
-        return "This may hold only letters (a-z, A-Z), digits, dashes and underscores."
+        return "This may contain only letters (a-z, A-Z), digits, dashes and underscores."
     if slug.lower() in reserved:
         return "This slug is reserved for the service itself. Choose another one."
     return None
 
 
-def slug_state(held: tuple[UUID, UUID | None] | None, account: UUID, link: UUID | None) -> tuple[SlugState, str]:
-    """`held`: the account that has the slug, and the link it is on; `link`: the one that wants it, once it is there."""
-    if held is None:
+def slug_state(owner: tuple[UUID, UUID | None] | None, account: UUID, link: UUID | None) -> tuple[SlugState, str]:
+    """`owner`: the account that has the slug, and the link that uses it; `link`: the one being edited."""
+    if owner is None:
         return "free", ""
-    if held[0] != account or held[1] not in {None, link}:
+    if owner[0] != account or owner[1] not in {None, link}:
         return "taken", SLUG_TAKEN
-    return ("own" if held[1] is None else "here"), ""
+    return ("own" if owner[1] is None else "current"), ""
 
 
 def generated_slug(attempt: int, reserved: Collection[str]) -> str:
-    """`attempt` counts from 0: after several collisions a longer slug is tried, so a crowded length ends no create."""
-    length = _FIRST_LENGTH + attempt // _TRIES_PER_LENGTH
+    """`attempt` counts from 0: slugs get longer after several collisions, so creating a link always succeeds."""
+    length = _FIRST_LENGTH + attempt // _ATTEMPTS_PER_LENGTH
     while True:
         slug = "".join(secrets.choice(ALPHABET) for _ in range(length))
         if slug.lower() not in reserved and not is_rude(slug):
@@ -79,28 +83,96 @@ def generated_slug(attempt: int, reserved: Collection[str]) -> str:
 
 
 def is_rude(slug: str) -> bool:
-    read = slug.lower()
-    return any(word in read or word in read.translate(_LOOK_ALIKES) for word in _RUDE)
+    lower = slug.lower()
+    return any(word in lower or word in lower.translate(_LOOK_ALIKES) for word in _RUDE)
 
 
 def is_own_host(url: Url, own: Sequence[str]) -> bool:
-    """Whether the URL leads back to one of `own` (`host[:port]`); the default ports of http and https count as one."""
-    return (url.host, _told_port(url.port)) in {_host_and_port(netloc) for netloc in own}
+    """Whether the URL is on one of `own` (`host[:port]`). The default ports of http and https count as one."""
+    return (url.host, _unless_default(url.port)) in {_host_and_port(netloc) for netloc in own}
 
 
 def is_own_port(url: Url, own: Sequence[str]) -> bool:
-    """Whether a custom domain could be visited on the URL's port: a usual one, or one of `own`."""
-    return _told_port(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own)}
+    """Whether custom domains may be served on the URL's port: a default one, or one of `own`."""
+    return _unless_default(url.port) in {None, *(_host_and_port(netloc)[1] for netloc in own)}
+
+
+def destination(url: Url, utm: Mapping[str, str], previous_keys: Iterable[str] = ()) -> str:
+    """The URL with `utm` in its query, and without the other parameters that were added before."""
+    return with_query(without_query_keys(url.text, [key for key in previous_keys if key not in utm]), utm)
+
+
+def new_link(
+    account: UUID,
+    new: NewLink,
+    url: Url,
+    preview: PagePreview | None,
+    *,
+    domain: UUID | None,
+    image: HostedImage | None,
+    now: datetime,
+    link_id: UUID,
+) -> Link:
+    """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
+    scraped = preview or PagePreview()
+    return Link(
+        id=link_id,
+        account_id=account,
+        slug=new.slug or "",
+        domain_id=domain,
+        hostname=new.hostname if domain else None,
+        destination_url=destination(url, new.utm),
+        title=new.title or scraped.title or UNTITLED,
+        og_title=new.og_title or scraped.og_title,
+        og_description=new.og_description or scraped.og_description,
+        og_image=None if image else new.og_image or scraped.og_image,
+        og_image_media=image.name if image else None,
+        og_image_bytes=image.bytes if image else 0,
+        utm_params=new.utm,
+        tags=new.tags or [],
+        expires_at=new.expires_at,
+        pixel_ids=new.pixels,
+        is_on=True,
+        clicks=0,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def changed_link(
+    link: Link, change: LinkChange, url: Url | None, *, domain: UUID | None, image: HostedImage | None, base_url: str
+) -> Link:
+    """Omitted fields stay, null clears. `updated_at` stays, too: the change may turn out to change nothing."""
+    values: dict[str, Any] = {name: getattr(change, name) for name in _REPLACED_AS_SENT if change.sends(name)}
+    if change.sends("hostname"):
+        values |= {"domain_id": domain, "hostname": change.hostname if domain else None}
+    if change.sends("title"):
+        values["title"] = change.title or UNTITLED
+    if change.sends("tags"):
+        values["tags"] = change.tags or []
+    if change.sends("pixel_ids"):
+        values["pixel_ids"] = change.pixels
+    if change.status is not None:
+        values["is_on"] = change.status == "active"
+    if url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
+        utm = change.utm if change.sends("utm_params") else link.utm_params
+        values |= {"destination_url": destination(url, utm, link.utm_params), "utm_params": utm}
+    return replace(link, **values, **_changed_image(link, change, image, base_url))
+
+
+def _changed_image(link: Link, change: LinkChange, image: HostedImage | None, base_url: str) -> dict[str, Any]:
+    if image is not None:
+        return {"og_image": None, "og_image_media": image.name, "og_image_bytes": image.bytes}
+    is_unchanged = link.og_image_media is not None and change.og_image == media.url(base_url, link.og_image_media)
+    if not change.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the hosted image
+        return {}
+    return {"og_image": change.og_image, "og_image_media": None, "og_image_bytes": 0}
 
 
 def _host_and_port(netloc: str) -> tuple[str, int | None]:
     parts = urlsplit(f"//{netloc}")
-    return (parts.hostname or "").rstrip("."), _told_port(parts.port)
+    return (parts.hostname or "").rstrip("."), _unless_default(parts.port)
 
 
-def _told_port(port: int | None) -> int | None:
+def _unless_default(port: int | None) -> int | None:
     return None if port in {80, 443} else port
-
-
-def status(*, is_on: bool, expires_at: datetime | None, now: datetime) -> LinkStatus:
-    return "active" if is_on and (expires_at is None or expires_at > now) else "inactive"

@@ -1,7 +1,7 @@
-"""What may be sent for a link, by type and length, and how a link is shown. Rules that need more are in `checks`.
+"""Fields that a request may send for a link, with types and lengths, and a link's JSON. `checks` has the other rules.
 
-A blank title, og_title or og_description reads as null: on create what the page says takes its place, on change it
-is cleared. A blank og_image is no absolute URL and is refused.
+A blank title, og_title or og_description counts as null: on create it is scraped from the page, on change it is
+cleared. A blank og_image is not an absolute URL and is refused.
 """
 
 from datetime import datetime
@@ -29,59 +29,58 @@ from waypost.kit.fields import (
 from waypost.kit.ids import parse_id
 from waypost.kit.urls import UTM_KEYS, UtmKey
 from waypost.resources.domains import names
-from waypost.resources.links import media, rules
+from waypost.resources.links import media
 from waypost.resources.links.model import Link, LinkStatus
 
-
-def _unless_blank(text: str) -> str | None:
-    return text if text.strip() else None
-
-
-def _given(params: dict[UtmKey, str | None]) -> dict[UtmKey, str | None]:
-    """Null and the empty string say: not this one."""
-    return {key: value for key, value in params.items() if value}
-
-
-def _distinct(tags: list[str]) -> list[str]:
-    """Each tag once, at its first place."""
-    return list(dict.fromkeys(tags))
+MAX_URL = 2048
+MAX_SLUG = 255
+MAX_PIXELS = 20
 
 
 def canonical_name(text: str) -> str:
-    """What is no host name stays what it is, which is nobody's domain."""
+    """Text that is no hostname stays as it is, in lower case: no account has such a domain."""
     try:
         return names.canonical(text)
     except names.BadName:
         return text.lower()
 
 
-Line = Annotated[Text, max_characters(255)]
-Address = Annotated[Text, max_characters(rules.MAX_URL)]
-Shown = AfterValidator(_unless_blank)
-Slug = Annotated[Text, Documented({"maxLength": rules.MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
-PixelIds = Annotated[
-    list[Any], max_entries(rules.MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})
-]
-Tags = Annotated[list[Annotated[Line, NOT_BLANK]], max_entries(100), AfterValidator(_distinct)]
-UtmParams = Annotated[dict[UtmKey, Line | None], max_keys(20), AfterValidator(_given)]
+def _null_if_blank(text: str) -> str | None:
+    return text if text.strip() else None
 
 
+def _without_empty(params: dict[UtmKey, str | None]) -> dict[UtmKey, str | None]:
+    return {key: value for key, value in params.items() if value}
+
+
+def _unique(tags: list[str]) -> list[str]:
+    """Each tag once, in the order of their first occurrence."""
+    return list(dict.fromkeys(tags))
+
+
+ShortText = Annotated[Text, max_characters(255)]
+UrlText = Annotated[Text, max_characters(MAX_URL)]
+NullIfBlank = AfterValidator(_null_if_blank)
+TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), AfterValidator(_unique)]
+UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20), AfterValidator(_without_empty)]
+Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
+PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
 Hostname = Annotated[Text, AfterValidator(canonical_name)]
 
 
 class LinkFields(Body):
-    destination_url: Address | None = None
+    destination_url: UrlText | None = None
     slug: Slug | None = None
-    title: Annotated[Line, Shown] | None = None
+    title: Annotated[ShortText, NullIfBlank] | None = None
     hostname: Hostname | None = None
-    og_title: Annotated[Line, Shown] | None = None
-    og_description: Annotated[LongText, max_characters(5000), Shown] | None = None
-    og_image: Address | None = None
+    og_title: Annotated[ShortText, NullIfBlank] | None = None
+    og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = None
+    og_image: UrlText | None = None
     og_image_file: InstanceOf[Upload] | None = None
     utm_params: UtmParams | None = None
-    tags: Tags | None = None
+    tags: TagList | None = None
     expires_at: Timestamp | None = None
-    pixel_ids: PixelIds | None = None  # each is looked at in `checks`
+    pixel_ids: PixelIds | None = None  # `checks` checks each
 
     @property
     def utm(self) -> dict[str, str]:
@@ -89,9 +88,9 @@ class LinkFields(Body):
 
     @property
     def pixels(self) -> list[UUID]:
-        """Each once, at its first place; what is no id is left out."""
-        read = (parse_id(each) for each in self.pixel_ids or [] if isinstance(each, str))
-        return list(dict.fromkeys(id_ for id_ in read if id_))
+        """Each once, in the order of their first occurrence, without what is no id."""
+        ids = (parse_id(each) for each in self.pixel_ids or [] if isinstance(each, str))
+        return list(dict.fromkeys(id_ for id_ in ids if id_))
 
 
 class NewLink(LinkFields):
@@ -107,7 +106,7 @@ class NewLink(LinkFields):
 
 
 class LinkChange(LinkFields):
-    """`model_fields_set` tells what is to change; null clears."""
+    """Changes the fields that were sent; null clears."""
 
     NOT_NULL = ("destination_url", "slug", "status")
     EXAMPLE: ClassVar = {"title": "Spring sale", "tags": ["mail", "sale"], "status": "active"}
@@ -151,14 +150,13 @@ def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> 
         "og_title": link.og_title,
         "og_description": link.og_description,
         "og_image": media.url(base_url, link.og_image_media) if link.og_image_media else link.og_image,
-        "utm_params": {
-            key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params
-        },  # JSONB sorts otherwise
+        # JSONB stores keys in another order
+        "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
         "tags": link.tags,
         "expires_at": timestamp(link.expires_at) if link.expires_at else None,
         "pixel_ids": [str(id_) for id_ in link.pixel_ids],
         "clicks": link.clicks,
-        "status": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now),
+        "status": link.status_at(now),
         "created_at": timestamp(link.created_at),
         "updated_at": timestamp(link.updated_at),
     }

@@ -1,32 +1,24 @@
-"""Every statement on the tables of links but those of `lists`.
+"""Statements on the tables of links, apart from lists and from what `lookups` offers other packages.
 
-Uniqueness of slugs is decided here, by the database, and nowhere else.
+The database alone decides that slugs are unique, and it does so here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    bindparam,
-    delete,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import bindparam, delete, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost import auth
 from waypost.database import Id, PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels
-from waypost.resources.links import rules
 from waypost.resources.links.model import (
     ALIVE,
     COLUMNS,
+    ROUTE_CHANNEL,
     Link,
     link_clicks,
     link_tags,
@@ -34,13 +26,12 @@ from waypost.resources.links.model import (
     route_changes,
     slugs,
 )
-from waypost.resources.links.routes import CHANNEL
 
 _ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
-"""Built once: the API's most frequent statement, and building it took as long as running it."""
+"""Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
 _CHANGES_KEPT = timedelta(hours=1)
-_KEPT_ELSEWHERE = ("hostname", "clicks", "pixel_ids")
+_IN_OTHER_TABLES = ("hostname", "clicks", "pixel_ids")
 
 _IDS = (bindparam("account_id", type_=Id), bindparam("link_id", type_=Id))
 _CLAIM = text(
@@ -59,43 +50,37 @@ _ADD = {
 }
 
 
-async def claim(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
-    """Takes a slug nobody has, or one this account once had. A concurrent claim of the same waits for our commit."""
-    given = {"slug": slug, "account_id": account_id, "link_id": link_id}
-    return (await tx.execute(_CLAIM, given)).one_or_none() is not None
+async def claim_slug(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+    """Take a slug that nobody has, or that this account had before. A concurrent claim of it waits for our commit."""
+    row = {"slug": slug, "account_id": account_id, "link_id": link_id}
+    return (await tx.execute(_CLAIM, row)).one_or_none() is not None
 
 
-async def claim_unused(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
-    """Takes a slug only if nobody ever had it: what chance made must not revive an old printed code."""
-    given = {"slug": slug, "account_id": account_id, "link_id": link_id}
-    return (await tx.execute(_CLAIM_UNUSED, given)).one_or_none() is not None
+async def claim_unused_slug(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+    """Take a slug that nobody ever had: a generated one must not revive a printed QR code."""
+    row = {"slug": slug, "account_id": account_id, "link_id": link_id}
+    return (await tx.execute(_CLAIM_UNUSED, row)).one_or_none() is not None
 
 
-async def release(tx: Tx, slug: str) -> None:
-    """The account keeps the slug: nobody else can take over what it printed."""
+async def release_slug(tx: Tx, slug: str) -> None:
+    """The account keeps the slug: nobody else can take over its printed QR codes."""
     await tx.execute(update(slugs).where(slugs.c.slug == slug).values(link_id=None))
 
 
-async def is_claimable(tx: Tx | PointRead, slug: str, account_id: UUID, link_id: UUID | None) -> bool:
-    """What `claim` would say right now; only to name the slug among other faults, never to decide."""
-    held = await holder(tx, slug)
-    return held is None or (held[0] == account_id and held[1] in {None, link_id})
-
-
-async def holder(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
-    """The account that has a slug, and the link it is on; None for a slug that nobody ever had."""
+async def find_slug_owner(tx: Tx | PointRead, slug: str) -> tuple[UUID, UUID | None] | None:
+    """The account that has a slug, and the link that uses it; None for a slug that nobody ever had."""
     row = (await tx.execute(select(slugs.c.account_id, slugs.c.link_id).where(slugs.c.slug == slug))).one_or_none()
     return None if row is None else (row.account_id, row.link_id)
 
 
 async def add(tx: Tx, link: Link) -> bool:
-    """False when its id is in use. A concurrent use of it waits for our transaction's end.
+    """False when the id is in use. A concurrent use of it waits for the end of our transaction.
 
-    Raises NotFound when the account was closed meanwhile: nobody would ever end what it got then.
+    Raises NotFound when the account was closed meanwhile: nothing would ever delete the link then.
     """
     row = asdict(link) | {"search_text": link.search_text}
-    for elsewhere in _KEPT_ELSEWHERE:
-        del row[elsewhere]
+    for name in _IN_OTHER_TABLES:
+        del row[name]
     if (await tx.execute(_ADD[tx.dialect.name], row)).one_or_none() is None:
         return False
     await tx.execute(insert(link_clicks), {"link_id": link.id, "account_id": link.account_id, "clicks": 0})
@@ -116,39 +101,40 @@ async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | Non
     """Nobody else changes it until the transaction ends (on SQLite it is the only writer anyway)."""
     locked = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()
     await tx.execute(locked)
-    return await find(tx, account_id, link_id)  # only now: what lies in other tables is not read anew by who waited
+    return await find(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
-    """Writes only what differs."""
+    """Write only what differs."""
     old, new = asdict(before), asdict(after)
-    values = {name: value for name, value in new.items() if value != old[name] and name not in _KEPT_ELSEWHERE}
+    values = {name: value for name, value in new.items() if value != old[name] and name not in _IN_OTHER_TABLES}
     await tx.execute(update(links).where(links.c.id == after.id).values(**values, search_text=after.search_text))
     if before.tags != after.tags:
-        await _drop_tags(tx, before)
+        await _remove_tags(tx, before)
         await _add_tags(tx, after)
     if before.pixel_ids != after.pixel_ids:
         await pixels.attach(tx, after.id, after.pixel_ids)
 
 
 async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
-    await tx.execute(
-        update(links).where(links.c.id == link.id).values(deleted_at=at, og_image_media=None, og_image_bytes=0)
-    )
-    await release(tx, link.slug)
-    await _drop_tags(tx, link)
+    values = {"deleted_at": at, "og_image_media": None, "og_image_bytes": 0}
+    await tx.execute(update(links).where(links.c.id == link.id).values(values))
+    await release_slug(tx, link.slug)
+    await _remove_tags(tx, link)
     await pixels.attach(tx, link.id, [])
     await domains.move_link(tx, link.domain_id, None)
     await auth.adjust_links_count(tx, link.account_id, -1)
-    await auth.adjust_image_bytes(tx, link.account_id, -link.og_image_bytes, limit=rules.MAX_IMAGES_MB << 20)
 
 
-async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
-    """Tells other processes, should this one die between its commit and `routes_changed`; and other machines anyway."""
-    rows = [{"slug": slug, "at": at} for slug in slugs_changed]
+async def announce(tx: Tx, changed: Iterable[str], at: datetime) -> None:
+    """Record changed slugs (or messages of `route_invalidation`) for the processes that `routes_changed` misses.
+
+    Those of other machines, and of this one should this process die after its commit.
+    """
+    rows = [{"slug": each, "at": at} for each in changed]
     if tx.dialect.name == "postgresql":
         for row in rows:
-            await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": CHANNEL, "slug": row["slug"]})
+            await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": ROUTE_CHANNEL, "slug": row["slug"]})
         return
     if rows:
         await tx.execute(insert(route_changes), rows)
@@ -156,14 +142,13 @@ async def announce(tx: Tx, slugs_changed: Iterable[str], at: datetime) -> None:
 
 
 async def _add_tags(tx: Tx, link: Link) -> None:
-    rows: Sequence[Mapping[str, Any]] = [
-        {"account_id": link.account_id, "tag": tag, "link_id": link.id} for tag in link.tags
-    ]
-    if rows:
+    if link.tags:
+        rows = [{"account_id": link.account_id, "tag": tag, "link_id": link.id} for tag in link.tags]
         await tx.execute(insert(link_tags), rows)
 
 
-async def _drop_tags(tx: Tx, link: Link) -> None:
-    gone = (link_tags.c.account_id == link.account_id, link_tags.c.tag.in_(link.tags), link_tags.c.link_id == link.id)
+async def _remove_tags(tx: Tx, link: Link) -> None:
     if link.tags:
-        await tx.execute(delete(link_tags).where(*gone))
+        c = link_tags.c
+        of_link = (c.account_id == link.account_id, c.tag.in_(link.tags), c.link_id == link.id)
+        await tx.execute(delete(link_tags).where(*of_link))

@@ -1,7 +1,7 @@
-"""Which links may hold a text: both databases have an index of what texts are made of, three characters each.
+"""Search by trigrams: both databases have an index of the three-character sequences of the searchable texts.
 
-PostgreSQL takes its own by itself. SQLite's is asked beforehand whether there are few such links; triggers keep it
-(migration 0019). Either has to read what it knows of each trigram that it is asked for, so it is asked for few.
+PostgreSQL uses its own by itself. SQLite's is queried first, to see whether few links match; triggers maintain it.
+Either index reads its entry for each trigram in the query, so only a few trigrams are queried.
 """
 
 import json
@@ -18,32 +18,32 @@ from waypost.resources.links.model import ALIVE, links
 
 _TRIGRAMS = {
     "sqlite": re.compile(r"(?=(.{3}))", re.DOTALL),
-    "postgresql": re.compile(r"(?=([^\W_]{3}))"),  # it knows none of other signs
+    "postgresql": re.compile(r"(?=([^\W_]{3}))"),  # pg_trgm ignores all other characters
 }
-_ENOUGH = 4
-_SOME = 25
-"""Links, of the newest and of the oldest each, by which rare trigrams are told from common ones."""
+_QUERIED = 4
+_SAMPLED = 25
+"""Links, the newest and the oldest ones each, that show which trigrams are rare."""
 _COMPARED = 32
-"""Trigrams that are looked for in these links, each in so many characters of a text: the event loop waits for it."""
-_LOOKED_THROUGH = 512
+"""Trigrams that are looked up in the sample, to bound the time that the event loop waits."""
+_SAMPLED_CHARACTERS = 512
 _SCANNED = 5_000
-"""Links whose texts are read in 1 ms, one after the other."""
+"""Links whose texts can be read in 1 ms without an index."""
 _SHARE = 3
-"""SQLite's index is of all accounts: where one has less than a third of all links, reading its own is faster. Deleted
-ones count, too: numbers are all that tells how many there are without counting.
+"""SQLite's index is of all accounts: for one with less than a third of all links, reading its texts is faster. Deleted
+links count, too: their highest number is known without counting.
 """
 _RARE = 1_000
-"""A text that more links have is found soon on the way through all of them."""
+"""With more matches, reading all links soon finds enough of them."""
 
-_ITS = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
+_OWN = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
 _AGE = links.c.created_at, links.c.id
 _SAMPLE = union_all(
     *(
         select(
-            select(func.substr(links.c.search_text, 1, _LOOKED_THROUGH))
-            .where(*_ITS)
+            select(func.substr(links.c.search_text, 1, _SAMPLED_CHARACTERS))
+            .where(*_OWN)
             .order_by(*by_age)
-            .limit(_SOME)
+            .limit(_SAMPLED)
             .subquery()
         )
         for by_age in (_AGE, [each.desc() for each in _AGE])
@@ -57,33 +57,33 @@ _HOW_MANY = select(
 _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :trigrams LIMIT :most")
 
 
-async def rarest(tx: Tx, account_id: UUID, wanted: str) -> list[str]:
-    """Some trigrams of a text, those that the fewest of the account's links seem to have."""
-    found = list(dict.fromkeys(_TRIGRAMS[tx.dialect.name].findall(wanted)))
+async def rarest(tx: Tx, account_id: UUID, text_: str) -> list[str]:
+    """A few trigrams of a text: those that the fewest links of the account seem to contain."""
+    found = list(dict.fromkeys(_TRIGRAMS[tx.dialect.name].findall(text_)))
     found = found[:: -(-len(found) // _COMPARED) or 1]
-    if len(found) > _ENOUGH:
-        some = (await tx.execute(_SAMPLE, {"account_id": account_id})).scalars().all()
-        found.sort(key=lambda trigram: sum(trigram in each for each in some))
-    return found[:_ENOUGH]
+    if len(found) > _QUERIED:
+        sample = (await tx.execute(_SAMPLE, {"account_id": account_id})).scalars().all()
+        found.sort(key=lambda trigram: sum(trigram in each for each in sample))
+    return found[:_QUERIED]
 
 
-async def candidates(tx: Tx, account_id: UUID, wanted: Sequence[str]) -> list[int] | None:
-    """Numbers of links that have all the wanted trigrams; every one of the account's is among them.
+async def candidates(tx: Tx, account_id: UUID, trigrams: Sequence[str]) -> list[int] | None:
+    """Numbers of all links, of any account, that contain all of these trigrams.
 
-    None where the index would not be faster than to read the texts, and on PostgreSQL.
+    None where the index would not be faster than reading the texts, and on PostgreSQL.
     """
-    if tx.dialect.name != "sqlite" or not wanted:
+    if tx.dialect.name != "sqlite" or not trigrams:
         return None
     own, all_ = (await tx.execute(_HOW_MANY, {"account_id": account_id})).one()
     if own <= _SCANNED or all_ > _SHARE * own:
         return None
-    matching = " AND ".join('"' + each.replace('"', '""') + '"' for each in wanted)
+    matching = " AND ".join('"' + each.replace('"', '""') + '"' for each in trigrams)
     found = (await tx.execute(_MATCHING, {"trigrams": matching, "most": _RARE + 1})).scalars().all()
     return None if len(found) > _RARE else list(found)
 
 
 def is_one_of(account_id: UUID, numbers: Sequence[int]) -> ColumnElement[bool]:
-    """One parameter, however many the numbers."""
+    """Passes all numbers as one parameter."""
     each: Any = func.json_each(json.dumps(numbers)).table_valued("value")
-    its = _NUMBERS.c.number.in_(select(each.c.value)), _NUMBERS.c.account_id == account_id
-    return links.c.id.in_(select(_NUMBERS.c.link_id).where(*its))
+    matches = _NUMBERS.c.number.in_(select(each.c.value)), _NUMBERS.c.account_id == account_id
+    return links.c.id.in_(select(_NUMBERS.c.link_id).where(*matches))

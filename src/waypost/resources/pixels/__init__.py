@@ -4,7 +4,7 @@ Never shows what a platform's id or token is: only routes and the platforms them
 """
 
 from waypost.resources.pixels.account_data import delete_all_for, export
-from waypost.resources.pixels.attached import attach, detach_from_links, hold, ids_of, known
+from waypost.resources.pixels.attached import attach, detach_from_links, hold, ids_of, join_pixels, known, names_of
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.pixels.tags import Tags
@@ -18,7 +18,9 @@ __all__ = [
     "export",
     "hold",
     "ids_of",
+    "join_pixels",
     "known",
     "link_pixels",
+    "names_of",
     "pixels",
 ]

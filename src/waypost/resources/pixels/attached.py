@@ -24,6 +24,19 @@ def ids_of(link_id: Column[Any]) -> ColumnElement[list[UUID]]:
     return attached.where(link_pixels.c.link_id == link_id).scalar_subquery()
 
 
+def join_pixels(statement: Select[Any], link_id: Column[Any]) -> Select[Any]:
+    """Outer-joins the link's pixels, in any order, and adds position, id, platform and the encrypted platform id."""
+    joined = statement.outerjoin(link_pixels, link_pixels.c.link_id == link_id)
+    joined = joined.outerjoin(pixels, pixels.c.id == link_pixels.c.pixel_id)
+    return joined.add_columns(link_pixels.c.position, pixels.c.id, pixels.c.platform, pixels.c.pixel_id)
+
+
+def names_of(account_id: ColumnElement[UUID], most: int) -> Select[Any]:
+    """(name, id, platform) of the account's pixels, the oldest first."""
+    named = select(pixels.c.name, pixels.c.id, pixels.c.platform)
+    return named.where(pixels.c.account_id == account_id).order_by(pixels.c.id).limit(most)
+
+
 async def known(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Which of these are the account's."""
     return set((await tx.execute(_of_account(account_id, ids))).scalars())

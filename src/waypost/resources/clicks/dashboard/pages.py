@@ -21,7 +21,6 @@ from waypost.resources.clicks.dashboard.time_range import Chosen
 from waypost.resources.clicks.stats.read import service
 from waypost.resources.clicks.stats.read.top_values import BUSY
 from waypost.resources.clicks.subject import Subject
-from waypost.resources.links import rules
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.dashboard.views import SESSION
 
@@ -65,7 +64,7 @@ class Figures:
         told |= {
             "link": link,
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
-            "is_active": rules.status(is_on=link.is_on, expires_at=link.expires_at, now=now) == "active",
+            "is_active": link.status_at(now) == "active",
             "live": f"/links/{link.id}/live",
         }
         return self._answer(request, "clicks/link.html", chosen, told)

@@ -1,22 +1,22 @@
-// The list of links, and the form that makes one: what the server decides is asked of it, the rest is shown as it is typed.
+// The list of links and the link form. The server decides; this file shows what follows from the input.
 
-// Back to a list as it is now, not as it was: no page of somebody's is kept in the browser's storage.
+// Going back reloads the list: no page is kept in the browser's storage.
 htmx.config.historyCacheSize = 0;
 htmx.config.refreshOnHistoryMiss = true;
 
-// Whether to delete a link is asked in a dialog, which the server fills.
+// The server fills the dialog that confirms a deletion.
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target?.id !== "ask") return;
+  if (event.detail.target?.id !== "confirm") return;
   const menu = document.querySelector("details.drop[open]");
   if (menu) {
     menu.open = false;
-    menu.querySelector("summary").focus(); // where the dialog leads back to
+    menu.querySelector("summary").focus(); // gets the focus back when the dialog closes
   }
   event.detail.target.showModal();
 });
-// One menu at a time, and none where the next click goes.
+// One menu at a time; a click elsewhere closes it.
 document.addEventListener("click", (event) => {
-  if (event.target.closest("#ask a[data-close]")) event.preventDefault(); // the list is there already
+  if (event.target.closest("#confirm a[data-close]")) event.preventDefault(); // the list is on the page already
   for (const menu of document.querySelectorAll("details.drop[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("keydown", (event) => {
@@ -36,7 +36,7 @@ const read = (name) => {
   }
 };
 
-// As the server writes it: parameters of the same names go, ours come last, a path that names no file ends with a slash.
+// As the server builds it: parameters of the same names are removed, ours come last, a path without a file ends with a slash.
 export function resulting(destination, utm) {
   const names = KEYS.filter((key) => utm[key]);
   if (!names.length || !URL.canParse(destination)) return destination;
@@ -56,7 +56,7 @@ function fill(form) {
   const field = (name) => form.elements.namedItem(name);
   const { destination_url: destination, slug, new_tags: tags, expires_at: expiry, expires_offset: offset } = form.elements;
 
-  // the short link and the destination, as they will be
+  // the resulting short link and destination
   const show = () => {
     const host = field("hostname")?.value ?? form.querySelector("#hostname-only").textContent;
     form.querySelector("#short").textContent = `${host}/${slug.value || "…"}`;
@@ -65,7 +65,7 @@ function fill(form) {
     shared();
   };
 
-  // the card: what is typed wins over what the page says
+  // the card: input wins over the destination page
   const shared = () => {
     const seen = form.querySelector("#card figcaption");
     if (!seen) return;
@@ -76,52 +76,52 @@ function fill(form) {
     form.querySelector("#card-description").textContent = (field("og_description").value || seen.dataset.ogDescription).slice(0, 300);
   };
 
-  // its picture: of the chosen file, else at the typed address, else for a new link the one that the page names
-  const picture = (tag, told) => {
-    form.querySelector("#picture")?.replaceWith(Object.assign(document.createElement(tag), { id: "picture", ...told }));
+  // the card's image: the chosen file, else the typed URL, else for a new link the image of the destination page
+  const setImage = (tag, properties) => {
+    form.querySelector("#card-image")?.replaceWith(Object.assign(document.createElement(tag), { id: "card-image", ...properties }));
   };
-  const pictured = () => {
+  const showImage = () => {
     const file = field("og_image_file").files[0];
     const scraped = form.dataset.link ? "" : form.querySelector("#card figcaption")?.dataset.ogImage;
-    const address = field("og_image").value.trim() || scraped;
+    const url = field("og_image").value.trim() || scraped;
     if (file) {
       const reader = new FileReader();
-      reader.addEventListener("load", () => picture("img", { src: reader.result, alt: "" }));
+      reader.addEventListener("load", () => setImage("img", { src: reader.result, alt: "" }));
       reader.readAsDataURL(file);
-    } else if (!address) {
-      picture("p", { className: "none small wrap", textContent: "No image" });
+    } else if (!url) {
+      setImage("p", { className: "none small wrap", textContent: "No image" });
     } else if (field("og_image").checkValidity()) {
-      const isOurs = address.startsWith(`${location.origin}/media/`);
-      const src = isOurs ? address : `/links/card-image?url=${encodeURIComponent(address)}`;
-      picture("img", { className: "small", src, alt: `The image at ${address}` });
+      const isOurs = url.startsWith(`${location.origin}/media/`);
+      const src = isOurs ? url : `/links/card-image?url=${encodeURIComponent(url)}`;
+      setImage("img", { className: "small", src, alt: `Image from ${url}` });
     }
   };
   field("og_image_file").addEventListener("change", ({ target }) => {
     target.setCustomValidity(target.files[0]?.size > 2 * 1024 * 1024 ? "This may be at most 2 MB." : "");
-    if (target.reportValidity()) pictured();
+    if (target.reportValidity()) showImage();
   });
-  field("og_image").addEventListener("change", pictured);
+  field("og_image").addEventListener("change", showImage);
 
-  // a look at the destination, once it is there
-  let looked = destination.value;
-  const look = () => {
+  // preview the destination once it is complete
+  let previewed = destination.value;
+  const preview = () => {
     const typed = destination.value.trim();
     destination.value = typed && !typed.includes("://") && /^[^\s/]+\.[^\s/]+/.test(typed) ? `https://${typed}` : typed;
     show();
-    if (destination.value === looked || (destination.value && !destination.checkValidity())) return;
-    looked = destination.value;
-    htmx.trigger(destination, "look");
+    if (destination.value === previewed || (destination.value && !destination.checkValidity())) return;
+    previewed = destination.value;
+    htmx.trigger(destination, "preview");
   };
   let waiting;
   destination.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => URL.canParse(destination.value) && look(), 600);
+    waiting = setTimeout(() => URL.canParse(destination.value) && preview(), 600);
   });
-  destination.addEventListener("change", look);
+  destination.addEventListener("change", preview);
   form.addEventListener("input", show);
   form.addEventListener("htmx:afterSwap", ({ detail }) => {
     shared();
-    if (detail.target.id === "card" && (field("og_image_file").files[0] || field("og_image").value.trim())) pictured();
+    if (detail.target.id === "card" && (field("og_image_file").files[0] || field("og_image").value.trim())) showImage();
   });
 
   // tags become chips
@@ -129,11 +129,11 @@ function fill(form) {
     for (const tag of tags.value.split(",").map((each) => each.trim()).filter(Boolean)) {
       const known = [...form.querySelectorAll("[name='tags[]']")].find((each) => each.value === tag);
       if (known) known.checked = true;
-      else form.querySelector("#chips").append(made(tag));
+      else form.querySelector("#chips").append(newChip(tag));
     }
     tags.value = "";
   };
-  const made = (tag) => {
+  const newChip = (tag) => {
     const label = Object.assign(document.createElement("label"), { className: "badge check" });
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "tags[]", value: tag, checked: true });
     const text = Object.assign(document.createElement("span"), { textContent: tag, dir: "auto" });
@@ -146,10 +146,10 @@ function fill(form) {
     chip();
   });
   tags.addEventListener("input", (event) => {
-    const picked = !(event instanceof InputEvent) || event.inputType === "insertReplacementText"; // from the suggestions
+    const picked = !(event instanceof InputEvent) || event.inputType === "insertReplacementText"; // a suggestion was chosen
     if (picked || tags.value.endsWith(",")) chip();
   });
-  // leaving the field by a click: only after it, or the chips move what is clicked from under it
+  // when a click leaves the field, wait for its end: a new chip would move the click's target
   let isPressed = false;
   addEventListener("pointerdown", () => { isPressed = true; }, true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { isPressed = false; }, true);
@@ -158,23 +158,23 @@ function fill(form) {
     else chip();
   });
 
-  // the expiry is shown and typed in the browser's zone, and sent with its offset at that moment
+  // the expiry is shown and entered in the browser's time zone, and sent with its offset at that time
   const local = (at) => new Date(at - at.getTimezoneOffset() * 60_000).toISOString();
   if (expiry.value && expiry.defaultValue.startsWith(expiry.value) && !offset.value) expiry.value = local(new Date(`${expiry.value}Z`)).slice(0, expiry.step === "1" ? 19 : 16);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  form.querySelector("#expires_at-hint").firstChild.textContent = `In your time zone (${zone.replaceAll("_", " ")}). From then on visitors see the page for links that do not exist.`;
-  const settle = () => {
+  form.querySelector("#expires_at-hint").firstChild.textContent = `In your time zone (${zone.replaceAll("_", " ")}). After this time visitors see “Link not found”.`;
+  const setOffset = () => {
     offset.value = expiry.value ? new Date(expiry.value).getTimezoneOffset() : "";
   };
-  expiry.addEventListener("input", settle);
-  settle();
+  expiry.addEventListener("input", setOffset);
+  setOffset();
   show();
-  // a destination that came with the page is looked at when somebody begins to use it: any site can lead here with one
+  // a destination from the page's URL is previewed only after the first interaction: any site can link here with one
   if (!destination.value || form.dataset.link) return;
-  const begun = new AbortController();
-  const begin = () => {
-    begun.abort();
-    if (destination.value === looked) htmx.trigger(destination, "look"); // another is looked at anyhow
+  const started = new AbortController();
+  const start = () => {
+    started.abort();
+    if (destination.value === previewed) htmx.trigger(destination, "preview"); // another one is previewed anyway
   };
-  for (const gesture of ["pointerdown", "keydown"]) addEventListener(gesture, begin, { signal: begun.signal });
+  for (const gesture of ["pointerdown", "keydown"]) addEventListener(gesture, start, { signal: started.signal });
 }
