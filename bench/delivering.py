@@ -74,7 +74,7 @@ def _rows(database: str, url: str, to: Receivers, run: Run) -> list[Row]:
 
 
 async def _migrated(url: str) -> None:
-    garbage.look_seldom()  # as a worker does
+    garbage.collect_rarely()  # as a worker does
     db = Database(url)
     await migrate(db)
     await db.close()

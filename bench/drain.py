@@ -78,7 +78,7 @@ async def _drained(url: str, links: Sequence[UUID], run: Run) -> tuple[float, fl
 
 
 async def _drain(db: Database, spool: Path) -> list[float]:
-    garbage.look_seldom()  # as a worker does
+    garbage.collect_rarely()  # as a worker does
     drainer, steps = Drainer(db, spool, new_rules()), []
     while not steps or steps[-1][0]:
         began = time.perf_counter()

@@ -38,7 +38,7 @@ from waypost.settings import Settings
 from waypost.web.server import Server
 from waypost.web_app import new_probe_app, open_redirect, open_web
 from waypost.worker import garbage, mail
-from waypost.worker.job_runner import Handlers, job_loop
+from waypost.worker.jobs import Handlers, job_loop
 from waypost.worker.loop import IDLE as OFTEN
 from waypost.worker.loop import LeaseLoop, Periodic, Worker, cancel, every
 
@@ -144,7 +144,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
             (OFTEN, ClaimExpiry(domain_deps).step),
             *([(3600, CertificateSweep(db, settings.certified_hosts, clock=now).step)] if settings.tls else []),
         ]
-        garbage.look_seldom()
+        garbage.collect_rarely()
         log.info("worker started")
         async with asyncio.TaskGroup() as group:
             if sockets:

@@ -196,12 +196,14 @@ def check_loop(settings: Settings, deps: domains.Deps) -> LeaseLoop[Any, Any]:
     return checks.check_loop(deps.db, checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed))
 
 
-def mail_sender(settings: Settings) -> mail.Sending:
+def mail_sender(settings: Settings) -> mail.MailJob:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
     if url:
-        return mail.Sending(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
+        return mail.MailJob(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
     is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return mail.Sending(mail.show if is_on_terminal else mail.Outbox(settings.data_dir / "mail", clock=now).keep)
+    return mail.MailJob(
+        mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write
+    )
 
 
 def outbound_client(settings: Settings) -> Outbound:

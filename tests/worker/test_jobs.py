@@ -19,19 +19,18 @@ async def enqueue(db, name="links.check", payload="any", **rest):
         return await jobs.enqueue(tx, name, payload, now=NOW, **rest)
 
 
+def runner(now=NOW, leased_by="me"):
+    return jobs.JobRunner({}, clock=lambda: now, name=leased_by)
+
+
 async def claim(db, now=NOW, limit=10, leased_by="me"):
     async with db.write() as tx:
-        return await jobs.claim(tx, clock=lambda: now, limit=limit, leased_by=leased_by)
+        return await runner(now, leased_by).claim(tx, limit)
 
 
-async def finish(db, job):
+async def settle(db, job, error=None, now=NOW):
     async with db.write() as tx:
-        await jobs.finish(tx, job)
-
-
-async def fail(db, job, reason, now=NOW):
-    async with db.write() as tx:
-        await jobs.fail(tx, job, reason, now=now)
+        await runner(now).settle(tx, [jobs.JobOutcome(job, error)])
 
 
 async def rows(db):
@@ -45,7 +44,7 @@ async def test_it_works(db: Database) -> None:
     [job] = await claim(db)
     assert (job.id, job.name, job.payload, job.account_id) == (job_id, "links.check", {"link": "ä"}, account)
     assert (job.attempt, job.leased_by) == (1, "me")
-    await finish(db, job)
+    await settle(db, job)
     assert await rows(db) == []
 
 
@@ -91,8 +90,8 @@ async def test_who_lost_the_lease_changes_nothing(db: Database) -> None:
     [lost] = await claim(db, leased_by="slow")
     await claim(db, now=NOW + jobs.LEASE)
     before = await rows(db)
-    await finish(db, lost)
-    await fail(db, lost, "too late", now=NOW)
+    await settle(db, lost)
+    await settle(db, lost, "too late", now=NOW)
     assert await rows(db) == before
 
 
@@ -101,7 +100,7 @@ async def test_a_failure_waits_longer_each_time_and_the_last_one_stays(db: Datab
     now, waits = NOW, []
     for _ in range(3):
         [job] = await claim(db, now=now)
-        await fail(db, job, f"no answer {job.attempt}", now=now)
+        await settle(db, job, f"no answer {job.attempt}", now=now)
         [row] = await rows(db)
         waits.append(row.run_at - now)
         now = row.run_at
@@ -117,7 +116,7 @@ async def test_what_lets_people_in_is_not_kept_of_a_job_that_failed_for_good(db:
             await enqueue(db, name, {"text": "/reset/token"}, max_attempts=1, account_id=new_id())
             [job] = await claim(db)
             if who == "fails":
-                await fail(db, job, "no", now=NOW)
+                await settle(db, job, "no", now=NOW)
     await claim(db, now=NOW + jobs.LEASE)
     told = [(row.name, row.payload, row.failed_at is not None) for row in await rows(db)]
     kept = {"text": "/reset/token"}

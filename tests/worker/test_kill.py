@@ -13,7 +13,7 @@ from sqlalchemy import select, text, update
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.worker import jobs
-from waypost.worker.job_runner import job_loop
+from waypost.worker.jobs import job_loop
 from waypost.worker.loop import Worker
 from waypost.worker.model import jobs as table
 
@@ -90,6 +90,6 @@ async def test_attempts_are_bounded(db: Database, database_url: str, effects) ->
         die("after run", database_url)
         await let_leases_run_out(db)
     async with db.write() as tx:
-        assert await jobs.claim(tx, clock=clock.now, limit=1, leased_by="third") == []
+        assert await jobs.JobRunner({}, clock=clock.now).claim(tx, 1) == []
     [row] = await rows(db)
     assert (row.attempts, row.failed_at is not None, await effects()) == (2, True, [7, 7])

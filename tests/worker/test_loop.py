@@ -13,7 +13,7 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
-from waypost.worker.job_runner import job_loop
+from waypost.worker.jobs import job_loop
 from waypost.worker.model import jobs as table
 
 

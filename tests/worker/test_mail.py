@@ -16,7 +16,7 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Mailer
 from waypost.settings import Settings
 from waypost.worker import mail
-from waypost.worker.job_runner import job_loop
+from waypost.worker.jobs import job_loop
 from waypost.worker.model import Job, jobs
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
@@ -31,7 +31,7 @@ async def test_it_works(db: Database) -> None:
     async with db.write() as tx:
         await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
-        sending = mail.Sending(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
+        sending = mail.MailJob(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
         loop = job_loop(db, {mail.JOB: sending}, clock=clock, at_once=1)
         assert await loop.step()
         await loop.close()
@@ -53,9 +53,9 @@ TOLD = {name: MAIL[name] for name in ("to", "subject")}
 
 async def test_without_a_server_it_is_a_private_file_that_the_log_names(tmp_path: Path) -> None:
     clock = FakeClock()
-    outbox = mail.Outbox(tmp_path / "mail", clock=clock)
+    directory = mail.MailDirectory(tmp_path / "mail", clock=clock)
     with structlog.testing.capture_logs() as logs:
-        await outbox.keep(MAIL, unique="1")
+        await directory.write(MAIL, unique="1")
     file = tmp_path / "mail" / "1.txt"
     assert logs == [{**NOT_SENT, **TOLD, "file": str(file)}]
     assert file.read_text() == "To: alice@example.com\nSubject: Hello\n\nHello, Alice!\n"
@@ -68,7 +68,7 @@ async def test_such_files_are_removed_once_no_link_in_them_works(tmp_path: Path)
         at = (clock() - age).timestamp()
         (tmp_path / f"{name}.txt").touch()
         os.utime(tmp_path / f"{name}.txt", (at, at))
-    await mail.Outbox(tmp_path, clock=clock).keep(MAIL, unique="new")
+    await mail.MailDirectory(tmp_path, clock=clock).write(MAIL, unique="new")
     assert {path.stem for path in tmp_path.iterdir()} == {"young", "new"}
 
 

@@ -2,7 +2,7 @@
 
 from waypost.auth.model import Account
 from waypost.auth.tokens import LASTS, Purpose
-from waypost.worker.mail_budget import Kind
+from waypost.worker.mail_limit import MailKind
 
 PATHS: dict[Purpose, str] = {
     "enter": "enter",
@@ -60,7 +60,7 @@ def taken(base_url: str) -> tuple[str, str]:
     return "Your address has an account already", _TAKEN.format(base_url=base_url)
 
 
-def notice_kind(account: Account) -> Kind:
+def notice_kind(account: Account) -> MailKind:
     """Of a notice that something was changed. Whoever signed up with an unconfirmed address may be a stranger to it."""
     return "security" if account.confirmed_at else "requested"
 

@@ -1,4 +1,4 @@
-"""The slow engine: jobs that outlive crashes, and the processes of one machine. Knows no room's jobs.
+"""Background work: jobs that survive crashes, loops over queues, and the parent of all processes of a machine.
 
-Imports nothing here: `parent` stays in memory beside every other process and must remain small.
+This file imports nothing: `parent` stays in memory beside every other process and must remain small.
 """

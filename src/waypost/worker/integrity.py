@@ -1,6 +1,6 @@
-"""One look, when the worker starts and beside its work, at whether SQLite's file is whole.
+"""Checks SQLite's file for damage when the worker starts, beside its work.
 
-Refuses to hold anything up or to mend anything: it tells, so that a bad disk is not found out by the backups.
+It repairs nothing. It logs the damage, so that a bad disk is found before it has spoiled the backups.
 """
 
 import asyncio
@@ -15,29 +15,29 @@ _log = structlog.get_logger()
 
 
 async def check(db: Database, stop: asyncio.Event) -> None:
-    """Ends early at `stop`. Never raises. PostgreSQL looks after its files itself."""
+    """Ends early at `stop`. Never raises. PostgreSQL checks its files itself."""
     if db.dialect != "sqlite":
         return
     try:
-        verdict = await _checked(db, stop)
+        verdict = await _quick_check(db, stop)
     except sqlite3.Error as error:
         verdict = str(error)
     if verdict != "ok" and not stop.is_set():
         _log.error("the database file is damaged, run waypost doctor", path=str(db.path), verdict=verdict)
 
 
-async def _checked(db: Database, stop: asyncio.Event) -> str:
+async def _quick_check(db: Database, stop: asyncio.Event) -> str:
     uri = f"{db.path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-    looking = asyncio.create_task(asyncio.to_thread(_verdict, connection))
+    checking = asyncio.create_task(asyncio.to_thread(_verdict, connection))
     stopping = asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait([looking, stopping], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([checking, stopping], return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
-        with contextlib.suppress(sqlite3.ProgrammingError):  # it is done, and the connection closed
+        with contextlib.suppress(sqlite3.ProgrammingError):  # it is done, and the connection is closed
             connection.interrupt()  # a large file takes minutes
-    return await looking
+    return await checking
 
 
 def _verdict(connection: sqlite3.Connection) -> str:

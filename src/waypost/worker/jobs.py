@@ -1,26 +1,39 @@
-"""Verbs on the job table: enqueue in the caller's transaction, claim under a lease, settle.
+"""The job queue: `enqueue` adds a job in the caller's transaction, and the worker runs it by the handler of its name.
 
-Refuses to lose a job: a process that dies leaves a lease that runs out, and the next claim takes the job again.
-A job that runs twice counts two attempts, because an attempt is counted when it is claimed, before anything happens.
+An attempt is counted when the job is claimed, before anything happens: a job that runs twice has two attempts.
 """
 
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, case, delete, exists, func, insert, literal, or_, select, update
+import structlog
+from sqlalchemy import ColumnElement, Update, and_, case, delete, exists, func, insert, literal, or_, select, update
 
-from waypost.database import Tx
+from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
+from waypost.worker.loop import LeasedQueue, LeaseLoop, reason_of
 from waypost.worker.model import Job, jobs
 
+Handler = Callable[[Job], Awaitable[None]]
+"""Does the job or raises; the error is kept with the job, and the job is tried again."""
+Handlers = Mapping[str, Handler]
+
+AT_ONCE = 8
 LEASE = timedelta(seconds=60)
-RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job never runs on after another process may claim it
+RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before another process may claim it
 _ERROR_LENGTH = 500
 _LONGEST_WAIT = timedelta(hours=1)
 _PRIVATE = "account.forgot", "mail.send"
-"""Carry addresses, and links that let their bearer in: where they fail for good, the reason alone is kept."""
+"""Their payloads hold email addresses and sign-in links: of a job that failed for good only the error is kept."""
+
+_log = structlog.get_logger(__name__)
 
 
 async def enqueue(
@@ -33,7 +46,7 @@ async def enqueue(
     account_id: UUID | None = None,
     max_attempts: int = 8,
 ) -> UUID:
-    """The job exists if and only if the caller's transaction commits. `payload`: any JSON value but null."""
+    """The job exists if and only if the caller's transaction commits. `payload`: any JSON value except null."""
     job_id = new_id()
     row = {
         "id": job_id,
@@ -49,53 +62,84 @@ async def enqueue(
     return job_id
 
 
-async def is_due(tx: Tx, now: datetime) -> bool:
-    return bool(await tx.scalar(select(exists().where(_due(now)))))
-
-
-async def claim(tx: Tx, *, clock: Clock, limit: int, leased_by: str) -> list[Job]:
-    """Lease up to `limit` due jobs, and end those whose last attempt was never settled."""
-    now = clock()  # not before: waiting for the transaction would be taken off the lease
-    await tx.execute(_end_unfinished(now))
-    due = (
-        select(jobs.c.id)
-        .where(_due(now))
-        .order_by(jobs.c.run_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
-        .cte("due")
-    )
-    lease = (
-        update(jobs)
-        .where(jobs.c.id.in_(select(due.c.id)))
-        .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=leased_by)
-        .returning(jobs)
-    )
-    return [
-        Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)
-        for row in await tx.execute(lease)
-    ]
-
-
-async def finish(tx: Tx, job: Job) -> None:
-    await tx.execute(delete(jobs).where(_has_lease(job)))
-
-
-async def fail(tx: Tx, job: Job, reason: str, *, now: datetime) -> None:
-    """Schedule another attempt, or keep the job as failed after its last one."""
-    is_last = job.attempt >= job.max_attempts
-    outcome: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
-    if is_last and job.name in _PRIVATE:
-        outcome["payload"] = {}
-    error = reason[:_ERROR_LENGTH].replace("\0", " ")  # PostgreSQL has no text with NUL
-    await tx.execute(
-        update(jobs).where(_has_lease(job)).values(lease_until=None, leased_by=None, error=error, **outcome)
-    )
-
-
 async def remove(tx: Tx, name: str, account_id: UUID) -> None:
-    """All of one kind of an account, failed ones too."""
+    """Remove all jobs of this name and account, failed ones too."""
     await tx.execute(delete(jobs).where(jobs.c.name == name, jobs.c.account_id == account_id))
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    job: Job
+    error: str | None
+    """None when the handler has done it."""
+
+
+class JobRunner(LeasedQueue[Job, JobOutcome]):
+    def __init__(self, handlers: Handlers, *, clock: Clock, name: str = "") -> None:
+        self._handlers = handlers
+        self._clock = clock
+        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+
+    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+        return bool(await tx.scalar(select(exists().where(_due(self._clock())))))
+
+    async def claim(self, tx: Tx, free: int) -> list[Job]:
+        """Also ends jobs whose last attempt was never settled."""
+        now = self._clock()
+        await tx.execute(_end_unsettled(now))
+        due = (
+            select(jobs.c.id)
+            .where(_due(now))
+            .order_by(jobs.c.run_at)
+            .limit(free)
+            .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
+            .cte("due")
+        )
+        lease = (
+            update(jobs)
+            .where(jobs.c.id.in_(select(due.c.id)))
+            .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=self._name)
+            .returning(jobs)
+        )
+        return [
+            Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)
+            for row in await tx.execute(lease)
+        ]
+
+    async def run(self, claimed: Job) -> JobOutcome:
+        handler = self._handlers.get(claimed.name)
+        if handler is None:
+            return JobOutcome(claimed, f"no handler is named {claimed.name}")
+        context = {"job": claimed.name, "id": str(claimed.id), "attempt": claimed.attempt}
+        try:
+            async with asyncio.timeout(RUN_LIMIT.total_seconds()):
+                await handler(claimed)
+        except asyncio.CancelledError:
+            _log.warning("job stopped", **context)
+            return JobOutcome(claimed, "the process was stopped while it ran")
+        except Exception as error:  # noqa: BLE001  # a job's failure is a value: it is kept and the job is tried again
+            event = "job timed out" if isinstance(error, TimeoutError) else "job failed"
+            _log.warning(event, **context, error=reason_of(error))
+            return JobOutcome(claimed, reason_of(error))
+        return JobOutcome(claimed, None)
+
+    async def settle(self, tx: Tx, outcomes: Sequence[JobOutcome]) -> None:
+        for each in outcomes:
+            done = delete(jobs).where(_has_lease(each.job))
+            await tx.execute(done if each.error is None else self._failed(each.job, each.error))
+
+    def _failed(self, job: Job, error: str) -> Update:
+        """Another attempt later. After the last one the row stays, with the error."""
+        now, is_last = self._clock(), job.attempt >= job.max_attempts
+        values: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
+        if is_last and job.name in _PRIVATE:
+            values["payload"] = {}
+        values["error"] = error[:_ERROR_LENGTH].replace("\0", " ")  # PostgreSQL has no text with NUL
+        return update(jobs).where(_has_lease(job)).values(lease_until=None, leased_by=None, **values)
+
+
+def job_loop(db: Database, handlers: Handlers, *, clock: Clock, at_once: int = AT_ONCE) -> LeaseLoop[Job, JobOutcome]:
+    return LeaseLoop(db, JobRunner(handlers, clock=clock), name="jobs", at_once=at_once)
 
 
 def wait_after(attempt: int) -> timedelta:
@@ -108,7 +152,7 @@ def _due(now: datetime) -> ColumnElement[bool]:
     return and_(jobs.c.failed_at.is_(None), jobs.c.run_at <= now, unleased)
 
 
-def _end_unfinished(now: datetime) -> Any:
+def _end_unsettled(now: datetime) -> Update:
     reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
     kept = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
     return (
@@ -119,5 +163,5 @@ def _end_unfinished(now: datetime) -> Any:
 
 
 def _has_lease(job: Job) -> ColumnElement[bool]:
-    """Whose lease ran out must not overwrite what a later attempt has come to."""
+    """An attempt that lost its lease must not overwrite the outcome of a later one."""
     return and_(jobs.c.id == job.id, jobs.c.attempts == job.attempt, jobs.c.leased_by == job.leased_by)

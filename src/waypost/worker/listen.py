@@ -1,19 +1,19 @@
-"""The listening socket: bound once by the parent, shared by every web process, so that none is refused in a restart."""
+"""The listening socket. The parent binds it once for all web processes, so that a restart refuses no request."""
 
 import errno
 import socket
 import time
 
-PATIENCE = 5.0  # seconds: children of a killed parent let go of the port within them
+PATIENCE = 5.0  # seconds: children of a killed parent release the port within this time
 _BACKLOG = 2048
 
 
 class CannotListen(Exception):
-    """Why, in words for the operator."""
+    """The message is for the operator."""
 
 
 def listen(host: str, port: int, *, option: str = "--port", patience: float = PATIENCE) -> socket.socket:
-    """`option` of the command chooses the port. Raises CannotListen."""
+    """`option`: the command-line option for the port, named in errors. Raises CannotListen."""
     give_up = time.monotonic() + patience
     while True:
         try:
@@ -44,5 +44,5 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {host} is in use by another program. Stop it, or choose another port with {option}."
     if error.errno == errno.EACCES:
-        return f"Port {port} needs more rights than this user has. Choose a port above 1023 with {option}."
+        return f"Port {port} needs privileges that this user does not have. Choose a port above 1023 with {option}."
     return f"Cannot listen on {host} port {port}: {error.strerror}."

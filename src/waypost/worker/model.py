@@ -1,4 +1,4 @@
-"""The job table and a claimed job."""
+"""The table of jobs, and a claimed job."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -36,10 +36,10 @@ Index(
 class Job:
     id: UUID
     name: str
-    """"room.verb"."""
+    """`package.verb`"""
     payload: Any
     account_id: UUID | None
     attempt: int
-    """1 for the first."""
+    """Starts at 1."""
     max_attempts: int
     leased_by: str

@@ -1,6 +1,6 @@
-"""The parent of `waypost serve`: binds the port, starts the processes, starts again what died, passes the end on.
+"""The parent process of `waypost serve`: binds the port, starts the processes, restarts them and stops them.
 
-Standard library only: it stays in memory beside the others, and nothing it does may fail for a reason of ours.
+It uses the standard library only: it stays in memory beside the others, and no error in our code may end it.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from waypost.worker.listen import CannotListen, listen
 
-GRACE = 15.0  # seconds the children get to end; more than the 12 they give to what is under way
-LAST_CALL = 14  # seconds after which a child that hangs ends itself: nobody kills it where this process is gone too
+GRACE = 15.0  # seconds the children get to end; more than the 12 they give to work in progress
+LAST_CALL = 14  # seconds after which a child that hangs ends itself: without this process nothing kills it
 WRONG_USAGE = 2
-_SHORT_LIFE = 2.0  # seconds; who lives no longer twice in a row is made to wait
+_SHORT_LIFE = 2.0  # seconds; a child that lives shorter twice in a row waits before its next start
 _WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
-_STEPS_ASIDE = ("nice", "-n", "5")  # on the same core redirects go first, and so does the start of who serves them
+_NICE = ("nice", "-n", "5")  # on the same core, redirects and the start of web processes go first
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -34,15 +34,15 @@ class Child:
     started: float = 0.0
     due: float = field(default_factory=time.monotonic)
     deaths: int = 0
-    """In a row, each soon after its start."""
+    """How often in a row it died soon after its start."""
 
     def start(self) -> None:
-        """Raises OSError when the machine has no room for another process."""
+        """Raises OSError when the machine has no memory for another process."""
         self.started = time.monotonic()
         self.process = subprocess.Popen(self.command, pass_fds=self.pass_fds)  # noqa: S603  # built by child_command
 
     def ended(self) -> int | None:
-        """The exit code of a process that has ended since the last look."""
+        """The exit code of a process that has ended since the last call."""
         code = self.process.poll() if self.process else None
         if code is not None:
             self.process = None
@@ -50,7 +50,7 @@ class Child:
         return code
 
     def wait(self) -> None:
-        """Before the next start, the longer the more often it died."""
+        """Schedule the next start: the more often it died, the later."""
         lived = time.monotonic() - self.started
         self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
         self.due = time.monotonic() + _WAITS[min(max(0, self.deaths - 1), len(_WAITS) - 1)]
@@ -64,7 +64,7 @@ class Parent:
         self._signals, self._wake = os.pipe()
 
     def run(self) -> int:
-        """Until told to stop. Returns the exit code."""
+        """Run until a signal to stop. Returns the exit code."""
         self._listen_to_signals()
         while not self._ending:
             self._start_due()
@@ -77,7 +77,7 @@ class Parent:
         os.set_blocking(self._wake, False)
         signal.set_wakeup_fd(self._wake)
         for number in (*_ENDING, signal.SIGCHLD):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup has it ignored
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup it is ignored
                 signal.signal(number, lambda *_: None)  # the number arrives through the pipe
 
     def _start_due(self) -> None:
@@ -88,7 +88,7 @@ class Parent:
     def _start(self, child: Child) -> None:
         try:
             child.start()
-        except OSError as error:  # of memory or of processes there are too many: that passes
+        except OSError as error:  # too little memory, or too many processes: that passes
             child.wait()
             log("error", "process not started, trying again", child=child.name, error=f'"{error}"')
 
@@ -97,7 +97,7 @@ class Parent:
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _wait(self, seconds: float | None) -> None:
-        """For a signal: a child's death is one too."""
+        """Wait for a signal; the death of a child is one too."""
         if select.select([self._signals], [], [], seconds)[0]:
             received = os.read(self._signals, 512)
             self._ending = self._ending or any(number in received for number in _ENDING)
@@ -109,7 +109,7 @@ class Parent:
                 continue
             if not child.is_restarted:
                 self._children.remove(child)
-            elif code == WRONG_USAGE:  # it has said what is wrong, and the next one would say the same
+            elif code == WRONG_USAGE:  # it has printed what is wrong, and the next one would do the same
                 self._ending, self._code = True, code
             else:
                 wait = max(0.0, child.due - time.monotonic())
@@ -135,7 +135,7 @@ class Parent:
 
 
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
-    """Runs the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
+    """Run the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
     lifeline, _keep = os.pipe()  # never written to: its end of file tells the children that this process is gone
     common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
     try:
@@ -149,14 +149,14 @@ def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: 
     if role != "worker":
         web = child_command("web", *given, *common)
         children += [Child(f"web-{n}", web, (*fds, lifeline)) for n in range(1, workers + 1)]
-    if role == "worker":  # nobody else answers for it
+    if role == "worker":  # no web process answers health checks for it
         worker = child_command("worker", *given, *common)
-        children.append(Child("worker", [*_STEPS_ASIDE, *worker], (*fds, lifeline)))
+        children.append(Child("worker", [*_NICE, *worker], (*fds, lifeline)))
     if role == "all":
-        children.append(Child("worker", [*_STEPS_ASIDE, *child_command("worker", *common)], (lifeline,)))
+        children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (lifeline,)))
     if welcome:
-        told = [*_STEPS_ASIDE, *child_command("welcome", *common)]
-        children.append(Child("welcome", told, (lifeline,), is_restarted=False))
+        welcoming = [*_NICE, *child_command("welcome", *common)]
+        children.append(Child("welcome", welcoming, (lifeline,), is_restarted=False))
     log("info", "serving", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
 
@@ -169,7 +169,7 @@ def child_command(kind: str, *arguments: str) -> list[str]:
 def parent_command(
     host: str, port: int, *, workers: int, role: str, app: str, welcome: bool, tls_port: int = 0
 ) -> list[str]:
-    """What `waypost serve` turns itself into, so that nothing it had to import stays in memory."""
+    """What `waypost serve` replaces itself with, so that its imports do not stay in memory."""
     options = [host, str(port), str(tls_port), str(workers), role, app, "welcome" if welcome else "quiet"]
     return [sys.executable, "-P", "-m", "waypost.worker.parent", *options]
 
@@ -182,13 +182,13 @@ def log(level: str, event: str, **fields: object) -> None:
 
 
 def say(line: str) -> None:
-    """On stderr, past its buffer: what cannot be written is lost, and does not spoil the exit code."""
+    """Write to stderr without its buffer: what cannot be written is lost, and the exit code stays right."""
     if sys.stderr:  # None when it was closed at the start
         with contextlib.suppress(OSError):
             os.write(sys.stderr.fileno(), f"{line}\n".encode())
 
 
 if __name__ == "__main__":
-    _host, _port, _tls, _workers, _role, _app, _told = sys.argv[1:]
+    _host, _port, _tls, _workers, _role, _app, _welcome = sys.argv[1:]
     _ports = {"port": int(_port), "tls_port": int(_tls)}
-    sys.exit(serve(_host, **_ports, workers=int(_workers), role=_role, app=_app, welcome=_told == "welcome"))
+    sys.exit(serve(_host, **_ports, workers=int(_workers), role=_role, app=_app, welcome=_welcome == "welcome"))

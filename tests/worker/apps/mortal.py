@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit import clock
-from waypost.worker.job_runner import job_loop
+from waypost.worker.jobs import job_loop
 from waypost.worker.loop import Worker
 
 URL, POINT = sys.argv[1:]

@@ -117,7 +117,7 @@ class AccountDeletion:
             after = ids[-1]
             yield
         async with self.db.write() as tx:
-            await mail.forget(tx, account_id)
+            await mail.delete_unsent(tx, account_id)
             await auth.delete_account_row(tx, account_id)
 
 

@@ -1,7 +1,7 @@
-"""How many mails one address gets: 3 an hour and 6 a day of each kind, whoever asks for them (R36).
+"""Limits mails to one email address: 3 an hour and 6 a day of each kind (R36).
 
-Kinds have budgets of their own, so that a stranger who requests mails cannot suppress a security notice. A budget is a
-row of the database: it holds over restarts and for all nodes.
+Each kind has its own limit, so that a stranger who requests mails cannot suppress a security notice. The counts are in
+the database: they hold across restarts and for all nodes.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from waypost.database import Instant, Json, Tx, metadata
 from waypost.kit.clock import from_microseconds, microseconds
 
-Kind = Literal["requested", "security", "service"]
-"""What anybody can request who knows the address; what was changed in an account; what an account's work reports."""
+MailKind = Literal["requested", "security", "service"]
+"""Mails that anybody can request who knows the address; notices of account changes; reports on resources."""
 
 PER_HOUR, PER_DAY = 3, 6
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
@@ -25,15 +25,15 @@ _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 mail_budgets = Table(
     "mail_budgets",
     metadata,
-    Column("digest", String(64), primary_key=True),  # of kind and mailbox: the address itself is not kept
+    Column("digest", String(64), primary_key=True),  # of kind and mailbox: the address itself is not stored
     Column("sent", Json, nullable=False),  # when the mails of the last day were, in microseconds since 1970
     Column("sent_at", Instant, nullable=False, index=True),  # the latest of them
 )
 _B = mail_budgets.c
 
 
-async def take(tx: Tx, address: str, kind: Kind, now: datetime) -> bool:
-    """Whether one more may be sent; it is counted if and only if the transaction commits."""
+async def take(tx: Tx, address: str, kind: MailKind, now: datetime) -> bool:
+    """Whether one more mail may be sent. It is counted if and only if the transaction commits."""
     await tx.execute(delete(mail_budgets).where(_B.sent_at <= now - _DAY))
     digest = sha256(f"{kind}:{mailbox(address)}".encode()).hexdigest()
     insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
@@ -49,7 +49,7 @@ async def take(tx: Tx, address: str, kind: Kind, now: datetime) -> bool:
 
 
 def mailbox(address: str) -> str:
-    """Where mail to an address arrives: without the `+tag` that many servers ignore, the domain in its ASCII form."""
+    """The mailbox of an address: without the `+tag` that many servers ignore, the domain in its ASCII form."""
     local, _, domain = unicodedata.normalize("NFKC", address).casefold().rpartition("@")
     with contextlib.suppress(UnicodeError):
         domain = domain.encode("idna").decode()

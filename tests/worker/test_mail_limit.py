@@ -8,14 +8,14 @@ from people import FakeClock
 from sqlalchemy import func, select
 
 from waypost.database import Database
-from waypost.worker import mail, mail_budget
-from waypost.worker.mail_budget import Kind, mail_budgets, mailbox
+from waypost.worker import mail, mail_limit
+from waypost.worker.mail_limit import MailKind, mail_budgets, mailbox
 from waypost.worker.model import jobs
 
 ADA = "ada@example.com"
 
 
-async def send(db: Database, clock: FakeClock, to: str = ADA, kind: Kind = "requested") -> bool:
+async def send(db: Database, clock: FakeClock, to: str = ADA, kind: MailKind = "requested") -> bool:
     async with db.write() as tx:
         return await mail.send_later(tx, kind, to=to, subject="s", text="t", now=clock(), account_id=None)
 
@@ -80,8 +80,8 @@ async def test_what_is_not_committed_is_not_counted(db: Database) -> None:
 
 async def test_mails_at_the_same_moment_count_each_other(db: Database) -> None:
     clock = FakeClock()
-    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail_budget.PER_HOUR
-    assert await queued(db) == mail_budget.PER_HOUR
+    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail_limit.PER_HOUR
+    assert await queued(db) == mail_limit.PER_HOUR
 
 
 async def test_what_is_kept_is_no_address_and_goes_after_a_day(db: Database) -> None:
