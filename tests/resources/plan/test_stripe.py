@@ -16,7 +16,7 @@ from waypost import auth
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
-from waypost.wiring import outbound, plan_deps
+from waypost.wiring import outbound_client, plan_deps
 from waypost.worker.model import Job, jobs
 
 MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
@@ -273,7 +273,7 @@ async def test_who_leaves_is_charged_nothing_more(
     assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
     [job] = await left_to_cancel(place)
     assert job.account_id is None  # it outlives the account and its jobs
-    work = plan.Cancelling(plan_deps(place.settings, place.db, outbound(place.settings), place.clock).stripe)
+    work = plan.Cancelling(plan_deps(place.settings, place.db, outbound_client(place.settings), place.clock).stripe)
     stripe.is_down = True
     with pytest.raises(Unavailable):
         await work(job)

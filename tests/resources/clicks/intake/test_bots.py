@@ -104,7 +104,7 @@ def test_words_that_people_have_too(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("user_agent", "robot"),
+    ("user_agent", "bot"),
     [
         (b"WhatsApp", Bot("WhatsApp", "preview")),
         (b"Valve/Steam HTTP Client 1.0 (SteamChatURLLookup)", Bot("Valve/Steam", "preview")),
