@@ -21,7 +21,7 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, Event, delivery_loop, record_all
+from waypost.resources.webhooks import Deliverer, WebhookEvent, delivery_loop, record_all
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.loop import LeaseLoop
 
@@ -111,7 +111,7 @@ async def fill(db: Database, ids: Sequence[UUID], count: int) -> None:
                 await record_all(tx, [_click()], to)
 
 
-def _click() -> Event:
+def _click() -> WebhookEvent:
     """As large as a click's delivery is."""
     data = {
         "at": int(time.time() * 1_000_000),
@@ -126,7 +126,7 @@ def _click() -> Event:
         "platform": "iOS",
         "created_at": "2026-11-20T02:56:16.123456Z",
     }
-    return Event("link.clicked", _ACCOUNT, new_id(), datetime.now(UTC), data)
+    return WebhookEvent("link.clicked", _ACCOUNT, new_id(), datetime.now(UTC), data)
 
 
 async def end_all(db: Database) -> None:

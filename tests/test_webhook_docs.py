@@ -26,7 +26,7 @@ from waypost.resources.webhooks.delivery.deliverer import Deliverer
 from waypost.resources.webhooks.delivery.pace import Target
 from waypost.resources.webhooks.delivery.queue import ClaimedDelivery
 from waypost.resources.webhooks.model import webhooks
-from waypost.resources.webhooks.outbox import Event, envelope
+from waypost.resources.webhooks.outbox import WebhookEvent, envelope
 from waypost.resources.webhooks.service import MOST
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
@@ -173,7 +173,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             url=receiver.url("/hook"),
             secret=keys.seal(webhooks.c.secret, webhook, SECRET),
             event="link.created",
-            body=envelope(delivery, Event("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})),
+            body=envelope(delivery, WebhookEvent("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})),
             attempt=1,
             created_at=at,
             leased_until=at,

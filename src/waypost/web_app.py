@@ -40,7 +40,7 @@ from waypost.resources.qrcodes import api as qrcodes_api
 from waypost.resources.qrcodes import pages as qrcodes_pages
 from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks import pages as webhooks_pages
-from waypost.resources.webhooks.figures import Figures
+from waypost.resources.webhooks.pending import PendingGauges
 from waypost.settings import Settings
 from waypost.web import health, home, metrics
 from waypost.web.api import new_api
@@ -144,7 +144,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
 def new_probe_app(settings: Settings, db: Database, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
     app = new_probes()
     app.include_router(health.routes(db, is_leaving=is_leaving))
-    gauges = Figures(db, clock=clock).gauges
+    gauges = PendingGauges(db, clock=clock).gauges
     app.include_router(
         metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     )
@@ -184,11 +184,9 @@ def _api(
     api.include_router(home.routes())
     api.include_router(challenges.routes(db))
     api.include_router(tls_ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts))
-    figures = Figures(db, clock=clock)
+    gauges = PendingGauges(db, clock=clock).gauges
     api.include_router(
-        metrics.routes(
-            settings.data_dir, figures.gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts
-        )
+        metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     )
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(resources.links, guard))

@@ -198,7 +198,9 @@ async def _webhook(db: Database, deps: Any, caller: Caller) -> tuple[str, list[s
     at, of = now(), webhook_deliveries.c
     for index in range(8):
         data = {"id": str(new_id()), "title": TEXTS["script"], "n": index}
-        event = webhooks.Event(kinds[index % 3], caller.account.id, new_id(), at - timedelta(minutes=7 * index), data)
+        event = webhooks.WebhookEvent(
+            kinds[index % 3], caller.account.id, new_id(), at - timedelta(minutes=7 * index), data
+        )
         async with db.write() as tx:
             await webhooks.record_all(tx, [event], {caller.account.id: [webhook.id]})
     taken = {"status": "delivered", "attempts": 1, "response_status": 204, "next_attempt_at": None}

@@ -6,7 +6,7 @@ from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
-from waypost.outbound.poster import Poster
+from waypost.outbound.poster import Post, Poster
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
 
@@ -21,6 +21,7 @@ __all__ = [
     "OutboundError",
     "OutboundResponse",
     "PagePreview",
+    "Post",
     "Poster",
     "SafeBrowsing",
     "TlsProbe",

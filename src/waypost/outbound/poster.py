@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from socket import AddressFamily, socket
-from typing import cast
+from typing import Protocol, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -43,6 +43,13 @@ class _Exchange:
 _exchange: ContextVar[_Exchange] = ContextVar("exchange")
 _pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # the connector has one resolver for all requests
 _target = lru_cache(4_096)(target)
+
+
+class Post(Protocol):
+    async def __call__(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> OutboundResponse:
+        """As `Poster.post`."""
 
 
 class Poster:

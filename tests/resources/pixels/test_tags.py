@@ -13,7 +13,7 @@ from waypost.redirect import new_route, pixel_pages
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.route import PIXEL_PAGE
 from waypost.resources.links.schemas import MAX_PIXELS
-from waypost.resources.pixels import Tags, pixels
+from waypost.resources.pixels import PixelTags, pixels
 from waypost.resources.pixels.model import Platform
 from waypost.resources.pixels.schemas import NewPixel
 
@@ -30,7 +30,7 @@ def tags_of(*given: tuple[str, str]) -> pixel_pages.PixelPage:
         (UUID(int=n), platform, KEYS.seal(pixels.c.pixel_id, UUID(int=n), text))
         for n, (platform, text) in enumerate(given)
     ]
-    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=Tags(KEYS).opened(sealed))[PIXEL_PAGE]
+    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=PixelTags(KEYS).opened(sealed))[PIXEL_PAGE]
     assert tags
     return tags
 

@@ -17,7 +17,7 @@ from servers import ALLOW, NameServer, name_server
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
-from waypost.resources.webhooks import Deps, Event, Receivers, api, record, record_all
+from waypost.resources.webhooks import Deps, Receivers, WebhookEvent, api, record, record_all
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace
 from waypost.resources.webhooks.delivery.queue import ClaimedDelivery, DeliveryOutcome
@@ -69,13 +69,13 @@ class Env:
 
     async def happen(self, type_: str = "link.created", who: Person | None = None) -> None:
         """Something that webhooks of the account hear of."""
-        event = Event(type_, (who or self.alice).account_id, new_id(), self.clock(), {"number": 1})
+        event = WebhookEvent(type_, (who or self.alice).account_id, new_id(), self.clock(), {"number": 1})
         async with self.db.write() as tx:
             await record(tx, event)
 
     async def happen_to_nobody(self) -> None:
         """A delivery of a subscription that is gone, as a deletion leaves it that had too many."""
-        event = Event("link.created", self.alice.account_id, new_id(), self.clock(), {})
+        event = WebhookEvent("link.created", self.alice.account_id, new_id(), self.clock(), {})
         async with self.db.write() as tx:
             await record_all(tx, [event], {event.account_id: [new_id()]})
 

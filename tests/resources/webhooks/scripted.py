@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
-from waypost.resources.webhooks import Deliverer, Event, delivery_loop, store
+from waypost.resources.webhooks import Deliverer, WebhookEvent, delivery_loop, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace, Target
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
@@ -80,7 +80,7 @@ async def unsubscribe(db: Database, subscription: Subscription) -> None:
 
 async def queue_up(db: Database, to: Subscription, count: int = 1, *, at: datetime = START) -> list[UUID]:
     """Ids of that many deliveries, due at `at`."""
-    events = [Event("link.clicked", to.account_id, new_id(), at, {"number": number}) for number in range(count)]
+    events = [WebhookEvent("link.clicked", to.account_id, new_id(), at, {"number": number}) for number in range(count)]
     async with db.write() as tx:
         await record_all(tx, events, {to.account_id: [to.id]})
     return [delivery_id(event.type, event.source, to.id) for event in events]

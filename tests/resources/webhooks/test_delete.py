@@ -8,7 +8,7 @@ from resources.webhooks.env import Env
 from sqlalchemy import func, select, text
 
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, record
+from waypost.resources.webhooks import WebhookEvent, record
 from waypost.resources.webhooks.model import webhook_deliveries
 
 
@@ -83,7 +83,7 @@ async def waiting(env: Env) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_what_is_being_recorded_meanwhile_is_cancelled_too(env: Env) -> None:
     made = await env.make()
-    event = Event("link.created", env.alice.account_id, new_id(), env.clock(), {})
+    event = WebhookEvent("link.created", env.alice.account_id, new_id(), env.clock(), {})
     async with asyncio.timeout(30):
         async with env.db.write() as tx:
             await record(tx, event)

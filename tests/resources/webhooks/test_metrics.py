@@ -15,10 +15,9 @@ from sqlalchemy import text
 from waypost.database import Database, Tx
 from waypost.kit.ids import new_id
 from waypost.outbound import NotPublic
-from waypost.resources.webhooks import Event
 from waypost.resources.webhooks.delivery import metrics as counted
-from waypost.resources.webhooks.figures import FRESH, Figures, counting
-from waypost.resources.webhooks.outbox import record_for
+from waypost.resources.webhooks.outbox import WebhookEvent, record_for
+from waypost.resources.webhooks.pending import FRESH, PendingGauges, count_statement
 
 DELAY = "waypost_webhook_first_attempt_delay_seconds"
 RESULTS = "waypost_webhook_results_total"
@@ -84,7 +83,7 @@ async def test_what_cannot_be_counted_is_delivered(
     assert [each["event"] for each in logs] == ["deliveries are not counted until the worker starts again"]
 
 
-async def gauges(asked: Figures) -> dict[str, float]:
+async def gauges(asked: PendingGauges) -> dict[str, float]:
     return {gauge.name.removeprefix("waypost_webhook_"): gauge.value for gauge in await asked.gauges()}
 
 
@@ -92,7 +91,7 @@ async def test_nothing_waits(db: Database) -> None:
     alice = await subscribe(db)
     await queue_up(db, alice)
     await deliver(new_loop(db, Receivers(), FakeClock()))
-    assert await gauges(Figures(db, clock=FakeClock())) == {"pending": 0, "oldest_pending_seconds": 0}
+    assert await gauges(PendingGauges(db, clock=FakeClock())) == {"pending": 0, "oldest_pending_seconds": 0}
 
 
 async def test_what_waits(db: Database) -> None:
@@ -102,14 +101,14 @@ async def test_what_waits(db: Database) -> None:
     for number, to in enumerate((alice, bob, alice)):
         async with db.write() as tx:
             due = at - timedelta(hours=number)
-            await record_for(tx, Event("link.clicked", to.account_id, new_id(), due, {}), to.id)
-    found = await gauges(Figures(db, clock=FakeClock(at + timedelta(seconds=90))))
+            await record_for(tx, WebhookEvent("link.clicked", to.account_id, new_id(), due, {}), to.id)
+    found = await gauges(PendingGauges(db, clock=FakeClock(at + timedelta(seconds=90))))
     assert found == {"pending": 3, "oldest_pending_seconds": pytest.approx(90, abs=5)}
 
 
 async def test_a_count_is_told_again_for_a_while(db: Database) -> None:
     moments, clock = FakeClock(), FakeClock(datetime.now(UTC))
-    asked = Figures(db, clock=clock, monotonic=lambda: moments().timestamp())
+    asked = PendingGauges(db, clock=clock, monotonic=lambda: moments().timestamp())
     alice = await subscribe(db)
     await queue_up(db, alice)
     first = await gauges(asked)
@@ -126,7 +125,7 @@ async def test_a_count_is_told_again_for_a_while(db: Database) -> None:
 async def test_without_the_database_there_are_none(tmp_path: Path) -> None:
     gone = Database(f"postgresql://postgres@/none?host={tmp_path}")
     moments = FakeClock()
-    asked = Figures(gone, clock=moments, monotonic=lambda: moments().timestamp())
+    asked = PendingGauges(gone, clock=moments, monotonic=lambda: moments().timestamp())
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             assert await gauges(asked) == {}
@@ -137,7 +136,7 @@ async def test_without_the_database_there_are_none(tmp_path: Path) -> None:
 
 async def test_only_the_index_of_those_pending_is_read(db: Database) -> None:
     async with db.write() as tx:
-        statement = str(counting(db.dialect).compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True}))
+        statement = str(count_statement(db.dialect).compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True}))
         if db.dialect == "sqlite":
             opened = {row.p2: row.p1 for row in await steps(tx, "OpenRead", statement)}
             (table,) = await tx.execute(text("SELECT rootpage FROM sqlite_schema WHERE name = 'webhook_deliveries'"))

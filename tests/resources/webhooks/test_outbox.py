@@ -14,17 +14,17 @@ from resources.webhooks.scripted import deliveries, delivery, subscribe, unsubsc
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, record
+from waypost.resources.webhooks import WebhookEvent, record
 from waypost.resources.webhooks.outbox import envelope, record_for
 
 AT = datetime(2026, 11, 20, 2, 56, 16, 123456, tzinfo=UTC)
 
 
-def created(account: UUID, data: dict[str, Any] | None = None) -> Event:
-    return Event("link.created", account, new_id(), AT, {"title": "A"} if data is None else data)
+def created(account: UUID, data: dict[str, Any] | None = None) -> WebhookEvent:
+    return WebhookEvent("link.created", account, new_id(), AT, {"title": "A"} if data is None else data)
 
 
-async def tell(db: Database, event: Event) -> None:
+async def tell(db: Database, event: WebhookEvent) -> None:
     async with db.write() as tx:
         await record(tx, event)
 
@@ -86,7 +86,7 @@ async def test_a_delivery_by_hand_goes_to_one_whatever_it_listens_to(db: Databas
     alice = await subscribe(db, events=["pixel.fired"])
     await subscribe(db, account_id=alice.account_id)
     async with db.write() as tx:
-        told = await record_for(tx, Event("webhook.test", alice.account_id, new_id(), AT, {}), alice.id)
+        told = await record_for(tx, WebhookEvent("webhook.test", alice.account_id, new_id(), AT, {}), alice.id)
     row = await delivery(db)
     assert (row.id, row.webhook_id, row.event) == (told, alice.id, "webhook.test")
 

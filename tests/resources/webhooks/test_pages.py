@@ -12,7 +12,7 @@ from browsing import Browser, Place, open_place
 from sqlalchemy import select, update
 
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, pages, record, service
+from waypost.resources.webhooks import WebhookEvent, pages, record, service
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
 NEW = {"url": "https://127.0.0.1:9443/hook?a=1&b=2", "event_types[]": ["link.created", "pixel.fired"]}
@@ -38,7 +38,7 @@ async def happen(place: Place, browser: Browser, count: int = 1, event: str = "l
     async with place.db.write() as tx:
         for number in range(count):
             data = {"title": "<b>ü</b>", "number": number}
-            await record(tx, Event(event, browser.account.id, new_id(), place.clock(), data))
+            await record(tx, WebhookEvent(event, browser.account.id, new_id(), place.clock(), data))
 
 
 async def settle(place: Place, **values: Any) -> None:

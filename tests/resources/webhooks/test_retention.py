@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from waypost.database import Database
 from waypost.kit.clock import microseconds
 from waypost.kit.ids import new_id
-from waypost.resources.webhooks import Event, delete_old_deliveries, log_retention
+from waypost.resources.webhooks import WebhookEvent, delete_old_deliveries, log_retention
 from waypost.resources.webhooks.model import webhook_deliveries
 from waypost.resources.webhooks.outbox import record_for
 
@@ -26,7 +26,7 @@ async def add(db: Database, *ages: timedelta, status: str = "delivered") -> None
         for age in ages:
             at = START - age
             source = UUID(int=microseconds(at) // 1_000 << 80 | secrets.randbits(80))
-            id_ = await record_for(tx, Event("link.clicked", ACCOUNT, source, at, {}), WEBHOOK)
+            id_ = await record_for(tx, WebhookEvent("link.clicked", ACCOUNT, source, at, {}), WEBHOOK)
             one = update(webhook_deliveries).where(webhook_deliveries.c.id == id_)
             await tx.execute(one.values(status=status, next_attempt_at=at if status == "pending" else None))
 

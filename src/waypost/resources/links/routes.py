@@ -18,7 +18,7 @@ from waypost.kit.errors import Unavailable
 from waypost.redirect import NEVER, Route, new_route, unserved
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import ALIVE, links
-from waypost.resources.pixels import Tags
+from waypost.resources.pixels import PixelTags
 
 _LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
 _FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
@@ -35,7 +35,7 @@ class SqliteRoutes:
 
     def __init__(self, path: Path, shared_host: str, keys: KeyRing) -> None:
         self._shared_host = shared_host.encode()
-        self._tags = Tags(keys)
+        self._pixel_tags = PixelTags(keys)
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         self._connection.execute("PRAGMA busy_timeout = 100")  # milliseconds; waiting blocks the event loop
         self._connection.execute("PRAGMA mmap_size = 1073741824")
@@ -54,7 +54,7 @@ class SqliteRoutes:
         found = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in found]
         link = (UUID(bytes=link_id), destination, expiry, hostname, is_live)
-        return _route(link, sealed, self._shared_host, self._tags)
+        return _route(link, sealed, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
         return self.find_now(slug)
@@ -82,7 +82,7 @@ class PostgresRoutes:
     def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
         self._db = db
         self._shared_host = shared_host.encode()
-        self._tags = Tags(keys)
+        self._pixel_tags = PixelTags(keys)
 
     async def find(self, slug: bytes) -> Route | None:
         text = slug.decode("utf-8", "replace").replace("\0", "\ufffd")  # PostgreSQL allows no NUL
@@ -91,13 +91,13 @@ class PostgresRoutes:
         if not rows:
             return None
         sealed = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
-        return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._tags)
+        return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._pixel_tags)
 
     def close(self) -> None:
         """The caller closes the database."""
 
 
-def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: Tags) -> Route:
+def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
     """`link`: the link's columns of a row of `_FIND`; `sealed`: the pixels' columns of all rows that have a pixel."""
     link_id, destination, expires_at, hostname, is_live = link
     host = shared_host if hostname is None else hostname.encode() if is_live else unserved(hostname.encode())

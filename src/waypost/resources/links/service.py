@@ -181,6 +181,6 @@ async def _count_image(tx: Tx, account: UUID, difference: int) -> None:
         raise Invalid({"og_image_file": [rules.IMAGE_QUOTA_USED]})
 
 
-def _created_event(deps: Deps, link: Link) -> webhooks.Event:
+def _created_event(deps: Deps, link: Link) -> webhooks.WebhookEvent:
     data = to_json(link, shared_domain=deps.shared_domain, base_url=deps.base_url, now=link.created_at)
-    return webhooks.Event("link.created", link.account_id, link.id, link.created_at, data)
+    return webhooks.WebhookEvent("link.created", link.account_id, link.id, link.created_at, data)

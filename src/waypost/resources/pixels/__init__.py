@@ -7,11 +7,11 @@ from waypost.resources.pixels.account_data import delete_all_for, export
 from waypost.resources.pixels.attached import attach, detach_from_links, hold, ids_of, join_pixels, known, names_of
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import link_pixels, pixels
-from waypost.resources.pixels.tags import Tags
+from waypost.resources.pixels.tags import PixelTags
 
 __all__ = [
     "Deps",
-    "Tags",
+    "PixelTags",
     "attach",
     "delete_all_for",
     "detach_from_links",

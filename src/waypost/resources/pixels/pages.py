@@ -15,7 +15,7 @@ from waypost.kit.fields import parse
 from waypost.resources.pixels import service
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
-from waypost.resources.pixels.platforms import HINTS, is_usual
+from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -119,7 +119,7 @@ class _Pages:
         return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **told)
 
     def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
-        shared = {"hints": HINTS, "counted_to": service.COUNTED_TO, "doubt": ""}
+        shared = {"hints": PLATFORM_HINTS, "counted_to": service.COUNTED_TO, "doubt": ""}
         return self._views.page(request, f"pixels/{name}.html", status=status, **shared | told)
 
 
@@ -127,7 +127,7 @@ def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
     """Told once: whoever sends the form again knows better."""
     if platform is None or pixel_id is None or form.is_on("sure") or is_usual(platform, pixel_id.strip()):
         return ""
-    hint = HINTS[platform]  # type: ignore[index]  # parsed
+    hint = PLATFORM_HINTS[platform]  # type: ignore[index]  # parsed
     return _UNUSUAL.format(name=hint.name, id_is=hint.id_is)
 
 

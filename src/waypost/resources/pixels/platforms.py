@@ -8,7 +8,7 @@ from waypost.resources.pixels.model import Platform
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class PlatformHint:
     name: str
     id_is: str
     """What the platform calls it, and how it looks."""
@@ -18,29 +18,29 @@ class Hint:
     """Empty where the platform takes no events from servers."""
 
 
-HINTS: Mapping[Platform, Hint] = {
-    "facebook": Hint(
+PLATFORM_HINTS: Mapping[Platform, PlatformHint] = {
+    "facebook": PlatformHint(
         "Facebook",
         "The dataset's (pixel's) number: 15 or 16 digits.",
         "Meta Events Manager, Data sources.",
         "1234567890123456",
         "Events Manager, Settings, Conversions API, Generate access token.",
     ),
-    "tiktok": Hint(
+    "tiktok": PlatformHint(
         "TikTok",
         "The pixel code: capital letters and digits.",
         "TikTok Ads Manager, Tools, Events.",
         "C4ABCDEF12GH34IJ56KL",
         "The pixel's Settings, Events API, Generate access token.",
     ),
-    "pinterest": Hint(
+    "pinterest": PlatformHint(
         "Pinterest",
         "The tag's number; for events from the server with the ad account's before it: account/tag.",
         "Pinterest Ads, Conversions, Tag manager.",
         "549755885175/2612345678901",
         "Conversions, Conversion access token.",
     ),
-    "google_ads": Hint(
+    "google_ads": PlatformHint(
         "Google Ads",
         "The conversion ID: digits, with or without AW- before them.",
         "Google Ads, Tools, Data manager, Google tag.",

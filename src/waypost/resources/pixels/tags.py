@@ -13,7 +13,7 @@ from waypost.resources.pixels.platforms import tag_id
 log = structlog.get_logger(__name__)
 
 
-class Tags:
+class PixelTags:
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
         self._told: set[UUID] = set()

@@ -6,15 +6,15 @@ Other packages record events in their own transactions; the worker's `Deliverer`
 from waypost.resources.webhooks.account_data import delete_all_for, export
 from waypost.resources.webhooks.delivery.deliverer import Deliverer, delivery_loop
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.outbox import Event, listeners, record, record_all
+from waypost.resources.webhooks.outbox import WebhookEvent, listeners, record, record_all
 from waypost.resources.webhooks.receivers import Receivers
 from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 
 __all__ = [
     "Deliverer",
     "Deps",
-    "Event",
     "Receivers",
+    "WebhookEvent",
     "cancel_orphaned_deliveries",
     "delete_all_for",
     "delete_old_deliveries",

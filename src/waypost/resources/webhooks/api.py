@@ -19,7 +19,7 @@ from waypost.resources.webhooks.schemas import (
     delivery_to_json,
     to_json,
 )
-from waypost.resources.webhooks.store import Wanted
+from waypost.resources.webhooks.store import DeliveryFilter
 from waypost.web import (
     PAGING,
     PREFIX,
@@ -112,10 +112,10 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     return router
 
 
-def _wanted(request: Request, problems: Problems) -> Wanted:
+def _wanted(request: Request, problems: Problems) -> DeliveryFilter:
     query = read_query(request)
     given = {name: query.get(name) for name in _CHOICES}
     for name, choices in _CHOICES.items():
         if given[name] not in {None, *choices}:
             problems.add(name, f"This must be one of: {', '.join(choices)}.")
-    return Wanted(status=cast("Status | None", given["status"]), event=given["event"])
+    return DeliveryFilter(status=cast("Status | None", given["status"]), event=given["event"])

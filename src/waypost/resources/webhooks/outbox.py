@@ -26,7 +26,7 @@ Listeners = Mapping[UUID, Sequence[UUID]]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WebhookEvent:
     type: str
     account_id: UUID
     source: UUID
@@ -35,7 +35,7 @@ class Event:
     data: Mapping[str, Any]
 
 
-async def record(tx: Tx, event: Event) -> None:
+async def record(tx: Tx, event: WebhookEvent) -> None:
     """One event, to whoever listens."""
     await record_all(tx, [event], await listeners(tx, event.type, {event.account_id}))
 
@@ -51,26 +51,26 @@ async def listeners(tx: Tx, event_type: str, accounts: Collection[UUID], *, hold
     return found
 
 
-async def record_all(tx: Tx, events: Iterable[Event], to: Listeners) -> None:
+async def record_all(tx: Tx, events: Iterable[WebhookEvent], to: Listeners) -> None:
     """In pieces: what it takes of memory, and of the event loop at once, does not grow with the number of events."""
     rows = (_row(event, webhook) for event in events for webhook in to.get(event.account_id, ()))
     while piece := list(islice(rows, _AT_ONCE)):
         await bulk.insert(tx, webhook_deliveries, piece, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
-async def record_for(tx: Tx, event: Event, webhook: UUID) -> UUID:
+async def record_for(tx: Tx, event: WebhookEvent, webhook: UUID) -> UUID:
     """To this one subscription, whatever it listens to. Returns the delivery's id."""
     await record_all(tx, [event], {event.account_id: [webhook]})
     return delivery_id(event.type, event.source, webhook)
 
 
-def _row(event: Event, webhook: UUID) -> bulk.BulkRow:
+def _row(event: WebhookEvent, webhook: UUID) -> bulk.BulkRow:
     id_, at = delivery_id(event.type, event.source, webhook), microseconds(event.at)
     known = (id_.bytes, event.account_id.bytes, webhook.bytes, event.type, envelope(id_, event))
     return (*known, "pending", 0, at, None, None, None, at, None)
 
 
-def envelope(id_: UUID, event: Event) -> str:
+def envelope(id_: UUID, event: WebhookEvent) -> str:
     """The body of every attempt; keys in the specification's order."""
     body = {
         "id": str(id_),

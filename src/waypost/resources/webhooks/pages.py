@@ -21,7 +21,7 @@ from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.resources.webhooks.store import Wanted
+from waypost.resources.webhooks.store import DeliveryFilter
 from waypost.web import page_request, path_id, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
@@ -149,15 +149,15 @@ async def _ids(request: Request) -> tuple[UUID, UUID]:
     return await path_id(request.path_params["id"]), await path_id(request.path_params["delivery"])
 
 
-def _wanted(request: Request) -> Wanted:
+def _wanted(request: Request) -> DeliveryFilter:
     """Filters; one that there is not narrows nothing."""
     query = read_query(request)
     status, event = query.get("status"), query.get("event")
     is_event = event in {*_EVENTS, TEST}
-    return Wanted(cast("Status", status) if status in _STATUSES else None, event if is_event else None)
+    return DeliveryFilter(cast("Status", status) if status in _STATUSES else None, event if is_event else None)
 
 
-def _query(wanted: Wanted, before: UUID | None = None) -> str:
+def _query(wanted: DeliveryFilter, before: UUID | None = None) -> str:
     filters = {"status": wanted.status, "event": wanted.event, "before": before}
     return "?" + urlencode({name: value for name, value in filters.items() if value})
 

@@ -16,7 +16,7 @@ from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, Exchange, Webhook, webhooks
 from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
-from waypost.resources.webhooks.store import Wanted
+from waypost.resources.webhooks.store import DeliveryFilter
 
 MOST = 20
 """Subscriptions of an account."""
@@ -77,7 +77,7 @@ async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
 
 
 async def browse_deliveries(
-    deps: Deps, caller: Caller, webhook_id: UUID, wanted: Wanted, request: PageRequest
+    deps: Deps, caller: Caller, webhook_id: UUID, wanted: DeliveryFilter, request: PageRequest
 ) -> Page[Delivery]:
     async with deps.db.read() as tx:
         _there(await store.find(tx, caller.account.id, webhook_id))
@@ -86,7 +86,7 @@ async def browse_deliveries(
 
 
 async def read_log(
-    deps: Deps, caller: Caller, webhook_id: UUID, wanted: Wanted, *, before: UUID | None, at_most: int
+    deps: Deps, caller: Caller, webhook_id: UUID, wanted: DeliveryFilter, *, before: UUID | None, at_most: int
 ) -> tuple[list[Delivery], UUID | None]:
     """(deliveries before `before`, newest first; where the next page begins, if there is one), however long the log."""
     async with deps.db.read() as tx:
@@ -123,7 +123,7 @@ async def ask_for_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery
     async with deps.db.write() as tx:
         webhook = _there(await store.hold(tx, caller.account.id, webhook_id))
         data = {"webhook_id": str(webhook.id)}
-        event = outbox.Event(TEST, webhook.account_id, new_id(), deps.clock(), data)
+        event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), deps.clock(), data)
         return _there(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
 
 

@@ -24,7 +24,7 @@ _DELIVERY = select(*(_NEXT if name == "next_attempt_at" else _D[name] for name i
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DeliveryFilter:
     """Which of a subscription's deliveries a list is to hold; None leaves a question open."""
 
     status: Status | None = None
@@ -77,7 +77,7 @@ async def cancel(tx: Tx, webhook_id: UUID) -> None:
 
 
 async def page_of_deliveries(
-    tx: Tx, webhook_id: UUID, wanted: Wanted, request: PageRequest
+    tx: Tx, webhook_id: UUID, wanted: DeliveryFilter, request: PageRequest
 ) -> tuple[list[Delivery], int]:
     """(deliveries of the page, number of deliveries on all pages), newest first: an id begins with the event's time."""
     conditions = [_D.webhook_id == webhook_id]
@@ -88,7 +88,7 @@ async def page_of_deliveries(
 
 
 async def log_before(
-    tx: Tx, webhook_id: UUID, wanted: Wanted, before: UUID | None, *, at_most: int, among: int
+    tx: Tx, webhook_id: UUID, wanted: DeliveryFilter, before: UUID | None, *, at_most: int, among: int
 ) -> tuple[list[Delivery], UUID | None]:
     """(deliveries before `before`, newest first; before which one the next page begins, if there is more).
 

@@ -82,12 +82,12 @@ def fired(*pixels: tuple[str, UUID]) -> bytes:
     return ",".join(f"{letter}{pixel.hex}" for letter, pixel in pixels).encode()
 
 
-async def queued(db: Database) -> dict[UUID, list[events.Event]]:
+async def queued(db: Database) -> dict[UUID, list[events.PageView]]:
     async with db.read() as tx:
         rows = (await tx.execute(select(pixel_events).order_by(pixel_events.c.id))).all()
-    found: dict[UUID, list[events.Event]] = {}
+    found: dict[UUID, list[events.PageView]] = {}
     for row in rows:
-        found.setdefault(row.pixel_id, []).append(events.Event(*json.loads(row.payload)))
+        found.setdefault(row.pixel_id, []).append(events.PageView(*json.loads(row.payload)))
     return found
 
 

@@ -54,9 +54,9 @@ async def new_pixel(
     return id_
 
 
-def new_event(**fields: Any) -> events.Event:
+def new_event(**fields: Any) -> events.PageView:
     known = {"at": int(START.timestamp()) - 60, "url": "https://go.test/a", "ip": "192.0.2.7", "user_agent": BROWSER}
-    return events.Event(**{"id": str(new_id()), "referrer": "https://from.example/x"} | known | fields)
+    return events.PageView(**{"id": str(new_id()), "referrer": "https://from.example/x"} | known | fields)
 
 
 @dataclass
@@ -67,13 +67,13 @@ class Env:
     """Of another process."""
     sender: Loop
 
-    async def queue(self, pixel: UUID, *its: events.Event, **fields: Any) -> list[events.Event]:
+    async def queue(self, pixel: UUID, *its: events.PageView, **fields: Any) -> list[events.PageView]:
         """Long enough ago that nothing more is waited for. As the platform that fired, the pixel's counts."""
         given = list(its) or [new_event(**fields)]
         async with self.db.write() as tx:
             found = await tx.execute(select(pixels.c.platform).where(pixels.c.id == pixel))
             platform = found.scalar_one_or_none() or "facebook"
-            addressed = [events.Addressed(new_id(), pixel, platform, each) for each in given]
+            addressed = [events.PixelEvent(new_id(), pixel, platform, each) for each in given]
             await events.record_all(tx, addressed, now=self.clock() - GATHERING)
         return given
 

@@ -38,7 +38,7 @@ async def test_a_busy_pixel_s_events_go_in_lots(db: Database, env: Env, platform
 
 async def test_recorded_twice_it_is_sent_once(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
-    one = events.Addressed(new_id(), pixel, "facebook", new_event(user_agent='"\\\0{}'))
+    one = events.PixelEvent(new_id(), pixel, "facebook", new_event(user_agent='"\\\0{}'))
     for _ in range(2):
         async with db.write() as tx:
             await events.record_all(tx, [one, one], now=START - queue.GATHERING)
@@ -143,7 +143,7 @@ async def test_an_older_event_that_comes_later_is_not_lost(db: Database, env: En
     (first,) = await env.queue(pixel)
     await env.sender.step()
     await asyncio.to_thread(platforms.wait_for, "facebook", 1)
-    late = events.Addressed(UUID(int=1), pixel, "facebook", new_event())
+    late = events.PixelEvent(UUID(int=1), pixel, "facebook", new_event())
     async with db.write() as tx:
         await events.record_all(tx, [late], now=env.clock() - queue.GATHERING)
     await env.run()

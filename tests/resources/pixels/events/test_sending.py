@@ -116,7 +116,7 @@ async def test_events_of_what_a_pixel_is_no_more_are_dropped(
     assert (platforms.received(), await env.nothing_is_left()) == ([], True)
     found = await env.results(pixel)
     assert (found.sent, found.dropped) == (0, 2)
-    assert "another platform or lost its access token" in (found.reason or "")
+    assert "another platform or no access token" in (found.reason or "")
 
 
 async def test_results_go_with_their_pixel(db: Database, env: Env) -> None:
@@ -316,4 +316,4 @@ async def test_wanted_are_those_with_a_token(db: Database) -> None:
     with_token = {await new_pixel(db, platform) for platform in SERVER_SIDE}
     without = {await new_pixel(db, "facebook", token=None), await new_pixel(db, "google_ads", token="x"), new_id()}
     async with db.read() as tx:
-        assert await events.wanted(tx, with_token | without) == with_token
+        assert await events.with_server_events(tx, with_token | without) == with_token

@@ -65,7 +65,7 @@ async def _tell_of_pixels(tx: Tx, clicks: Sequence[Click]) -> None:
 
 async def _tell_platforms(tx: Tx, clicks: Sequence[Click], rules: Rules, now: datetime) -> None:
     """A link deleted meanwhile has no address any more that could be told."""
-    wanted = await events.wanted(tx, {pixel for click in clicks for _, pixel in click.pixels})
+    wanted = await events.with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
     if not wanted:
         return
     telling = [click for click in clicks if any(pixel in wanted for _, pixel in click.pixels)]
@@ -87,12 +87,12 @@ def _accounts(clicks: Sequence[Click]) -> set[UUID]:
     return {UUID(bytes=account) for account in {click.account_id for click in clicks}}
 
 
-def _clicked(click: Click) -> webhooks.Event:
+def _clicked(click: Click) -> webhooks.WebhookEvent:
     account, source = UUID(bytes=click.account_id), UUID(bytes=click.id)
-    return webhooks.Event("link.clicked", account, source, from_microseconds(click.at), to_event_json(click))
+    return webhooks.WebhookEvent("link.clicked", account, source, from_microseconds(click.at), to_event_json(click))
 
 
-def _fired(click: Click) -> Iterator[webhooks.Event]:
+def _fired(click: Click) -> Iterator[webhooks.WebhookEvent]:
     account, visit, at = UUID(bytes=click.account_id), str(UUID(bytes=click.id)), from_microseconds(click.at)
     for platform, pixel in click.pixels:
         data = {
@@ -101,7 +101,7 @@ def _fired(click: Click) -> Iterator[webhooks.Event]:
             "link_id": str(UUID(bytes=click.link_id)),
             "visit_id": visit,
         }
-        yield webhooks.Event("pixel.fired", account, _source(click, pixel), at, data)
+        yield webhooks.WebhookEvent("pixel.fired", account, _source(click, pixel), at, data)
 
 
 def _source(click: Click, pixel: UUID) -> UUID:
@@ -109,9 +109,9 @@ def _source(click: Click, pixel: UUID) -> UUID:
     return UUID(bytes=click.id[:6] + blake2b(click.id + pixel.bytes, digest_size=10).digest())
 
 
-def _addressed(click: Click, url: str, wanted: Collection[UUID]) -> Iterator[events.Addressed]:
+def _addressed(click: Click, url: str, wanted: Collection[UUID]) -> Iterator[events.PixelEvent]:
     visit, seconds = str(UUID(bytes=click.id)), click.at // 1_000_000
-    event = events.Event(visit, seconds, url, click.ip, click.user_agent, click.referrer)
+    event = events.PageView(visit, seconds, url, click.ip, click.user_agent, click.referrer)
     for platform, pixel in click.pixels:
         if pixel in wanted:
-            yield events.Addressed(_source(click, pixel), pixel, platform, event)
+            yield events.PixelEvent(_source(click, pixel), pixel, platform, event)

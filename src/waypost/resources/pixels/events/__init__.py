@@ -4,19 +4,19 @@ Refuses to be on a redirect's path: events are recorded in the transaction that 
 """
 
 from waypost.resources.pixels.events.cleanup import delete_unsendable
-from waypost.resources.pixels.events.model import Event
-from waypost.resources.pixels.events.outbox import Addressed, record_all, wanted
+from waypost.resources.pixels.events.model import PageView
+from waypost.resources.pixels.events.outbox import PixelEvent, record_all, with_server_events
 from waypost.resources.pixels.events.results import EventResults, results_of
 from waypost.resources.pixels.events.sender import EventSender, event_loop
 
 __all__ = [
-    "Addressed",
-    "Event",
     "EventResults",
     "EventSender",
+    "PageView",
+    "PixelEvent",
     "delete_unsendable",
     "event_loop",
     "record_all",
     "results_of",
-    "wanted",
+    "with_server_events",
 ]

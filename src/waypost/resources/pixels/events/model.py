@@ -12,7 +12,7 @@ pixel_events = Table(
     Column("id", Id, primary_key=True),  # begins with the click's time, and follows from click and pixel
     Column("pixel_id", Id, nullable=False),
     Column("platform", Text, nullable=False),  # that the pixel had when it fired
-    Column("payload", Text, nullable=False),  # an Event, as JSON
+    Column("payload", Text, nullable=False),  # a PageView, as JSON
     Column("created_at", Instant, nullable=False),
 )
 Index("ix_pixel_events_pixel", pixel_events.c.pixel_id, pixel_events.c.id)
@@ -43,7 +43,7 @@ pixel_results = Table(
 )
 
 
-class Event(NamedTuple):
+class PageView(NamedTuple):
     """As JSON it is a list of these."""
 
     id: str

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from waypost.database import Tx, bulk
 from waypost.kit.clock import microseconds
-from waypost.resources.pixels.events.model import Event, pixel_events
+from waypost.resources.pixels.events.model import PageView, pixel_events
 from waypost.resources.pixels.model import pixels
 
 PLATFORMS = ("facebook", "tiktok", "pinterest")
@@ -20,17 +20,17 @@ PLATFORMS = ("facebook", "tiktok", "pinterest")
 _AT_ONCE = 500  # rows, or parameters, of one statement
 
 
-class Addressed(NamedTuple):
+class PixelEvent(NamedTuple):
     """An event, and which pixel's platform is to be told."""
 
     id: UUID
     """The same whenever the same is recorded again, which leaves one."""
     pixel_id: UUID
     platform: str
-    event: Event
+    event: PageView
 
 
-async def wanted(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
+async def with_server_events(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
     """Which of these pixels are told of visits by us."""
     ids, found = list(pixel_ids), set[UUID]()
     told = (pixels.c.platform.in_(PLATFORMS), pixels.c.access_token.is_not(None))
@@ -40,7 +40,7 @@ async def wanted(tx: Tx, pixel_ids: Collection[UUID]) -> set[UUID]:
     return found
 
 
-async def record_all(tx: Tx, events: Iterable[Addressed], *, now: datetime) -> None:
+async def record_all(tx: Tx, events: Iterable[PixelEvent], *, now: datetime) -> None:
     """In pieces: what it takes of memory, and of the event loop at once, does not grow with the number of events."""
     at = microseconds(now)
     rows = (_row(each, at) for each in events)
@@ -48,6 +48,6 @@ async def record_all(tx: Tx, events: Iterable[Addressed], *, now: datetime) -> N
         await bulk.insert(tx, pixel_events, piece, on_conflict="ON CONFLICT (id) DO NOTHING")
 
 
-def _row(each: Addressed, at: int) -> bulk.BulkRow:
+def _row(each: PixelEvent, at: int) -> bulk.BulkRow:
     payload = json.dumps(each.event, separators=(",", ":"))
     return each.id.bytes, each.pixel_id.bytes, each.platform, payload, at

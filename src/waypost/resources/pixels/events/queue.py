@@ -14,7 +14,7 @@ from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, u
 
 from waypost.database import Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
-from waypost.resources.pixels.events.model import Event, pixel_events, pixel_lots
+from waypost.resources.pixels.events.model import PageView, pixel_events, pixel_lots
 from waypost.resources.pixels.events.results import EventResults, add_results
 from waypost.resources.pixels.events.slots import QueuedPixel, RequestSlots
 from waypost.resources.pixels.model import pixels
@@ -69,7 +69,7 @@ class ClaimedLot:
 class StoredEvent:
     id: UUID
     platform: str
-    event: Event
+    event: PageView
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta) -> list[ClaimedLot]:
 async def events_of(tx: Tx, claimed: ClaimedLot) -> list[StoredEvent]:
     lot = select(_E.id, _E.platform, _E.payload).where(_E.pixel_id == claimed.pixel_id, _E.id <= claimed.last_event)
     rows = await tx.execute(lot.order_by(_E.id).limit(LOT))
-    return [StoredEvent(row.id, row.platform, Event(*json.loads(row.payload))) for row in rows]
+    return [StoredEvent(row.id, row.platform, PageView(*json.loads(row.payload))) for row in rows]
 
 
 async def settle(tx: Tx, outcomes: Sequence[LotOutcome]) -> None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 from uuid import UUID
 
 import structlog
@@ -17,13 +16,13 @@ from sqlalchemy import select
 from waypost.database import Database, KeyRing, Sealed, Tx
 from waypost.database.secrets import Undecipherable
 from waypost.kit.clock import Clock
-from waypost.kit.urls import Url, canonical
-from waypost.outbound import NotPublic, OutboundError, OutboundResponse
+from waypost.kit.urls import canonical
+from waypost.outbound import NotPublic, OutboundError, OutboundResponse, Post
 from waypost.resources.pixels.events import queue
-from waypost.resources.pixels.events.answer import LONGEST_WAIT, PLATFORMS, PlatformResponse, passing, response_of
-from waypost.resources.pixels.events.model import Event
-from waypost.resources.pixels.events.platform import Request, Unsuitable, Verdict
+from waypost.resources.pixels.events.model import PageView
+from waypost.resources.pixels.events.platform_apis import PLATFORM_APIS, InvalidPixelId, PlatformRequest, Verdict
 from waypost.resources.pixels.events.queue import ClaimedLot, LotOutcome, StoredEvent
+from waypost.resources.pixels.events.response import LONGEST_WAIT, PlatformResponse, read_response, temporary
 from waypost.resources.pixels.events.results import EventResults
 from waypost.resources.pixels.events.slots import AT_MOST
 from waypost.resources.pixels.model import pixels
@@ -33,25 +32,18 @@ from waypost.worker.loop import LeasedQueue, LeaseLoop
 DEADLINE = 10.0  # seconds for a request and its answer
 LEASE = timedelta(seconds=DEADLINE + 20)  # time to settle it, even after a short outage
 _LOOK_EVERY = 1.0  # seconds: events wait for some seconds anyway
-MAX_ANSWER = 1 << 20  # bytes; Pinterest says something of each event
+MAX_ANSWER = 1 << 20  # bytes; Pinterest returns a result for each event
 MAX_ATTEMPTS = 8
 OLDEST = timedelta(days=7)
-"""One event that is older, and a platform refuses the whole request."""
+"""With a single event that is older, a platform rejects the entire request."""
 
-_CHANGED = "the pixel has got another platform or lost its access token since the visits"
+_CHANGED = "the pixel has another platform or no access token since the visits"
 _TOO_OLD = "the visits were more than seven days ago"
-_OF_NO_USE = "the platform asks for the visitor's address and user agent, and not both are kept or were sent"
+_UNUSABLE = "the platform requires the visitor's IP address and user agent, and not both are stored or were sent"
 
 _FOUND = select(pixels.c.id, pixels.c.platform, pixels.c.pixel_id, pixels.c.access_token)
 
 log = structlog.get_logger(__name__)
-
-
-class Post(Protocol):
-    async def __call__(
-        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> OutboundResponse:
-        """One POST and its whole answer within `deadline` seconds. Raises NotPublic, Unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ class _Pixel:
 
 class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
     def __init__(self, db: Database, keys: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
-        """`urls`: where each platform's API is."""
+        """`urls`: of each platform's API."""
         self._db = db
         self._keys = keys
         self._post = post
@@ -74,7 +66,7 @@ class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
     async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
         return bool(await queue.due(tx, self._clock()))
 
-    async def claim(self, tx: Tx, free: int) -> list[ClaimedLot]:  # noqa: ARG002  # `slots` limits them for all workers
+    async def claim(self, tx: Tx, free: int) -> list[ClaimedLot]:  # noqa: ARG002  # `slots` limits all workers
         return await queue.claim(tx, clock=self._clock, lease=LEASE)
 
     async def settle(self, tx: Tx, outcomes: Sequence[LotOutcome]) -> None:
@@ -83,14 +75,14 @@ class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
     async def run(self, claimed: ClaimedLot) -> LotOutcome:
         """Raises Unavailable, before anything is sent."""
         pixel, lot = await self._load(claimed)
-        usable, dropped = self._sifted(pixel, lot)
+        usable, dropped = self._sort_out(pixel, lot)
         response = await self._send(pixel, usable) if pixel and usable else PlatformResponse(Verdict())
         return self._outcome(claimed, lot, dropped, response)
 
     async def crashed(self, claimed: ClaimedLot, error: Exception) -> LotOutcome:
         pixel, lot = await self._load(claimed)
-        _, dropped = self._sifted(pixel, lot)
-        return self._outcome(claimed, lot, dropped, passing(f"internal error: {type(error).__name__}"))
+        _, dropped = self._sort_out(pixel, lot)
+        return self._outcome(claimed, lot, dropped, temporary(f"internal error: {type(error).__name__}"))
 
     async def _load(self, claimed: ClaimedLot) -> tuple[_Pixel | None, Sequence[StoredEvent]]:
         """(the pixel if it still has a token, its events)"""
@@ -103,48 +95,48 @@ class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
         self, claimed: ClaimedLot, lot: Sequence[StoredEvent], dropped: Sequence[str], response: PlatformResponse
     ) -> LotOutcome:
         verdict, finished = response.verdict, [each.id for each in lot]
-        if not verdict.is_passing:
+        if not verdict.is_temporary:
             return LotOutcome(claimed, self._results(verdict, dropped), finished)
         if claimed.attempt >= MAX_ATTEMPTS:
             reason = f"given up after {claimed.attempt} attempts: {verdict.reason}"
             all_dropped = [*dropped, *[reason] * (len(lot) - len(dropped))]
             return LotOutcome(claimed, self._results(Verdict(), all_dropped), finished)
-        log.warning("pixel events failed", pixel=str(claimed.pixel_id), attempt=claimed.attempt, error=response.what)
+        log.warning("pixel events failed", pixel=str(claimed.pixel_id), attempt=claimed.attempt, error=response.summary)
         pause = min(LONGEST_WAIT, max(response.wait, wait_after(claimed.attempt)))
         return LotOutcome(claimed, self._results(verdict, []), next_attempt_at=self._clock() + pause)
 
-    def _sifted(self, pixel: _Pixel | None, lot: Sequence[StoredEvent]) -> tuple[list[Event], list[str]]:
-        """Those to be sent, and for each of the others why it is not."""
+    def _sort_out(self, pixel: _Pixel | None, lot: Sequence[StoredEvent]) -> tuple[list[PageView], list[str]]:
+        """(events to send, the reason for each of the others)"""
         oldest = (self._clock() - OLDEST).timestamp()
-        usable, dropped = list[Event](), list[str]()
+        usable, dropped = list[PageView](), list[str]()
         for each in lot:
-            if pixel is None or each.platform != pixel.platform or pixel.platform not in PLATFORMS:
+            if pixel is None or each.platform != pixel.platform or pixel.platform not in PLATFORM_APIS:
                 dropped.append(_CHANGED)
             elif each.event.at <= oldest:
                 dropped.append(_TOO_OLD)
-            elif not PLATFORMS[pixel.platform].is_usable(each.event):
-                dropped.append(_OF_NO_USE)
+            elif not PLATFORM_APIS[pixel.platform].is_usable(each.event):
+                dropped.append(_UNUSABLE)
             else:
                 usable.append(each.event)
         return usable, dropped
 
-    async def _send(self, pixel: _Pixel, events: Sequence[Event]) -> PlatformResponse:
+    async def _send(self, pixel: _Pixel, events: Sequence[PageView]) -> PlatformResponse:
         try:
             pixel_id = self._keys.open(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
             token = self._keys.open(pixels.c.access_token, pixel.id, pixel.access_token)
-            answer = await self._posted(pixel.platform, PLATFORMS[pixel.platform].request(pixel_id, token, events))
-        except Unsuitable as error:
+            answer = await self._request(pixel.platform, PLATFORM_APIS[pixel.platform].request(pixel_id, token, events))
+        except InvalidPixelId as error:
             return PlatformResponse(Verdict(reason=str(error)))
         except Undecipherable:
-            return passing("the pixel's secrets cannot be read with WAYPOST_SECRET_KEY")
-        except NotPublic:  # which address it is, is the operator's business
-            return passing(f"{pixel.platform}: the host has an address that is not public")
+            return temporary("the pixel's secrets cannot be read with WAYPOST_SECRET_KEY")
+        except NotPublic:  # the IP address is for the operator only
+            return temporary(f"{pixel.platform}: the host has an address that is not public")
         except OutboundError as error:
-            return passing(f"{pixel.platform}: {error}")
+            return temporary(f"{pixel.platform}: {error}")
         secrets = (token, pixel_id, *pixel_id.split("/"))
-        return response_of(pixel.platform, answer, len(events), secrets, self._clock())
+        return read_response(pixel.platform, answer, len(events), secrets, self._clock())
 
-    async def _posted(self, platform: str, request: Request) -> OutboundResponse:
+    async def _request(self, platform: str, request: PlatformRequest) -> OutboundResponse:
         return await self._post(
             canonical(self._urls[platform].rstrip("/") + request.path),
             headers={"Content-Type": "application/json", **request.headers},

@@ -1,9 +1,8 @@
 """Delivers events: claims deliveries, signs and sends each, and decides what follows from the answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import lru_cache
-from typing import Protocol
 
 import structlog
 
@@ -11,8 +10,8 @@ from waypost.database import Database, Tx
 from waypost.database.secrets import KeyRing, Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
-from waypost.kit.urls import BadUrl, Url, canonical
-from waypost.outbound import NotPublic, OutboundResponse, Unreachable
+from waypost.kit.urls import BadUrl, canonical
+from waypost.outbound import NotPublic, OutboundResponse, Post, Unreachable
 from waypost.resources.webhooks.delivery import metrics, queue
 from waypost.resources.webhooks.delivery.pace import Pace
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
@@ -31,16 +30,6 @@ _read = lru_cache(4_096)(canonical)
 """A tenth of an attempt's time went into reading the same few URLs."""
 
 log = structlog.get_logger(__name__)
-
-
-class Post(Protocol):
-    async def __call__(
-        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
-    ) -> OutboundResponse:
-        """One POST and its answer within `deadline` seconds.
-
-        Raises NotPublic before anything is sent; Unreachable, also for an answer longer than `max_body`.
-        """
 
 
 class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):

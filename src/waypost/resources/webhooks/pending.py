@@ -23,7 +23,7 @@ _D = webhook_deliveries.c
 log = structlog.get_logger(__name__)
 
 
-class Figures:
+class PendingGauges:
     def __init__(self, db: Database, *, clock: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._clock = clock
@@ -63,11 +63,11 @@ class Figures:
 
 async def pending(tx: Tx) -> tuple[int, datetime | None]:
     """How many, and when the oldest one's event was, to the millisecond. Reads the index of those pending only."""
-    row = (await tx.execute(counting(tx.dialect.name))).one()
+    row = (await tx.execute(count_statement(tx.dialect.name))).one()
     return row.waiting, from_microseconds(int(row.first[:12], 16) * 1_000) if row.first else None
 
 
-def counting(dialect: str) -> Select[int, Any]:
+def count_statement(dialect: str) -> Select[int, Any]:
     """The smallest id begins with the oldest event's time. PostgreSQL before 18 finds no smallest UUID, but a text."""
     as_text = func.hex(_D.id) if dialect == "sqlite" else func.replace(cast(_D.id, Text), "-", "").collate("C")
     waiting, first = func.count().label("waiting"), func.min(as_text).label("first")
