@@ -24,7 +24,7 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 from waypost.resources.links.model import links
 
 _BATCH = 20_000

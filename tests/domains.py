@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 
 
 async def domain(db: Database, account: UUID, hostname: str, *, is_live: bool = True, **fields: Any) -> UUID:

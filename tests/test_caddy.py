@@ -13,7 +13,7 @@ from journeys.service import Service, Website, eventually
 from sqlalchemy import create_engine, update
 
 from waypost.redirect import ChangeFeed, host_change
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 
 APP, GO, BRAND, CLAIMED = "app.test", "go.test", "go.brand.test", "claimed.test"
 VISITOR = "127.0.0.9"

@@ -135,7 +135,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         )
         spool = Spool(settings.data_dir / "spool", limit=settings.spool_limit_mb << 20)
         stack.callback(spool.close)
-        hosts = HostTable(domains.Hosts(db), feed, capacity=_HOSTS_IN_MEMORY)
+        hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
         task = asyncio.create_task(wiring.follow_changes(settings, source, [table, hosts]))
         stack.push_async_callback(cancel, [task])
         yield _Redirects(_plane(settings, table, hosts, spool, time_ns), db, feed, hosts, task)

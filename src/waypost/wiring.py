@@ -5,7 +5,7 @@ import contextlib
 import ssl
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,7 +62,7 @@ class ResourceDeps:
     """What each room of a web process is handed."""
 
     links: links.Deps
-    domains: domains.Deps
+    domains: domains.WebDeps
     webhooks: webhooks.Deps
     pixels: pixels.Deps
     qrcodes: qrcodes.Deps
@@ -75,11 +75,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
         links=deps,
-        domains=replace(
-            domain_deps(settings, db, feed, clock),
-            check_url=deps.destinations.check_url,
-            points_here=partial(domains.points_here, DnsRecords(settings.dns_servers), settings.cname_host),
-        ),
+        domains=domain_web_deps(settings, domain_deps(settings, db, feed, clock), deps.destinations.check_url, feed),
         webhooks=webhooks.Deps(db, webhooks.Receivers(client), ring, base_url, clock),
         pixels=pixels.Deps(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
@@ -151,17 +147,31 @@ def link_deps(settings: Settings, db: Database, client: Outbound, feed: ChangeFe
 
 
 def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Deps:
-    """Of commands and workers."""
-    own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
     return domains.Deps(
         db=db,
         invalidate_host=partial(links.host_changed, feed.publish, clock),
-        invalidate_host_pages=partial(links.host_pages_changed, feed.publish, clock),
         detach_links=partial(links.detach_domain, clock=clock),
-        own_hosts=tuple(sorted(own | {settings.cname_host})),
         cname_target=settings.cname_host,
         base_url=settings.base_url,
         clock=clock,
+    )
+
+
+def domain_web_deps(
+    settings: Settings, deps: domains.Deps, check_url: domains.CheckUrl, feed: ChangeFeed
+) -> domains.WebDeps:
+    own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
+    return domains.WebDeps(
+        db=deps.db,
+        invalidate_host=deps.invalidate_host,
+        detach_links=deps.detach_links,
+        cname_target=deps.cname_target,
+        base_url=deps.base_url,
+        clock=deps.clock,
+        invalidate_host_pages=partial(links.host_pages_changed, feed.publish, deps.clock),
+        own_hosts=tuple(sorted(own | {settings.cname_host})),
+        check_url=check_url,
+        points_here=partial(DnsRecords(settings.dns_servers).points_to, target=settings.cname_host),
     )
 
 

@@ -21,8 +21,8 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.redirect import ChangeFeed
 from waypost.resources import webhooks
-from waypost.resources.domains import domains
 from waypost.resources.domains import service as domain_service
+from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import Link, store
 from waypost.resources.pixels import service as pixel_service

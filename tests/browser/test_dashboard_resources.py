@@ -18,7 +18,7 @@ from sqlalchemy import update
 from waypost.auth import list_accounts, sessions
 from waypost.database import Database
 from waypost.kit.clock import now
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 
 pytestmark = LOOP
 
@@ -102,7 +102,7 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     await expect(page.locator("#toast")).to_have_text("Copied")
     assert await page.evaluate("navigator.clipboard.readText()") == "_waypost.go.brand.example.com"
     await page.evaluate("window.stays = true")
-    await page.click("text=Check now")
+    await page.click("button:has-text('Verify domain')")
     await expect(page.locator("#state")).to_contain_text("Checking…")
     async with db.write() as tx:  # the result of a check is shown, whichever process made it
         said = {"status": "failed", "error": "No record was found.", "check_at": None, "leased_until": None}
@@ -113,12 +113,12 @@ async def test_a_domain_s_state_follows_by_itself(chromium, service: Service, db
     await page.click("button:has-text('Save')")
     await expect(page.get_by_text("Saved.")).to_be_visible()
     assert await page.input_value("#root_url") == "https://xn--bcher-kva.example/a"  # what is kept, not what was typed
-    await page.click("text=Delete this domain")
-    await page.click("text=Keep it")
+    await page.click("text=Delete domain")
+    await page.click("dialog >> text=Cancel")
     await expect(page.locator("dialog")).to_be_hidden()
-    await page.click("text=Delete this domain")
-    await page.click("text=Delete the domain")
-    await expect(page.get_by_text("No domain yet")).to_be_visible()
+    await page.click("text=Delete domain")
+    await page.click("dialog >> text=Delete domain")
+    await expect(page.get_by_text("No domains yet")).to_be_visible()
     assert (ada.trouble, await page.input_value("#hostname")) == ([], "")
 
 

@@ -11,7 +11,7 @@ from journeys.names import Names
 from journeys.service import OWNER, Service, Website, eventually
 from sqlalchemy import create_engine, select, update
 
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 
 BRAND, TARGET = "go.brand.test", "waypost.test"
 ROOT, LOST = "https://brand.test/", "https://brand.test/lost"

@@ -196,7 +196,7 @@ class TestCost:
     @pytest.mark.parametrize("script", [servers.huge_head, servers.many_headers], ids=lambda s: s.__name__)
     async def test_a_head_without_end_is_refused(self, outbound: Outbound, script: servers.Script) -> None:
         async with Receiver(script) as receiver:
-            with pytest.raises(Unreachable, match="head is too large"):
+            with pytest.raises(Unreachable, match="headers are too large"):
                 await get(outbound, receiver.url())
             await receiver.gone.wait()
 

@@ -21,7 +21,7 @@ def list_domains(*, json: Annotated[bool, Parameter(name="--json", negative="")]
         from waypost.resources.domains import store  # noqa: PLC0415
 
         async with opening.database(settings) as db, db.read() as tx:
-            printing.show([printing.domain(*each) for each in await store.everyone_s(tx)], as_json=json)
+            printing.show([printing.domain(*each) for each in await store.list_all(tx)], as_json=json)
         return DONE
 
     return with_settings(run)

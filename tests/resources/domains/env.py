@@ -19,7 +19,8 @@ from sqlalchemy import select, update
 
 from waypost.database import Database
 from waypost.resources import links
-from waypost.resources.domains import Deps, api, domains
+from waypost.resources.domains import WebDeps, api
+from waypost.resources.domains.model import domains
 from waypost.web import Guard
 
 NAME = "go.brand.test"
@@ -29,7 +30,7 @@ TARGET = "cname.test"
 @dataclass
 class Env:
     client: httpx.AsyncClient
-    deps: Deps
+    deps: WebDeps
     links: LinksRoom
 
     @property
@@ -83,14 +84,18 @@ class Env:
             return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
 
 
-def _routes(guard: Guard, deps: Deps) -> APIRouter:
+def _routes(guard: Guard, deps: WebDeps) -> APIRouter:
     return api.routes(deps, guard)
+
+
+async def points_nowhere(_hostname: str) -> bool:
+    return False
 
 
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
-        deps = Deps(
+        deps = WebDeps(
             db=db,
             invalidate_host=partial(links.host_changed, beside.told.extend, beside.clock),
             invalidate_host_pages=partial(links.host_pages_changed, beside.told.extend, beside.clock),
@@ -99,6 +104,7 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             cname_target=TARGET,
             base_url=BASE_URL,
             clock=beside.clock,
+            points_here=points_nowhere,
             check_url=beside.deps.destinations.check_url,
         )
         async with new_client(db, directory, _routes, deps, clock=beside.clock) as client:

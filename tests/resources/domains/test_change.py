@@ -11,7 +11,7 @@ from waypost.resources.domains import service
 HOME, LOST = "https://brand.example/", "https://brand.example/lost?why=gone"
 
 
-async def test_it_works(env: Env) -> None:
+async def test_changes_the_target_urls(env: Env) -> None:
     made = await env.make()
     env.clock.move(timedelta(hours=1))
     answer = await env.patch(made, {"root_url": HOME, "not_found_url": LOST})
@@ -27,7 +27,7 @@ async def test_it_works(env: Env) -> None:
     assert env.told == [NAME] * 3
 
 
-async def test_what_changes_nothing_is_no_change(env: Env) -> None:
+async def test_no_change_is_saved_when_nothing_differs(env: Env) -> None:
     made = (await env.patch(await env.make(), {"root_url": HOME})).json()["data"]
     env.told.clear()
     env.clock.move(timedelta(hours=1))
@@ -38,7 +38,7 @@ async def test_what_changes_nothing_is_no_change(env: Env) -> None:
     assert env.told == []
 
 
-async def test_what_is_taken(env: Env) -> None:
+async def test_accepted_urls_are_canonical(env: Env) -> None:
     made = await env.make()
     for sent, kept in (
         ("http://93.184.215.14:8080/a", "http://93.184.215.14:8080/a"),
@@ -49,7 +49,7 @@ async def test_what_is_taken(env: Env) -> None:
         assert (await env.patch(made, {"root_url": sent})).json()["data"]["root_url"] == kept
 
 
-async def test_faults(env: Env) -> None:
+async def test_rejects_invalid_fields(env: Env) -> None:
     made = await env.make()
     for wrong in (
         5,
@@ -62,7 +62,7 @@ async def test_faults(env: Env) -> None:
     ):
         told = faults(await env.patch(made, {"root_url": wrong, "not_found_url": wrong, "hostname": "a.test"}))
         assert told.keys() == {"root_url", "not_found_url", "hostname"}
-        assert told["hostname"] == [service.NO_OTHER_NAME]
+        assert told["hostname"] == [service.HOSTNAME_FIXED]
     for long in (
         f"https://brand.example/{'a' * 2027}",
         f"https://brand.example/{'ü' * 1000}",
@@ -76,7 +76,7 @@ async def test_faults(env: Env) -> None:
     assert env.told == []
 
 
-async def test_where_no_link_may_lead_no_visitor_is_led(env: Env) -> None:
+async def test_rejects_private_and_unsafe_urls(env: Env) -> None:
     made = await env.make()
     for host in ("169.254.169.254", "127.0.0.9:8022", "[::1]", "192.168.0.1", "[::ffff:10.0.0.1]", "192.0.2.1"):
         answer = await env.patch(made, {"root_url": f"http://{host}/", "not_found_url": HOME})
@@ -87,7 +87,7 @@ async def test_where_no_link_may_lead_no_visitor_is_led(env: Env) -> None:
     assert env.links.site.seen == []
 
 
-async def test_no_circles(env: Env) -> None:
+async def test_rejects_redirect_loops(env: Env) -> None:
     mine, own, foreign = await env.make(), await env.make("own.test"), await env.make("foreign.test", env.bob)
 
     async def told(address: str) -> Any:
@@ -97,15 +97,15 @@ async def test_no_circles(env: Env) -> None:
     for host in ("go.test", "app.test", f"{TARGET}:443", "127.0.0.1"):
         assert await told(f"http://{host}/a") == [service.LOOP]
     for host in (NAME, NAME.upper(), "own.test:8443"):
-        assert await told(f"https://{host}/a") == [service.LOOP_OF_DOMAINS]
+        assert await told(f"https://{host}/a") == [service.LOOP_ON_DOMAIN]
     assert await told("https://foreign.test/") == 200, "which anybody can claim"
     await env.go_live(foreign)
-    assert await told("https://foreign.test/") == [service.LOOP_OF_DOMAINS]
+    assert await told("https://foreign.test/") == [service.LOOP_ON_DOMAIN]
     await env.delete(own)
     assert await told("https://own.test/") == 200
 
 
-async def test_another_account_s_is_not_there(env: Env) -> None:
+async def test_a_domain_of_another_account_is_not_found(env: Env) -> None:
     made = await env.make()
     assert (await env.patch(made, {"root_url": 5}, env.bob)).status_code == 404
     assert (await env.find(made)).json()["data"] == made

@@ -14,7 +14,7 @@ SHOWN = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", 
 SHOWN += ["not_found_url", "links_count", "tls", "created_at", "updated_at"]
 
 
-async def test_it_works(env: Env) -> None:
+async def test_registers_a_domain_with_its_records(env: Env) -> None:
     answer = await env.post({"hostname": NAME})
     assert answer.status_code == 201
     made = answer.json()["data"]
@@ -34,13 +34,13 @@ async def test_it_works(env: Env) -> None:
     assert env.told == []
 
 
-async def test_a_form_in_capitals_with_letters_of_its_own(env: Env) -> None:
+async def test_normalizes_capitals_and_international_names(env: Env) -> None:
     answer = await env.ask("POST", files=[("hostname", (None, "Links.BÜCHER.example."))])
     assert answer.json()["data"]["hostname"] == "links.xn--bcher-kva.example"
 
 
-async def test_faults(env: Env) -> None:
-    for fields, told in (
+async def test_rejects_invalid_hostnames(env: Env) -> None:
+    for fields, errors in (
         ({}, service.REQUIRED),
         ({"hostname": None}, service.REQUIRED),
         ({"hostname": ""}, names.EMPTY),
@@ -52,26 +52,26 @@ async def test_faults(env: Env) -> None:
         ({"hostname": "*.brand.test"}, names.WILDCARD),
         ({"hostname": "br\u0430nd.test"}, names.MIXED),
         *(
-            ({"hostname": own}, service.OWN)
+            ({"hostname": own}, service.OWN_HOST)
             for own in ("go.test", "APP.test.", TARGET, "login.app.test", f"a.b.{TARGET}")
         ),
     ):
-        assert faults(await env.post(fields)) == {"hostname": [told]}
+        assert faults(await env.post(fields)) == {"hostname": [errors]}
     assert (await env.ask("GET")).json()["data"] == []
     await env.make("notgo.test")  # ends alike, and is not below it
 
 
-async def test_what_nobody_can_have_alone_is_told_without_an_envelope(env: Env) -> None:
+async def test_a_name_without_a_single_owner_gets_406_without_an_envelope(env: Env) -> None:
     for name in ("localhost", "co.uk", "foo", "GitHub.io.", "go.localhost", "公司.cn"):
         answer = await env.post({"hostname": name})
         assert (answer.status_code, answer.json()) == (406, {"message": names.NO_DOMAIN})
         assert answer.headers["X-RateLimit-Limit"]
 
 
-async def test_a_name_is_one_account_s(env: Env) -> None:
+async def test_a_hostname_belongs_to_one_account(env: Env) -> None:
     made = await env.make()
     for spelling in (NAME, "GO.Brand.Test."):
-        assert faults(await env.post({"hostname": spelling})) == {"hostname": [service.YOURS]}
+        assert faults(await env.post({"hostname": spelling})) == {"hostname": [service.ALREADY_YOURS]}
         assert faults(await env.post({"hostname": spelling}, env.bob)) == {"hostname": [service.TAKEN]}
     await env.go_live(made)
     assert faults(await env.post({"hostname": NAME}, env.bob)) == {"hostname": [service.TAKEN]}
@@ -82,17 +82,17 @@ async def test_a_name_is_one_account_s(env: Env) -> None:
     assert again["dns_records"][0]["value"] != made["dns_records"][0]["value"]
 
 
-async def test_of_many_claims_at_once_one_wins(env: Env) -> None:
+async def test_one_of_several_concurrent_claims_wins(env: Env) -> None:
     people = [await new_key(env.deps.db, who.account_id) for who in (env.alice, env.bob) for _ in range(4)]
     answers = await asyncio.gather(*(env.post({"hostname": NAME}, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 7
-    told = [faults(answer)["hostname"][0] for answer in answers if answer.status_code == 422]
-    assert sorted(told) == sorted([service.YOURS] * 3 + [service.TAKEN] * 4)
+    errors = [faults(answer)["hostname"][0] for answer in answers if answer.status_code == 422]
+    assert sorted(errors) == sorted([service.ALREADY_YOURS] * 3 + [service.TAKEN] * 4)
 
 
-async def test_how_many_an_account_may_have(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_limits_the_domains_of_an_account(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_NOT_LIVE", 2)
-    monkeypatch.setattr(service, "MOST", 3)
+    monkeypatch.setattr(service, "MAX_DOMAINS", 3)
     first, _ = await env.make("a.test"), await env.make("b.test")
     assert faults(await env.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}
     await env.make("c.test", env.bob)

@@ -24,7 +24,7 @@ async def freed(env: Env) -> list[str]:
         return [payload["domain_id"] for payload in payloads.scalars()]
 
 
-async def test_it_works(env: Env) -> None:
+async def test_deletes_a_domain_and_moves_its_links(env: Env) -> None:
     made = await env.make()
     await env.go_live(made)
     link = await env.links.make(slug="spring", hostname=NAME)
@@ -41,7 +41,7 @@ async def test_it_works(env: Env) -> None:
     assert (await env.ask("GET")).json()["data"] == []
 
 
-async def test_one_that_was_never_verified(env: Env) -> None:
+async def test_deletes_a_domain_that_was_never_verified(env: Env) -> None:
     empty, used = await env.make(), await env.make("used.test")
     await env.links.make(hostname="used.test")
     env.told.clear()
@@ -50,7 +50,7 @@ async def test_one_that_was_never_verified(env: Env) -> None:
     assert env.told == [host_change(NAME), host_change("used.test")]
 
 
-async def test_its_certificate_goes_with_it(env: Env) -> None:
+async def test_deletes_its_certificate(env: Env) -> None:
     made = await env.make()
     row = {"id": new_id(), "hostname": NAME, "chain": "PEM", "failures": 0, "is_own": False}
     row["updated_at"] = env.clock()
@@ -62,14 +62,14 @@ async def test_its_certificate_goes_with_it(env: Env) -> None:
         assert [tuple(each) for each in left if any(each)] == []
 
 
-async def test_another_account_s_is_not_there(env: Env) -> None:
+async def test_a_domain_of_another_account_is_not_found(env: Env) -> None:
     made = await env.make()
     assert (await env.delete(made, env.bob)).status_code == 404
     assert (await env.find(made)).status_code == 200
     assert await freed(env) == []
 
 
-async def test_releasing_a_name(env: Env) -> None:
+async def test_releases_a_hostname(env: Env) -> None:
     made, live = await env.make(), await env.make("live.test")
     await env.go_live(live)
     assert (await service.release(env.deps, "GO.brand.test.", is_forced=False)).id == UUID(made["id"])
@@ -82,7 +82,7 @@ async def test_releasing_a_name(env: Env) -> None:
     assert await freed(env) == [made["id"], live["id"]]
     for name in (NAME, "live.test"):
         told = faults(await env.post({"hostname": name}))["hostname"]
-        assert told == [service.TOO_LONG_UNPROVEN.format(day="2030-01-31")]
+        assert told == [service.TOO_LONG_UNVERIFIED.format(day="2030-01-31")]
     await env.delete(await env.make(NAME, env.bob), env.bob)
     assert await service.release(env.deps, NAME, is_forced=False) is None  # nobody has it: all may again
     with pytest.raises(NotFound):
@@ -92,7 +92,7 @@ async def test_releasing_a_name(env: Env) -> None:
         await service.release(env.deps, "https://live.test", is_forced=True)
 
 
-async def test_who_registers_again_goes_on_waiting(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_registering_again_does_not_restart_the_seven_days(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without proof; of names that were proven nothing is remembered."""
     start, a_day = env.clock(), timedelta(days=1)
     made = await env.make()
@@ -106,7 +106,7 @@ async def test_who_registers_again_goes_on_waiting(env: Env, monkeypatch: pytest
     assert (await env.row(again)).unverified_since == start + 10 * a_day, "six days it had"
     env.clock.move(a_day)
     await env.delete(again)
-    told = {"hostname": [service.TOO_LONG_UNPROVEN.format(day="2030-02-17")]}
+    told = {"hostname": [service.TOO_LONG_UNVERIFIED.format(day="2030-02-17")]}
     assert faults(await env.post({"hostname": NAME})) == told
     env.clock.move(30 * a_day - timedelta(seconds=1))
     assert faults(await env.post({"hostname": NAME})) == told
@@ -118,7 +118,7 @@ async def test_who_registers_again_goes_on_waiting(env: Env, monkeypatch: pytest
     await env.delete(proven)
     assert (await env.row(await env.make())).unverified_since == env.clock()
 
-    monkeypatch.setattr(service, "MOST", 1)
+    monkeypatch.setattr(service, "MAX_DOMAINS", 1)
     for name in ("a.test", "b.test"):
         await env.delete(await env.make(name, env.bob), env.bob)
-    assert faults(await env.post({"hostname": "c.test"}, env.bob)) == {"hostname": [service.TOO_MANY_UNPROVEN]}
+    assert faults(await env.post({"hostname": "c.test"}, env.bob)) == {"hostname": [service.TOO_MANY_UNVERIFIED]}

@@ -1,4 +1,4 @@
-"""One spelling of a name, and what is no name: without a database."""
+"""Canonical hostnames, and what is not a hostname."""
 # ruff: noqa: RUF001  # look-alikes are what it is about
 
 from itertools import count
@@ -35,7 +35,7 @@ IN_PUNYCODE = "xn--" + "a" * 70
     ],
     ids=count(),
 )
-def test_it_works(sent: str, kept: str) -> None:
+def test_canonical_spellings(sent: str, kept: str) -> None:
     assert names.canonical(sent) == kept
     assert names.canonical(kept) == kept
 
@@ -59,12 +59,12 @@ def test_it_works(sent: str, kept: str) -> None:
     ],
     ids=count(),
 )
-def test_what_is_shown_for_people_to_read(name: str, shown: str | None) -> None:
+def test_readable_labels(name: str, shown: str | None) -> None:
     assert ".".join(names.readable(name)) == (shown or name)
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "error"),
     [
         ("", names.EMPTY),
         (".", names.EMPTY),
@@ -139,13 +139,13 @@ def test_what_is_shown_for_people_to_read(name: str, shown: str | None) -> None:
     ],
     ids=count(),
 )
-def test_what_is_no_name(sent: str, told: str) -> None:
+def test_rejects_what_is_not_a_hostname(sent: str, error: str) -> None:
     with pytest.raises(names.BadName) as refused:
         names.canonical(sent)
-    assert str(refused.value) == told
+    assert str(refused.value) == error
 
 
-def test_every_fault_says_something_else() -> None:
+def test_every_error_has_its_own_text() -> None:
     texts = [value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)]
     assert len(set(texts)) == len(texts) > 15
     assert all(text[0].isupper() and text.endswith(".") for text in texts)
@@ -166,6 +166,6 @@ def test_what_can_be_registered(name: str) -> None:
         *("go.localhost", "printer.local", "go.corp.internal", "box.home.arpa", "abc.onion", "go.invalid"),
     ],
 )
-def test_what_nobody_can_have_alone(name: str) -> None:
+def test_what_has_no_single_owner(name: str) -> None:
     assert names.canonical(name) == name
     assert not names.is_registrable(name)

@@ -12,7 +12,9 @@ from browsing import Browser, Place, open_place
 from servers import name_server
 from sqlalchemy import select, update
 
-from waypost.resources.domains import domains, pointing, verified_names
+from waypost.outbound import dns_records
+from waypost.resources.domains import verified_names
+from waypost.resources.domains.model import domains
 
 NAME = "go.brand.test"
 
@@ -42,9 +44,9 @@ async def row(place: Place, path: str) -> Any:
         return (await tx.execute(found)).one_or_none()
 
 
-async def test_it_works(place: Place) -> None:
+async def test_adds_a_domain_and_shows_its_records_and_status(place: Place) -> None:
     ada = await place.browser("ada@example.com")
-    assert "No domain yet" in (await ada.get("/domains")).text
+    assert "No domains yet" in (await ada.get("/domains")).text
     path = await add(ada, "GO.Brand.test.")
     token = (await row(place, path)).token
     page = (await ada.get(path)).text
@@ -63,12 +65,12 @@ async def test_it_works(place: Place) -> None:
     live = {"status": "verified", "is_live": True, "error": None, "verified_at": now, "unverified_since": None}
     await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
     seen = (await ada.get(f"{path}/state")).text
-    assert ("its links work" in seen, "until 2 Mar 2030" in seen) == (True, True)
+    assert ("its links work" in seen, "expires 2 Mar 2030" in seen) == (True, True)
     listed = (await ada.get("/domains")).text
     assert (NAME in listed, "Verified" in listed, "1,234" in listed) == (True, True, True)
 
 
-async def test_the_list_follows_checks_that_are_under_way(place: Place) -> None:
+async def test_the_list_reloads_while_a_check_is_in_flight(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     path, other = await add(ada), await add(ada, "bücher.example")
     assert "hx-trigger" not in (await ada.get("/domains")).text
@@ -92,12 +94,12 @@ async def test_the_list_follows_checks_that_are_under_way(place: Place) -> None:
     assert all(text.isascii() for text in copied)
 
 
-async def test_where_visitors_go_is_changed_and_cleared(place: Place) -> None:
+async def test_changes_and_clears_the_target_urls(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     typed = {"root_url": "https://brand.example", "not_found_url": "http://app.test/x"}
     refused = await ada.post(path, typed)
-    assert (refused.status_code, "led in circles" in refused.text) == (422, True)
+    assert (refused.status_code, "redirect loop" in refused.text) == (422, True)
     assert all(f'value="{text}"' in refused.text for text in typed.values())
     saved = await ada.post(path, typed | {"not_found_url": "", "hostname": "other.brand.test"})
     assert saved.headers["location"] == f"{path}?saved=1"
@@ -107,14 +109,14 @@ async def test_where_visitors_go_is_changed_and_cleared(place: Place) -> None:
     assert (await row(place, path)).root_url is None
 
 
-async def test_a_name_that_cannot_be_had_stays_in_its_field(place: Place) -> None:
+async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     await add(ada)
     for typed, told in (
         ("", "This field is required."),
         (NAME, "already registered to your account"),
-        ("app.test", "a host of the service itself"),
-        ("com", "registered"),
+        ("app.test", "belongs to the service itself"),
+        ("com", "cannot be registered"),
         ('"><img src=x onerror=alert(1)>', ""),
     ):
         refused = await ada.post("/domains", {"hostname": typed})
@@ -125,7 +127,7 @@ async def test_a_name_that_cannot_be_had_stays_in_its_field(place: Place) -> Non
     assert (unpaid.status_code, "no active plan" in unpaid.text, "bob.brand.test" in unpaid.text) == (402, True, True)
 
 
-async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> None:
+async def test_shows_the_consequences_before_deleting(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await set_(place, path, links_count=2)
@@ -135,20 +137,20 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     gone = await ada.post(f"{path}/delete")
     assert (gone.status_code, await row(place, path)) == (303, None)
     assert (await ada.get(path)).status_code == 404
-    assert "is deleted" in (await ada.get(gone.headers["location"])).text
+    assert "Domain deleted." in (await ada.get(gone.headers["location"])).text
 
 
-async def test_a_name_that_another_account_verified_shows_the_txt_record_alone(place: Place) -> None:
+async def test_shows_only_the_txt_record_of_a_hostname_verified_by_another_account(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await set_(place, path, needs_txt=True)
     page = " ".join((await ada.get(path)).text.split())
-    assert "Another account has verified this name before. Only this TXT record proves that it is yours" in page
-    assert ("Set the TXT record below" in page, f'data-copy="_waypost.{NAME}"' in page) == (True, True)
+    assert "Another account has verified this hostname before. Only this TXT record verifies that it is yours" in page
+    assert ("Create the TXT record below" in page, f'data-copy="_waypost.{NAME}"' in page) == (True, True)
     assert f'data-copy="{NAME}"' not in page
 
 
-async def test_dns_that_still_points_here_is_warned_of(
+async def test_warns_of_dns_that_still_points_here_after_deletion(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with (
@@ -171,8 +173,8 @@ async def test_dns_that_still_points_here_is_warned_of(
 
         async def warns(browser: Browser, path: str) -> bool:
             page = (await browser.get(path)).text
-            assert "The domain is deleted." in page
-            return "still points here. Remove the record" in " ".join(page.split())
+            assert "Domain deleted." in page
+            return "still points here. Remove the DNS record" in " ".join(page.split())
 
         names.has("go.test", ["192.0.2.1"])
         names.has("alias.brand.test", ["go.test"], kind="CNAME")
@@ -192,11 +194,11 @@ async def test_dns_that_still_points_here_is_warned_of(
         await add(bob, "alias.brand.test")
         assert not await warns(ada, alias)
         names.silent = True
-        monkeypatch.setattr(pointing, "DEADLINE", 0.1)
+        monkeypatch.setattr(dns_records, "POINTS_TO_DEADLINE", 0.1)
         assert (await ada.get("/domains?deleted=apex.test")).status_code == 200
 
 
-async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:
+async def test_others_cannot_see_it_and_other_sites_cannot_change_it(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path = await add(ada)
     for each in (path, f"/domains/{uuid4()}", "/domains/1"):

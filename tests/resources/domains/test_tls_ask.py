@@ -13,7 +13,8 @@ from sqlalchemy import insert, update
 
 from waypost.database import Database
 from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
-from waypost.resources.domains import Hosts, domains, tls_ask
+from waypost.resources.domains import HostSource
+from waypost.resources.domains.model import domains, tls_ask
 from waypost.web import new_api
 
 LIVE, CLAIMED, IDN = "go.brand.test", "claimed.test", "xn--gre-6ka8i.test"
@@ -50,7 +51,7 @@ async def caddy(db: Database, feed: ChangeFeed) -> Caddy:
     async with db.write() as tx:
         for name in (LIVE, CLAIMED, IDN):
             await tx.execute(insert(domains), domain(name, datetime.now(UTC), is_live=name != CLAIMED))
-    return Caddy(Hosts(db), feed)
+    return Caddy(HostSource(db), feed)
 
 
 async def test_it_works(caddy: Caddy, db: Database, feed: ChangeFeed) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import func, insert, select, text, update
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 from waypost.resources.links import PostgresRoutes, SqliteRoutes, find_names, links, rules
 from waypost.resources.links.domain_detach import JOB, DomainDetach
 from waypost.resources.qrcodes import store as qrcodes

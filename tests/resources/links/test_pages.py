@@ -20,7 +20,7 @@ from waypost.auth import create_key
 from waypost.kit.clock import DAY, microseconds
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals
-from waypost.resources.domains import domains
+from waypost.resources.domains.model import domains
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.webhooks.model import webhook_deliveries
 

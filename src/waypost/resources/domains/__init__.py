@@ -4,8 +4,8 @@ An unverified hostname is never served, and an unverified registration ends afte
 """
 
 from waypost.resources.domains.account_data import delete_all_for, export
-from waypost.resources.domains.deps import Deps
-from waypost.resources.domains.hosts import Hosts
+from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
+from waypost.resources.domains.hosts import HostSource
 from waypost.resources.domains.link_domains import (
     find_id,
     hostname_of,
@@ -17,11 +17,12 @@ from waypost.resources.domains.link_domains import (
     move_link,
 )
 from waypost.resources.domains.model import domains
-from waypost.resources.domains.pointing import points_here
 
 __all__ = [
+    "CheckUrl",
     "Deps",
-    "Hosts",
+    "HostSource",
+    "WebDeps",
     "delete_all_for",
     "domains",
     "export",
@@ -33,5 +34,4 @@ __all__ = [
     "is_on_shared_domain",
     "join_host",
     "move_link",
-    "points_here",
 ]

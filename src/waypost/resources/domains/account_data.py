@@ -1,4 +1,4 @@
-"""The domains of one account: exported all, and deleted one by one."""
+"""Export and delete all domains of an account."""
 
 from collections.abc import AsyncGenerator
 from uuid import UUID

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.domains import service
-from waypost.resources.domains.deps import Deps
+from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, DomainJson, NewDomain, to_json
 from waypost.web import (
@@ -30,7 +30,7 @@ from waypost.web import (
 _ONE = "/{id}"
 
 
-def routes(deps: Deps, guard: Guard) -> APIRouter:
+def routes(deps: WebDeps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/domains", tags=["domains"])
     reader = Annotated[Caller, Depends(guard.allow("domains:read"))]
     writer = Annotated[Caller, Depends(guard.allow("domains:write"))]

@@ -12,45 +12,41 @@ from waypost.kit.urls import Url
 
 class InvalidateHost(Protocol):
     async def __call__(self, tx: Tx, hostname: str) -> Callable[[], None]:
-        """Announces a change to the redirects. Call what it returns after the commit and before the answer."""
+        """Invalidate cached routes. Call the returned function after the commit and before the response."""
 
 
 class DetachLinks(Protocol):
     async def __call__(self, tx: Tx, account_id: UUID, domain_id: UUID) -> None:
-        """Sees to it that the links of a domain that is gone no longer name it."""
+        """Move the links of a deleted domain to the shared domain, some time after the transaction."""
 
 
 CheckUrl = Callable[[Url], Awaitable[None]]
-"""Whether visitors may be led there. Raises NotPublic, Unsafe of `waypost.outbound`."""
+"""Check that visitors may be redirected there. Raises NotPublic, Unsafe of `waypost.outbound`."""
 
 
 PointsHere = Callable[[str], Awaitable[bool]]
-"""Whether the DNS of a host name leads here."""
+"""Whether the DNS of a hostname points to this service."""
 
 
-async def unknown(_hostname: str) -> bool:
-    """The PointsHere of who shows no pages: commands and workers."""
-    raise NotImplementedError
-
-
-async def nowhere(_url: Url) -> None:
-    """The CheckUrl of who takes no addresses: commands and workers."""
-    raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
     db: Database
     invalidate_host: InvalidateHost
-    """The host and its links are served differently."""
-    invalidate_host_pages: InvalidateHost
-    """Visits to none of its links lead elsewhere."""
+    """For the routes of the host and all its links."""
     detach_links: DetachLinks
-    own_hosts: tuple[str, ...]
-    """Hosts of the service itself, without ports: nobody registers these, or names below them."""
     cname_target: str
     """The host that custom domains point to."""
     base_url: str
     clock: Clock
-    check_url: CheckUrl = nowhere
-    points_here: PointsHere = unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebDeps(Deps):
+    """What only the API and the dashboard need."""
+
+    invalidate_host_pages: InvalidateHost
+    """For the root URL and the not-found URL of the host."""
+    own_hosts: tuple[str, ...]
+    """Hosts of the service itself, without ports. Nobody can register these or their subdomains."""
+    check_url: CheckUrl
+    points_here: PointsHere

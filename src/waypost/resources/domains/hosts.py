@@ -1,4 +1,4 @@
-"""Where the redirect plane learns of a custom domain: is it served, and where do visits to none of its links lead."""
+"""Host lookups for the redirects: is a custom domain live, and where do its root and unknown slugs redirect to."""
 
 from sqlalchemy import bindparam, select
 
@@ -11,8 +11,8 @@ _FIND = select(domains.c.root_url, domains.c.not_found_url).where(
 )
 
 
-class Hosts:
-    """A `redirect.table.Source` of hosts: a visit to none of a domain's links asks it, which is no hot path."""
+class HostSource:
+    """A `redirect.table.Source` of hosts, asked by visits to no link of a domain, which is no hot path."""
 
     find_now = None
 
@@ -20,7 +20,7 @@ class Hosts:
         self._db = db
 
     async def find(self, host: bytes) -> Route | None:
-        """None for a host that is not served. Raises Unavailable."""
+        """None for a host that is not live. Raises Unavailable."""
         async with self._db.point_read() as tx:
             row = (await tx.execute(_FIND, {"hostname": host.decode("ascii")})).one_or_none()
         return None if row is None else new_host(host, row.root_url, row.not_found_url)

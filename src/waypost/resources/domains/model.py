@@ -1,4 +1,4 @@
-"""Custom domains of accounts: who claims a host name, whether it is proven theirs, and where its visitors go."""
+"""The table of custom domains, and its row."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +9,10 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, SmallInteger, Table, 
 
 from waypost.database import Id, Instant, metadata
 
-Status = Literal["pending", "verifying", "verified", "failed"]
+DomainStatus = Literal["pending", "verifying", "verified", "failed"]
 TlsStatus = Literal["none", "pending", "active", "failed"]
 
-# PostgreSQL's default collation follows the server's language; names are compared byte by byte everywhere
+# PostgreSQL's default collation depends on the server's language; hostnames compare byte by byte everywhere
 NAME = Text().with_variant(Text(collation="C"), "postgresql")
 
 domains = Table(
@@ -22,17 +22,17 @@ domains = Table(
     Column("account_id", Id, nullable=False),
     Column("hostname", NAME, nullable=False, unique=True),  # A-labels in lower case, without a trailing dot
     Column("token", Text, nullable=False),
-    Column("needs_txt", Boolean, nullable=False, server_default=false()),  # another account verified the name before
+    Column("needs_txt", Boolean, nullable=False, server_default=false()),  # another account has verified it before
     Column("status", Text, nullable=False),
-    Column("is_live", Boolean, nullable=False),  # its links resolve; stays so while a check is under way
-    Column("verified_at", Instant),  # when a check last found it proven
+    Column("is_live", Boolean, nullable=False),  # its links work; also while a check is in flight
+    Column("verified_at", Instant),  # when a check last verified it
     Column("last_checked_at", Instant),
-    Column("error", Text),  # what the last check found wrong
+    Column("error", Text),  # for the owner, from the last check
     Column("failures", SmallInteger, nullable=False),  # in a row
-    Column("unverified_since", Instant),  # null while it is live; the claim ends some days later
-    Column("check_at", Instant),  # when the next check is due; null until one is asked for
-    Column("leased_until", Instant),  # a check, and the look at its certificate behind it, is under way
-    Column("told_at", Instant),  # when its owner last got mail that it had failed
+    Column("unverified_since", Instant),  # null while it is live; the claim expires some days later
+    Column("check_at", Instant),  # when the next check is due; null until one is requested
+    Column("leased_until", Instant),  # a check, including its TLS probe, is in flight
+    Column("told_at", Instant),  # when its owner last got mail about a failure
     Column("root_url", Text),
     Column("not_found_url", Text),
     Column("links_count", BigInteger, nullable=False),
@@ -54,10 +54,10 @@ class Domain:
     account_id: UUID
     hostname: str
     token: str
-    """What its owner writes into the name's TXT record. No secret: anybody may read it there."""
+    """The value of the TXT record. No secret: anybody can read it there."""
     needs_txt: bool
-    """A CNAME record does not prove it: another account has verified the name before."""
-    status: Status
+    """A CNAME record does not verify it: another account has verified the hostname before."""
+    status: DomainStatus
     is_live: bool
     verified_at: datetime | None
     last_checked_at: datetime | None

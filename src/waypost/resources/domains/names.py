@@ -1,6 +1,6 @@
-"""From what somebody wrote to the one spelling of a host name: A-labels, lower case, no dot at the end.
+"""Canonical hostnames: A-labels, lower case, no trailing dot.
 
-Refuses what is no host name, what browsers would read as something else, and labels made to be mistaken for others.
+Rejects what is not a hostname, what browsers would parse differently, and labels that imitate others.
 """
 
 import functools
@@ -17,36 +17,36 @@ from waypost.kit.urls import SPECIAL_NAMES
 MAX_NAME = 253
 MAX_LABEL = 63
 
-EMPTY = "Write a host name such as go.example.com."
-TOO_LONG = f"A host name may have at most {MAX_NAME} characters. Choose a shorter one."
-SCHEME = "Write the host name alone, without http:// or https:// before it."
-PATH = "Write the host name alone, without a path or anything else behind it."
-USER = "Write the host name alone, without a user name. It has no @."
-PORT = "Write the host name alone, without a port. A custom domain is visited on the usual ones."
-ADDRESS = "An IP address cannot be a custom domain, nor can a name that ends with a number. Use a host name."
-BLANK = "A host name has no blanks and no control characters. Remove them."
-WILDCARD = "A wildcard cannot be registered. Register each host name by itself."
-UNDERSCORE = "A host name has no underscores. Use a dash instead."
-EMPTY_LABEL = "There is nothing between two dots, or before the first. Remove the dot that is too much."
-LONG_LABEL = f"Each part of a host name between its dots may have at most {MAX_LABEL} characters. Shorten it."
-DASH = "No part of a host name may begin or end with a dash. Remove the dash."
-SIGN = "A host name holds letters, digits, dashes and dots. Remove everything else."
+EMPTY = "Enter a hostname such as go.example.com."
+TOO_LONG = f"A hostname may have at most {MAX_NAME} characters. Choose a shorter one."
+SCHEME = "Enter only the hostname, without http:// or https://."
+PATH = "Enter only the hostname, without a path or anything else after it."
+USER = "Enter only the hostname, without a user name and @."
+PORT = "Enter only the hostname, without a port. Custom domains use the standard ports."
+ADDRESS = "An IP address, or a name that ends with a number, cannot be a custom domain. Enter a hostname."
+BLANK = "A hostname cannot contain spaces or control characters. Remove them."
+WILDCARD = "A wildcard cannot be registered. Register each hostname separately."
+UNDERSCORE = "A hostname cannot contain underscores. Use a hyphen instead."
+EMPTY_LABEL = "There is an extra dot. Remove it."
+LONG_LABEL = f"Each part between dots may have at most {MAX_LABEL} characters. Shorten it."
+DASH = "No part of a hostname can begin or end with a hyphen. Remove the hyphen."
+SIGN = "A hostname can contain only letters, digits, hyphens and dots. Remove other characters."
 NO_LETTER = (
-    "Host names may hold letters and digits of every language, but no signs such as emoji. Remove what is neither."
+    "A hostname can contain letters and digits of any language, but no symbols such as emoji. Remove the symbols."
 )
-PUNYCODE = "What begins with xn-- here stands for no name. Write the name with its own letters instead."
+PUNYCODE = "The part that begins with xn-- is not valid. Enter the name in its own letters instead."
 MIXED = (
-    "A part of the name mixes letters of scripts that look alike, such as Latin and Cyrillic, so it could be mistaken "
-    "for another name. Use letters of one script."
+    "A part of the hostname mixes letters of similar-looking scripts, such as Latin and Cyrillic, so it could be "
+    "mistaken for another name. Use letters of one script."
 )
-UNREADABLE = "Browsers cannot read this name. Check its spelling."
+UNREADABLE = "Browsers cannot read this hostname. Check its spelling."
 NO_DOMAIN = (
-    "This is no domain that can be registered: nobody owns it alone, or it is not on the internet. "
-    "Use a host name under a domain of your own, such as go.example.com."
+    "This domain cannot be registered: it has no single owner, or it is not on the internet. "
+    "Use a hostname under a domain of your own, such as go.example.com."
 )
 
 _LIMIT = MAX_NAME + 1  # with a dot at the end
-_FAULTS = (
+_RULES = (
     (re.compile(r"\A\.?\Z"), EMPTY),
     (re.compile(rf".{{{_LIMIT + 1}}}", re.DOTALL), TOO_LONG),
     (re.compile(r"\s|[\x00-\x1f\x7f-\x9f]"), BLANK),
@@ -60,24 +60,24 @@ _FAULTS = (
 )
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")  # https://url.spec.whatwg.org/#ends-in-a-number-checker
 _ASCII_LABEL = re.compile(r"[a-z0-9-]+")
-_LOOKING_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
-_WRITTEN_TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
-_LIKE_LATIN = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ" + "αικνρυωηοτ")
-"""Of which whole words can be made that read as others; browsers' lists are much the same."""
+_SIMILAR_SCRIPTS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
+_COMBINED_SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+_LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ" + "αικνρυωηοτ")
+"""Letters that can spell words that look like Latin ones. Browsers have similar lists."""
 
 
 class BadName(ValueError):
-    """Its text tells the user what is wrong and what to do."""
+    """Its text says what is wrong and what to do."""
 
 
 def canonical(text: str) -> str:
     """Raises BadName."""
-    _refuse_faults(text)
+    _check_rules(text)
     try:
-        mapped = idna.uts46_remap(text, std3_rules=False)  # as browsers map what is typed
+        mapped = idna.uts46_remap(text, std3_rules=False)  # as browsers map typed hostnames
     except idna.IDNAError:
         raise BadName(NO_LETTER) from None
-    _refuse_faults(mapped)  # what looked like a letter may be a sign by now
+    _check_rules(mapped)  # a character may have become a symbol by mapping
     labels = mapped.removesuffix(".").split(".")
     if _NUMBER.fullmatch(labels[-1]):
         raise BadName(ADDRESS)
@@ -90,26 +90,26 @@ def canonical(text: str) -> str:
 
 
 def readable(name: str) -> tuple[str, ...]:
-    """The labels of a canonical `name` for people to read, each in its own letters or as it is.
+    """The labels of a canonical `name` for people to read, in their own letters where that is safe.
 
-    As it is where it does not decode, where its letters are not of one script, and where all of them are Cyrillic
-    or Greek ones that look like Latin.
+    A label stays punycode if it does not decode, if its letters are of several scripts, and if all of them are Cyrillic
+    or Greek letters that look like Latin ones.
     """
     return tuple(_readable(label) if label.startswith("xn--") else label for label in name.split("."))
 
 
 def is_registrable(name: str) -> bool:
-    """Whether the canonical `name` lies under a domain that one owner can have. The first call takes 0.2 s.
+    """Whether the canonical `name` is under a domain with a single owner. The first call takes 0.2 s.
 
-    A top-level domain that is on no list counts as a suffix: names for tests, and new ones.
+    A top-level domain that is not listed counts as a suffix: test names and new ones.
     """
     if any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
         return False
     return _suffixes().privatesuffix(name) is not None
 
 
-def _refuse_faults(text: str) -> None:
-    for pattern, message in _FAULTS:
+def _check_rules(text: str) -> None:
+    for pattern, message in _RULES:
         if pattern.search(text):
             raise BadName(ADDRESS if message == PORT and _is_address(text) else message)
 
@@ -133,12 +133,12 @@ def _a_label(label: str) -> str:
     if not _ASCII_LABEL.fullmatch(a_label):
         raise BadName(SIGN)
     if a_label.startswith("xn--"):
-        _refuse_look_alike(_u_label(a_label, PUNYCODE if label.isascii() else NO_LETTER))
+        _check_scripts(_u_label(a_label, PUNYCODE if label.isascii() else NO_LETTER))
     return a_label
 
 
 def _u_label(a_label: str, fault: str) -> str:
-    """What it decodes to, which encodes to the same again."""
+    """The decoded label, which must encode to the same again."""
     try:
         u_label = idna.ulabel(a_label)
         is_same = idna.alabel(u_label).decode() == a_label
@@ -154,16 +154,16 @@ def _readable(a_label: str) -> str:
         label = _u_label(a_label, PUNYCODE)
     except BadName:
         return a_label
-    letters = {sign for sign in label if not sign.isascii() or sign.isalpha()}
+    letters = {char for char in label if not char.isascii() or char.isalpha()}
     scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
-    is_of_one = len(scripts) == 1 or scripts <= _WRITTEN_TOGETHER
-    return a_label if not is_of_one or letters <= _LIKE_LATIN else label
+    is_of_one = len(scripts) == 1 or scripts <= _COMBINED_SCRIPTS
+    return a_label if not is_of_one or letters <= _LATIN_LOOKALIKES else label
 
 
-def _refuse_look_alike(label: str) -> None:
-    letters = (sign for sign in label if unicodedata.category(sign).startswith("L"))
+def _check_scripts(label: str) -> None:
+    letters = (char for char in label if unicodedata.category(char).startswith("L"))
     scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
-    if len(scripts & _LOOKING_ALIKE) > 1:
+    if len(scripts & _SIMILAR_SCRIPTS) > 1:
         raise BadName(MIXED)
 
 

@@ -1,4 +1,4 @@
-"""The domains' pages: which there are, what to set where, and what came of it. Thin over the same verbs as the API."""
+"""Dashboard pages of domains."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.domains import service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
-from waypost.resources.domains.deps import Deps
+from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.names import readable
 from waypost.resources.domains.past_claims import KEPT
@@ -22,11 +22,11 @@ from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 _ALL = "/domains"
 _ONE = "/domains/{id}"
 _PER_PAGE = 25
-_PAGES = ("root_url", "not_found_url")
+_TARGET_URLS = ("root_url", "not_found_url")
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _Pages(deps, auth, views)
+def routes(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
+    pages = DomainPages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
@@ -39,8 +39,8 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
-class _Pages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
+class DomainPages:
+    def __init__(self, deps: WebDeps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._auth = auth
         self._views = views
@@ -65,8 +65,8 @@ class _Pages:
 
     async def show(self, request: Request) -> Response:
         domain = await self._find(request)
-        notice = "Saved." if "saved" in request.query_params else ""
-        return self._page(request, domain, Form({name: getattr(domain, name) for name in _PAGES}), notice=notice)
+        notice = "Changes saved." if "saved" in request.query_params else ""
+        return self._page(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice)
 
     async def change(self, request: Request) -> Response:
         session = await self._auth.session(request)
@@ -74,15 +74,15 @@ class _Pages:
         form = await read_form(request)
         if not self._auth.is_live(session):
             return self._page(request, domain, form.wrong({"body": [PaymentRequired().message]}), status=402)
-        wanted, problems = parse(DomainChange, {name: form.fields.get(name) for name in _PAGES})
+        change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
-            await service.change(self._deps, session, domain.id, wanted, problems)
+            await service.change(self._deps, session, domain.id, change, problems)
         except Invalid as error:
             return self._page(request, domain, form.wrong(error.errors), status=422)
         return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
 
     async def state(self, request: Request) -> Response:
-        """Asked for again and again while a check is under way."""
+        """Polled while a check is in flight."""
         return self._state(request, await self._find(request))
 
     async def verify(self, request: Request) -> Response:
@@ -95,7 +95,7 @@ class _Pages:
 
     async def ask_to_delete(self, request: Request) -> Response:
         domain = await self._find(request)
-        return self._views.page(request, "domains/delete.html", **self._told(domain))
+        return self._views.page(request, "domains/delete.html", **self._context(domain))
 
     async def delete(self, request: Request) -> Response:
         session = await self._auth.session(request)
@@ -109,24 +109,24 @@ class _Pages:
 
     async def _list(self, request: Request, form: Form, *, status: int = 200) -> Response:
         session = await self._auth.session(request)
-        asked = replace(page_request(request), per_page=_PER_PAGE)
-        found = await service.browse(self._deps, session, asked)
+        paging = replace(page_request(request), per_page=_PER_PAGE)
+        found = await service.browse(self._deps, session, paging)
         deleted = request.query_params.get("deleted", "")
-        notice = "The domain is deleted." if deleted else ""
-        told: dict[str, Any] = {"page": found, "readable": readable}
-        if request.headers.get("hx-target") == "found":  # while a check is under way, again and again
-            return self._views.part(request, "domains/list.html", "found", **told)
-        told["pointing"] = await service.name_left_pointing_here(self._deps, session, deleted) if deleted else None
-        return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **told)
+        notice = "Domain deleted." if deleted else ""
+        context: dict[str, Any] = {"page": found, "readable": readable}
+        if request.headers.get("hx-target") == "found":  # polled while a check is in flight
+            return self._views.part(request, "domains/list.html", "found", **context)
+        context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
+        return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **context)
 
     def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
-        told = self._told(domain)
-        return self._views.page(request, "domains/one.html", status=status, form=form, notice=notice, **told)
+        context = self._context(domain)
+        return self._views.page(request, "domains/one.html", status=status, form=form, notice=notice, **context)
 
     def _state(self, request: Request, domain: Domain) -> Response:
-        return self._views.page(request, "domains/_state.html", **self._told(domain))
+        return self._views.page(request, "domains/_state.html", **self._context(domain))
 
-    def _told(self, domain: Domain) -> dict[str, Any]:
+    def _context(self, domain: Domain) -> dict[str, Any]:
         records = to_json(domain, self._deps.cname_target)["dns_records"]
-        rules = {"days_kept": KEPT.days, "strikes": MAX_FAILURES, "cname_target": self._deps.cname_target}
+        rules = {"days_kept": KEPT.days, "max_failures": MAX_FAILURES, "cname_target": self._deps.cname_target}
         return {"domain": domain, "records": records, "readable": readable, **rules}

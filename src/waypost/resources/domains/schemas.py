@@ -1,4 +1,4 @@
-"""What may be sent for a domain, by type and length, and how a domain is shown."""
+"""Request and response bodies of domains."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_characters
-from waypost.resources.domains.model import Domain, Status, TlsStatus
+from waypost.resources.domains.model import Domain, DomainStatus, TlsStatus
 from waypost.resources.domains.names import MAX_NAME
 
 MAX_URL = 2048
@@ -48,7 +48,7 @@ class TlsJson(TypedDict):
 class DomainJson(TypedDict):
     id: IdText
     hostname: str
-    status: Status
+    status: DomainStatus
     verified_at: TimestampText | None
     last_checked_at: TimestampText | None
     error: str | None

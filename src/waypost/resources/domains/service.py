@@ -1,94 +1,92 @@
-"""The verbs of domains. Each opens its own transaction; nothing slow is inside: checks are a worker's business."""
+"""Create, change, delete, verify and find domains. Each opens its own transaction; DNS is checked by the worker."""
 
 import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
 from waypost.database import Tx
-from waypost.kit.clock import timestamp
 from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
 from waypost.resources.domains import certificates, link_domains, names, past_claims, store, verified_names
-from waypost.resources.domains.deps import Deps
+from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
 
-MOST = 1_000
-"""Domains of an account."""
-MOST_NOT_LIVE = 50
-"""Of these, domains that are not proven: names that others cannot register meanwhile."""
+MAX_DOMAINS = 1_000
+"""Of an account."""
+MAX_NOT_LIVE = 50
+"""Of these, domains that are not live: nobody else can register their hostnames meanwhile."""
 REQUIRED = "This field is required."
-OWN = (
-    "This is a host of the service itself, or a name below one. Use a host name under a domain of your own, such as "
-    "go.example.com; links without a custom domain are on the service's shared one already."
+OWN_HOST = (
+    "This hostname belongs to the service itself. Use a hostname of your own, such as go.example.com; links without a "
+    "custom domain are on the shared domain already."
 )
-TAKEN = "This name is already registered on this service. If it is yours, ask whoever runs the service to release it."
-YOURS = "This name is already registered to your account."
-TOO_MANY = f"An account may have at most {MOST:,} domains. Delete one that is not needed any more."
-TOO_MANY_NOT_LIVE = f"An account may have at most {MOST_NOT_LIVE} domains that are not verified. Verify or delete one."
-TOO_LONG_UNPROVEN = (
+TAKEN = "This hostname is already registered. If it is yours, ask the operator of this service to release it."
+ALREADY_YOURS = "This hostname is already registered to your account."
+TOO_MANY = f"An account may have at most {MAX_DOMAINS:,} domains. Delete one that you no longer need."
+TOO_MANY_NOT_LIVE = f"An account may have at most {MAX_NOT_LIVE} domains that are not verified. Verify or delete one."
+TOO_LONG_UNVERIFIED = (
     f"Your account has held this hostname unverified for {past_claims.KEPT.days} days, so others can register it now. "
     "Register it again after {day}, or ask the operator of this service to release it if it is yours."
 )
-TOO_MANY_UNPROVEN = (
-    f"Your account gave up too many names without having proven them in the last {past_claims.REMEMBERED.days} days. "
-    "Register another one later, or ask whoever runs the service."
+TOO_MANY_UNVERIFIED = (
+    f"Your account has deleted too many unverified domains in the last {past_claims.REMEMBERED.days} days. Register "
+    "another one later, or ask the operator of this service."
 )
-NO_OTHER_NAME = "A domain's name cannot change. Register the other name instead."
-LOOP = "This address is on this service itself, so visitors would be led in circles. Use an address elsewhere."
-LOOP_OF_DOMAINS = "This address is on a custom domain, so visitors could be led in circles. Use an address elsewhere."
-NOT_PUBLIC = "This is not a public address. Use one that anybody can reach."
-UNSAFE = "This address was flagged as unsafe, so visitors cannot be led there. Use another one."
+HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
+LOOP = "This URL is on this service itself, which would cause a redirect loop. Use a URL on another site."
+LOOP_ON_DOMAIN = "This URL is on a custom domain, which could cause a redirect loop. Use a URL on another site."
+NOT_PUBLIC = "This URL is not on the public internet. Use one that everybody can reach."
+UNSAFE = "This URL is listed as unsafe. Use another one."
 
-_PAGES = ("root_url", "not_found_url")
+_TARGET_URLS = ("root_url", "not_found_url")
 
 
-async def create(deps: Deps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
-    """`problems`: the faults already found. Raises Invalid, or NoDomain for a name that nobody can own alone."""
+async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
+    """`problems`: the errors found so far. Raises Invalid, or NoDomain for a name that nobody can own alone."""
     if new.hostname is None and "hostname" not in problems:
         problems.add("hostname", REQUIRED)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
-    domain = _claim(deps, caller.account.id, await _claimable(deps, new.hostname))
+    domain = _new_domain(deps, caller.account.id, await _check_hostname(deps, new.hostname))
     async with deps.db.write() as tx:
-        # the name before the account: whoever creates a link holds the domain's row when it comes to count the link
+        # the hostname before the account: creating a link locks the domain's row before it counts the link
         if not await store.add(tx, domain):
             is_own = await link_domains.find_id(tx, domain.account_id, domain.hostname)
-            raise Invalid({"hostname": [YOURS if is_own else TAKEN]})
+            raise Invalid({"hostname": [ALREADY_YOURS if is_own else TAKEN]})
         await lock_account(tx, domain.account_id)
-        if await store.count(tx, domain.account_id) > MOST:
+        if await store.count(tx, domain.account_id) > MAX_DOMAINS:
             raise Invalid({"hostname": [TOO_MANY]})
-        if await store.count_not_live(tx, domain.account_id) > MOST_NOT_LIVE:
+        if await store.count_not_live(tx, domain.account_id) > MAX_NOT_LIVE:
             raise Invalid({"hostname": [TOO_MANY_NOT_LIVE]})
-        return await _continued(tx, domain)
+        return await _continue_claim(tx, domain)
 
 
-async def change(deps: Deps, caller: Caller, domain_id: UUID, wanted: DomainChange, problems: Problems) -> Domain:
-    """Fields that `wanted` does not send stay as they are. Raises NotFound before it looks at the input."""
+async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Domain:
+    """Fields that are not sent stay as they are. Raises NotFound before it checks the input."""
     domain = await find(deps, caller, domain_id)
-    if "hostname" in wanted.model_fields_set and not _is_name_of(domain, wanted.hostname):
-        problems.add("hostname", NO_OTHER_NAME)
-    pages = await _pages(deps, caller, wanted, problems)
+    if "hostname" in change.model_fields_set and not _is_hostname_of(domain, change.hostname):
+        problems.add("hostname", HOSTNAME_FIXED)
+    urls = await _check_target_urls(deps, caller, change, problems)
     problems.raise_if_any()
     async with deps.db.write() as tx:
-        before = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        before = _require(await store.find_for_change(tx, caller.account.id, domain_id))
         after = replace(
             before,
-            root_url=pages.get("root_url", before.root_url),
-            not_found_url=pages.get("not_found_url", before.not_found_url),
+            root_url=urls.get("root_url", before.root_url),
+            not_found_url=urls.get("not_found_url", before.not_found_url),
         )
         if after == before:
             return before
         after = replace(after, updated_at=deps.clock())
-        await store.save_pages(tx, after)
+        await store.save_target_urls(tx, after)
         publish = await deps.invalidate_host_pages(tx, after.hostname)
     publish()
     return after
@@ -96,65 +94,66 @@ async def change(deps: Deps, caller: Caller, domain_id: UUID, wanted: DomainChan
 
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
-        domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        domain = _require(await store.find_for_change(tx, caller.account.id, domain_id))
         publish = await remove(deps, tx, domain)
     publish()
 
 
 async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | None:
-    """Takes a name from whoever claims it, who cannot have it again for a while; a live one only if forced.
+    """Take a hostname from its account, which cannot register it again for a while; a live one only if forced.
 
-    A name that nobody has can be registered by everybody again: then this is None. Raises NotFound, Invalid.
+    None when only past claims were forgotten, so that everybody can register it again. Raises NotFound, Conflict,
+    Invalid.
     """
     try:
         name = names.canonical(hostname)
-    except names.BadName as fault:
-        raise Invalid({hostname: [str(fault)]}) from None
+    except names.BadName as error:
+        raise Invalid({hostname: [str(error)]}) from None
     async with deps.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
             if await past_claims.forget(tx, name):
                 return None
-            raise NotFound(f"Nobody has registered {name}: waypost domain list shows all domains.")
+            raise NotFound(f"{name} is not registered. waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
-            raise Conflict({name: ["It is verified, and its links work. Add --force to release it all the same."]})
+            raise Conflict({name: ["It is verified, and its links work. Add --force to release it anyway."]})
         publish = await remove(deps, tx, domain)
         now = deps.clock()
-        await past_claims.end(tx, domain.account_id, name, since=now - past_claims.KEPT, at=now)
+        await past_claims.record_end(tx, domain.account_id, name, since=now - past_claims.KEPT, at=now)
     publish()
     return domain
 
 
 async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
-    """For whoever holds the domain's row: it goes with its certificate, and its links are on the shared domain.
+    """Delete a locked domain and its certificate; its links move to the shared domain.
 
-    What this returns is to be called after the commit.
+    Call the returned function after the commit.
     """
     await store.remove(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
         await past_claims.forget(tx, domain.hostname, domain.account_id)
     else:
-        await past_claims.end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
+        await past_claims.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.erase(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
     return await deps.invalidate_host(tx, domain.hostname)
 
 
 async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
-    """A worker checks it within a second or so. Asking again meanwhile changes nothing."""
+    """Request a check by the worker, within about a second. Requesting it again meanwhile changes nothing."""
     async with deps.db.write() as tx:
-        domain = _there(await store.find_for_change(tx, caller.account.id, domain_id))
+        domain = _require(await store.find_for_change(tx, caller.account.id, domain_id))
         if domain.status == "verifying":
             return domain
         now = deps.clock()
-        await store.ask_for_check(tx, domain_id, now)
+        await store.request_check(tx, domain_id, now)
     return replace(domain, status="verifying", updated_at=now)
 
 
 async def find(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     async with deps.db.read() as tx:
-        return _there(await store.find(tx, caller.account.id, domain_id))
+        return _require(await store.find(tx, caller.account.id, domain_id))
 
 
 async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
@@ -163,52 +162,52 @@ async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domai
     return Page(found, total, request)
 
 
-async def name_left_pointing_here(deps: Deps, caller: Caller, text: str) -> str | None:
-    """The host name of a deleted domain, if its DNS still leads here.
+async def find_dangling_dns(deps: WebDeps, caller: Caller, text: str) -> str | None:
+    """The hostname of a deleted domain, if its DNS still points to this service.
 
-    Only a name that the account ever verified and that nobody has now is looked up.
+    Looks up only a hostname that the account has verified and that nobody has registered now.
     """
     try:
         name = names.canonical(text)
     except names.BadName:
         return None
     async with deps.db.read() as tx:
-        is_theirs = await verified_names.is_of(tx, caller.account.id, name)
-        if not is_theirs or await store.is_registered(tx, name):
+        was_theirs = await verified_names.is_of(tx, caller.account.id, name)
+        if not was_theirs or await store.is_registered(tx, name):
             return None
     return name if await deps.points_here(name) else None
 
 
-def _there(found: Domain | None) -> Domain:
+def _require(found: Domain | None) -> Domain:
     if found is None:
         raise NotFound
     return found
 
 
-async def _claimable(deps: Deps, text: str) -> str:
-    """The name's one spelling."""
+async def _check_hostname(deps: WebDeps, text: str) -> str:
+    """The canonical hostname."""
     try:
         name = names.canonical(text)
-    except names.BadName as fault:
-        raise Invalid({"hostname": [str(fault)]}) from None
+    except names.BadName as error:
+        raise Invalid({"hostname": [str(error)]}) from None
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
         raise NoDomain(names.NO_DOMAIN)
     if any(name == own or name.endswith(f".{own}") for own in deps.own_hosts):
-        raise Invalid({"hostname": [OWN]})  # below them, too: a wildcard record of ours would prove it to anybody
+        # subdomains too: with a wildcard record of ours, anybody could verify them
+        raise Invalid({"hostname": [OWN_HOST]})
     return name
 
 
-async def _continued(tx: Tx, domain: Domain) -> Domain:
-    """A new claim, with the time that the same account held the name before, and with what proves it. Raises Invalid
-    when the account has had its time.
+async def _continue_claim(tx: Tx, domain: Domain) -> Domain:
+    """A new claim, with the time that the account held the hostname unverified before. Raises Invalid.
 
-    After the name is ours: whoever gives it up at the same moment has been waited for.
+    After the hostname is ours: a concurrent deletion by the same account has been waited for.
     """
-    before, until = await past_claims.held(tx, domain.account_id, domain.hostname, now=domain.created_at)
+    before, until = await past_claims.time_held(tx, domain.account_id, domain.hostname, now=domain.created_at)
     if before >= past_claims.KEPT:
-        raise Invalid({"hostname": [TOO_LONG_UNPROVEN.format(day=_day(until))]})
-    if await past_claims.count(tx, domain.account_id, now=domain.created_at) > MOST:
-        raise Invalid({"hostname": [TOO_MANY_UNPROVEN]})
+        raise Invalid({"hostname": [TOO_LONG_UNVERIFIED.format(day=until.date().isoformat())]})
+    if await past_claims.count(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
+        raise Invalid({"hostname": [TOO_MANY_UNVERIFIED]})
     needs_txt = await verified_names.is_of_another(tx, domain.account_id, domain.hostname)
     continued = replace(domain, unverified_since=domain.created_at - before, needs_txt=needs_txt)
     if continued != domain:
@@ -216,17 +215,13 @@ async def _continued(tx: Tx, domain: Domain) -> Domain:
     return continued
 
 
-def _day(at: datetime) -> str:
-    return timestamp(at)[:10]
-
-
-def _claim(deps: Deps, account_id: UUID, hostname: str) -> Domain:
+def _new_domain(deps: Deps, account_id: UUID, hostname: str) -> Domain:
     now = deps.clock()
     return Domain(
         id=new_id(),
         account_id=account_id,
         hostname=hostname,
-        token=f"waypost-{secrets.token_hex(16)}",  # a record that an earlier claim left proves nothing
+        token=f"waypost-{secrets.token_hex(16)}",  # a record left by an earlier claim does not verify this one
         needs_txt=False,
         status="pending",
         is_live=False,
@@ -246,50 +241,48 @@ def _claim(deps: Deps, account_id: UUID, hostname: str) -> Domain:
     )
 
 
-def _is_name_of(domain: Domain, text: str | None) -> bool:
+def _is_hostname_of(domain: Domain, text: str | None) -> bool:
     try:
         return text is not None and names.canonical(text) == domain.hostname
     except names.BadName:
         return False
 
 
-async def _pages(deps: Deps, caller: Caller, wanted: DomainChange, problems: Problems) -> dict[str, str | None]:
-    """The addresses that were sent, each in its one spelling; faults go to `problems`.
+async def _check_target_urls(
+    deps: WebDeps, caller: Caller, change: DomainChange, problems: Problems
+) -> dict[str, str | None]:
+    """The canonical URLs that were sent; errors are added to `problems`.
 
-    They are looked up in lists of unsafe sites, which may ask another service, only where nothing else is wrong.
+    Lists of unsafe URLs, which may be another service, are asked only when nothing else is wrong.
     """
-    pages: dict[str, Url | None] = {}
-    for name in wanted.model_fields_set.intersection(_PAGES):
-        text = getattr(wanted, name)
+    urls: dict[str, Url | None] = {}
+    for name in change.model_fields_set.intersection(_TARGET_URLS):
+        text = getattr(change, name)
         try:
-            pages[name] = None if text is None else await _elsewhere(deps, caller, text)
-        except BadUrl as fault:
-            problems.add(name, str(fault))
+            urls[name] = None if text is None else await _check_no_loop(deps, caller, text)
+        except BadUrl as error:
+            problems.add(name, str(error))
     if not problems:
-        for name, url in pages.items():
-            await _vet(deps, name, url, problems)
-    return {name: url.text if url else None for name, url in pages.items()}
+        for name, url in urls.items():
+            try:
+                if url:
+                    await deps.check_url(url)
+            except NotPublic:
+                problems.add(name, NOT_PUBLIC)
+            except Unsafe:
+                problems.add(name, UNSAFE)
+    return {name: url.text if url else None for name, url in urls.items()}
 
 
-async def _vet(deps: Deps, name: str, url: Url | None, problems: Problems) -> None:
-    try:
-        if url:
-            await deps.check_url(url)
-    except NotPublic:
-        problems.add(name, NOT_PUBLIC)
-    except Unsafe:
-        problems.add(name, UNSAFE)
-
-
-async def _elsewhere(deps: Deps, caller: Caller, text: str) -> Url:
-    """Raises BadUrl also for an address that would lead back here."""
+async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
+    """The canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
-        raise BadUrl(f"This may have at most {MAX_URL} characters.")
+        raise BadUrl(f"A URL may have at most {MAX_URL} characters.")
     own_ports = {*DEFAULT_PORTS.values(), urlsplit(deps.base_url).port}
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)
     async with deps.db.read() as tx:
         if await link_domains.is_custom_domain(tx, caller.account.id, url.host):
-            raise BadUrl(LOOP_OF_DOMAINS)
+            raise BadUrl(LOOP_ON_DOMAIN)
     return url

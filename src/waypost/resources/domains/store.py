@@ -1,4 +1,4 @@
-"""The statements on domains that API and commands need. Who has a name is decided here, by the unique index."""
+"""SQL for the API and the commands. The unique index decides who has a hostname."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,10 +18,10 @@ _DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))
 
 
 async def add(tx: Tx, domain: Domain) -> bool:
-    """False when somebody has the name. A concurrent claim of it waits for our transaction's end."""
+    """False when the hostname is taken. A concurrent insert of it waits for our transaction's end."""
     insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    claimed = insert(domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
-    return (await tx.execute(claimed.returning(domains.c.id))).one_or_none() is not None
+    added = insert(domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
+    return (await tx.execute(added.returning(domains.c.id))).one_or_none() is not None
 
 
 async def count(tx: Tx, account_id: UUID) -> int:
@@ -37,17 +37,17 @@ async def find(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain | None:
 
 
 async def find_for_change(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain | None:
-    """Nobody else changes it, nor counts a link onto it, until the transaction ends."""
+    """Locked: nobody else changes it, or counts a link onto it, until the transaction ends."""
     return _domain((await tx.execute(_DOMAIN.where(*_is(account_id, domain_id)).with_for_update())).one_or_none())
 
 
 async def find_named_for_change(tx: Tx, hostname: str) -> Domain | None:
-    """Whoever's it is."""
+    """Of any account. Locked."""
     return _domain((await tx.execute(_DOMAIN.where(domains.c.hostname == hostname).with_for_update())).one_or_none())
 
 
 async def is_registered(tx: Tx, hostname: str) -> bool:
-    """To anybody."""
+    """To any account."""
     return (await tx.execute(select(domains.c.id).where(domains.c.hostname == hostname))).first() is not None
 
 
@@ -59,14 +59,14 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Dom
     return [Domain(*row) for row in rows], await count(tx, account_id)
 
 
-async def everyone_s(tx: Tx) -> list[tuple[str, Domain]]:
-    """(the owner's e-mail address, the domain), by name."""
+async def list_all(tx: Tx) -> list[tuple[str, Domain]]:
+    """(the owner's email address, the domain), by name."""
     owned = _DOMAIN.add_columns(email_of(domains.c.account_id).label("email"))
     rows = await tx.execute(owned.order_by(domains.c.hostname))
     return [(row[-1], Domain(*row[:-1])) for row in rows]
 
 
-async def save_pages(tx: Tx, domain: Domain) -> None:
+async def save_target_urls(tx: Tx, domain: Domain) -> None:
     values = {name: getattr(domain, name) for name in ("root_url", "not_found_url", "updated_at")}
     await tx.execute(update(domains).where(domains.c.id == domain.id).values(values))
 
@@ -76,10 +76,10 @@ async def save_claim(tx: Tx, domain: Domain) -> None:
     await tx.execute(update(domains).where(domains.c.id == domain.id).values(values))
 
 
-async def ask_for_check(tx: Tx, domain_id: UUID, at: datetime) -> None:
-    """A check that is under way anyway goes on; its lease is not ours to touch."""
-    asked = {"status": "verifying", "check_at": at, "updated_at": at}
-    await tx.execute(update(domains).where(domains.c.id == domain_id).values(asked))
+async def request_check(tx: Tx, domain_id: UUID, at: datetime) -> None:
+    """A check that is in flight continues; its lease is not changed."""
+    requested = {"status": "verifying", "check_at": at, "updated_at": at}
+    await tx.execute(update(domains).where(domains.c.id == domain_id).values(requested))
 
 
 async def remove(tx: Tx, domain_id: UUID) -> None:

@@ -1,8 +1,7 @@
-"""What a Caddy beside us asks before it orders a certificate (R25): is this name proven to be somebody's here?
+"""The ask endpoint of Caddy's on-demand TLS (R25): is this hostname a verified domain of this service?
 
-Answered from what redirects are answered from: a new name costs one look-up by index in our own database and is then
-remembered a while, in bounded memory.
-When it cannot be told, it is no.
+Answered from the redirects' host table: a new hostname costs one indexed lookup in our own database, and is then cached
+for a while in bounded memory. Without a definite answer, it is no.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +19,7 @@ from waypost.web.peers import for_peers
 
 def routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
     async def answer(request: Request) -> Response:
-        """Raises Unavailable when the database is away and the name is not in memory."""
+        """Raises Unavailable when the database cannot be reached and the hostname is not in memory."""
         match request.query_params.getlist("domain"):
             case [name] if await hosts.load(name.lower().removesuffix(".").encode()) is not MISSING:
                 return Response(headers={"Cache-Control": "no-store"})

@@ -1,7 +1,7 @@
-"""Which accounts ever verified a host name. Kept for good, also when the domain and the account are deleted.
+"""Which accounts have ever verified a hostname. Kept permanently, also when the domain and the account are deleted.
 
-A CNAME record says nothing of an account: one that a former owner left in place would prove the name to anybody.
-So a name that another account ever verified is proven by the TXT record only.
+A CNAME record names no account: one that a former owner left in place would verify the hostname for anybody. So a
+hostname that another account has verified is verified by a TXT record only.
 """
 
 import hashlib
@@ -30,20 +30,20 @@ async def remember(tx: Tx, account_id: UUID, hostname: str) -> None:
 
 
 async def is_of(tx: Tx, account_id: UUID, hostname: str) -> bool:
-    """Whether this account ever verified it."""
-    return await _is_any(tx, hostname, _V.account_digest == digest(account_id, hostname))
+    """Whether this account has ever verified it."""
+    return await _exists(tx, hostname, _V.account_digest == digest(account_id, hostname))
 
 
 async def is_of_another(tx: Tx, account_id: UUID, hostname: str) -> bool:
-    """Whether any other account ever verified it."""
-    return await _is_any(tx, hostname, _V.account_digest != digest(account_id, hostname))
+    """Whether another account has ever verified it."""
+    return await _exists(tx, hostname, _V.account_digest != digest(account_id, hostname))
 
 
 def digest(account_id: UUID, hostname: str) -> str:
-    """Tells the same account from another. Of a deleted account it tells neither who it was nor its other names."""
+    """Identifies the account for one hostname. Reveals nothing about an account that was deleted."""
     return hashlib.sha256(account_id.bytes + hostname.encode()).hexdigest()
 
 
-async def _is_any(tx: Tx, hostname: str, whose: ColumnElement[bool]) -> bool:
-    found = select(_V.hostname).where(_V.hostname == hostname, whose).limit(1)
+async def _exists(tx: Tx, hostname: str, condition: ColumnElement[bool]) -> bool:
+    found = select(_V.hostname).where(_V.hostname == hostname, condition).limit(1)
     return (await tx.execute(found)).first() is not None

@@ -17,7 +17,6 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
-from waypost.resources.domains import domains
 from waypost.resources.domains.certificates import (
     Authority,
     CertificateSweep,
@@ -28,6 +27,7 @@ from waypost.resources.domains.certificates import (
     store,
 )
 from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.model import domains
 
 RING = KeyRing(["secret"])
 LEASE = timedelta(minutes=4)

@@ -10,12 +10,12 @@ from sqlalchemy import delete, select, text, update
 
 from waypost.commands.rotating import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
-from waypost.resources.domains import domains
 from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.certificates.validity import UnusableChain, renewal_of, validity_of
+from waypost.resources.domains.model import domains
 
 C = certificates.c
 HOST = "go.alice.example"

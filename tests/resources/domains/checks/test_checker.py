@@ -16,10 +16,11 @@ from waypost.outbound import DnsRecords
 from waypost.redirect import ChangeFeed, HostTable, host_change
 from waypost.redirect.route import MISSING
 from waypost.resources import links
-from waypost.resources.domains import Hosts, domains
+from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
 from waypost.resources.domains.checks.evidence import Verdict
 from waypost.resources.domains.checks.outcome import AFTER_LIVE, AFTER_NO_ANSWER
+from waypost.resources.domains.model import domains
 
 TXT = f"_waypost.{NAME}"
 
@@ -39,7 +40,7 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
     )
     assert found.check_at == now + AFTER_LIVE
     assert env.told == [host_change(NAME)]
-    assert await Hosts(env.deps.db).find(NAME.encode()) is not None
+    assert await HostSource(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
     assert (await checking.a_day_later(domain)).verified_at == env.clock()
     assert env.told == [host_change(NAME)]  # nothing new
@@ -48,7 +49,7 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
 
 async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -> None:
     feed, deps = ChangeFeed(tmp_path / "changes"), checking.env.deps
-    table = HostTable(Hosts(deps.db), feed, capacity=1000)
+    table = HostTable(HostSource(deps.db), feed, capacity=1000)
     checking.checker._deps = replace(deps, invalidate_host=partial(links.host_changed, feed.publish, deps.clock))
     domain = await checking.env.make()
     assert await table.load(NAME.encode()) is MISSING
@@ -94,7 +95,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == env.clock()
     assert env.told == [host_change(NAME)]
-    assert await Hosts(env.deps.db).find(NAME.encode()) is None
+    assert await HostSource(env.deps.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
     assert all(
@@ -168,7 +169,7 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     env.clock.move(queue.LEASE)
     async with env.deps.db.write() as tx:
         [again] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert not await checking.checker._save_proof(lost, Verdict("unproven", "too late"))
+    assert not await checking.checker._save_verdict(lost, Verdict("unverified", "too late"))
     assert (await env.row(domain)).status == "verifying"
     await checking.checker.run(again)
     assert (await env.row(domain)).is_live

@@ -124,7 +124,7 @@ def has_token_at_the_hostname(names: NameServer) -> None:
             has_other_records,
             [f"{TXT}: there is no such record.", f"{NAME}: there is no such record. Create one"],
         ),
-        (has_an_address, ["only the address 8.8.8.8.", f"Create a TXT record named {TXT} with the value {TOKEN}"]),
+        (has_an_address, ["only the IP address 8.8.8.8.", f"Create a TXT record named {TXT} with the value {TOKEN}"]),
         (has_another_alias, [f"it points to other.test instead of {TARGET}.", f"Point the CNAME record to {TARGET}"]),
         (has_a_loop, ["form a loop", "Find the CNAME record that points back to itself"]),
         (has_many_wild_values, ["none of its 2 values is “" + TOKEN, "the first one is “[2J", "…”."]),

@@ -8,10 +8,10 @@ import pytest
 from people import Person
 from resources.domains.checks.checking import Checking
 from resources.domains.env import NAME, TARGET
-from resources.domains.test_ask import Caddy
+from resources.domains.test_tls_ask import Caddy
 
 from waypost.redirect import ChangeFeed
-from waypost.resources.domains import Hosts, service
+from waypost.resources.domains import HostSource, service
 from waypost.resources.domains.checks import messages
 from waypost.resources.domains.past_claims import KEPT
 
@@ -90,13 +90,13 @@ async def test_another_name_is_not_concerned(checking: Checking) -> None:
 async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
     """No pages, no certificate: neither those of the former owner, nor those of who has not proven the name."""
     env, feed = checking.env, ChangeFeed(tmp_path / "changes")
-    caddy = Caddy(Hosts(env.deps.db), feed)
+    caddy = Caddy(HostSource(env.deps.db), feed)
     pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
 
     async def is_served() -> bool:
         feed.publish(env.told)
         env.told.clear()
-        found = await Hosts(env.deps.db).find(NAME.encode())
+        found = await HostSource(env.deps.db).find(NAME.encode())
         assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
         return found is not None
 
