@@ -11,7 +11,7 @@ from sqlalchemy import text
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY
-from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper
+from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher
 
 _OWN = {
     "sqlite": {
@@ -82,7 +82,7 @@ async def add_up(db: Database, days: range) -> None:
         async with db.write() as tx:
             for statement in statements:
                 await tx.execute(statement, {"day": day})
-    keeper = RunKeeper(db, clock=now)
+    keeper = TopValuesRefresher(db, clock=now)
     while await keeper.step():
         pass
 

@@ -49,8 +49,8 @@ def test_it_works(waypost: Waypost, link: UUID) -> None:
     assert [(row[1], row[-1]) for row in rows] == [(str(link), "localhost:8000/spring")] * 2
     assert done.stderr == "2 clicks exported.\n"
     rebuilt = waypost("stats", "rebuild", by=alone)
-    assert rebuilt.stderr == "1 days counted anew; 1 parts put right, and 0 counters of links.\n"
-    assert waypost("stats", "rebuild").stderr == "1 days counted anew: all figures were right.\n"
+    assert rebuilt.stderr == "1 days recounted: 1 corrections, 0 link counters set.\n"
+    assert waypost("stats", "rebuild").stderr == "1 days recounted: all statistics were correct.\n"
 
 
 def test_what_is_wanted(waypost: Waypost, link: UUID) -> None:

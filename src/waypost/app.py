@@ -29,7 +29,7 @@ from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper
+from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher
 from waypost.resources.domains.certificates import CertificateSweep
 from waypost.resources.domains.checks import ClaimExpiry
 from waypost.resources.links import domain_detach
@@ -137,7 +137,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         periodic: list[Periodic] = [
             (OFTEN, drainer.step),
             (OFTEN, Retention(db, settings.click_retention_days, clock=now).step),
-            (OFTEN, RunKeeper(db, clock=now).step),
+            (OFTEN, TopValuesRefresher(db, clock=now).step),
             (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
             (5, partial(webhooks.cancel_orphaned_deliveries, db)),
             (10, partial(events.delete_unsendable, db, clock=now)),

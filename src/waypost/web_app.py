@@ -21,10 +21,10 @@ from waypost.resources import domains
 from waypost.resources.account import api as account_api
 from waypost.resources.account import pages as account_pages
 from waypost.resources.clicks import api as clicks_api
-from waypost.resources.clicks.dashboard.pages import Figures as ClickFigures
+from waypost.resources.clicks.dashboard.pages import StatsPages
 from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.stats import api as stats_api
-from waypost.resources.clicks.stats.read.sparklines import sparklines
+from waypost.resources.clicks.stats.read.totals import sparklines
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains import tls_ask
@@ -220,7 +220,7 @@ def _dashboard(
         ip_privacy=settings.ip_privacy,
         clock=clock,
     )
-    figures = ClickFigures(resources.links, auth, views, is_leaving)
+    figures = StatsPages(resources.links, auth, views, is_leaving)
     stack.push_async_callback(figures.live.close)
     pages = [
         *account_pages.routes(wiring.account_deps(settings, db, resources), auth, views),

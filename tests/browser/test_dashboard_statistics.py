@@ -55,7 +55,7 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     ada = await signed_in(chromium, service, timezone_id="Asia/Tokyo", viewport={"width": 360, "height": 800})
     page = ada.page
     await ada.visit(url)
-    await expect(page.locator("#span")).to_contain_text("Times in Asia/Tokyo")
+    await expect(page.locator("#dates")).to_contain_text("Times in Asia/Tokyo")
     await expect(page.locator("[data-live-badge]")).to_be_visible()
     await expect(page.locator("#no-clicks")).to_be_visible()
 
@@ -81,7 +81,7 @@ async def test_statistics_page_shows_and_updates_clicks(chromium: Browser, servi
     assert (ada.trouble, await page.evaluate("violations")) == ([], [])
 
     await ada.visit(url)  # knows the zone by now, and asks once
-    await expect(page.locator("#span")).to_contain_text("Times in Asia/Tokyo")
+    await expect(page.locator("#dates")).to_contain_text("Times in Asia/Tokyo")
     assert [each for each in ada.loaded if each.startswith(url) and not each.endswith("/live")] == [url]
 
     plain = await signed_in(chromium, service, java_script_enabled=False)

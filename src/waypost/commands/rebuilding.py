@@ -1,4 +1,4 @@
-"""`waypost stats rebuild`: figures counted anew from click rows, while the service runs."""
+"""`waypost stats rebuild`: recounts statistics from click rows, while the service runs."""
 
 from datetime import datetime
 
@@ -10,8 +10,8 @@ from waypost.resources.clicks.stats.rebuild.service import rebuild
 
 async def rebuilt(db: Database, start: datetime | None) -> str:
     """Says what was done; a day is taken whole, whenever in it `start` is."""
-    with progress("Counting days") as told:
-        done = await rebuild(db, from_day=(start - EPOCH).days if start else None, told=told)
+    with progress("Counting days") as on_progress:
+        done = await rebuild(db, from_day=(start - EPOCH).days if start else None, on_progress=on_progress)
     if not (done.corrected or done.links):
-        return f"{done.days} days counted anew: all figures were right."
-    return f"{done.days} days counted anew; {done.corrected} parts put right, and {done.links} counters of links."
+        return f"{done.days} days recounted: all statistics were correct."
+    return f"{done.days} days recounted: {done.corrected} corrections, {done.links} link counters set."

@@ -16,7 +16,7 @@ from sqlalchemy import insert
 from waypost.database import Database
 from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
-from waypost.resources.clicks.day_slices import Part
+from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.listing import latest, slices
 from waypost.resources.clicks.model import Click, click_retention
 from waypost.resources.clicks.schemas import to_json
@@ -272,8 +272,8 @@ async def test_nobody_came_yet(env: Env, link: links.Link) -> None:
 
 
 def test_where_a_page_lies() -> None:
-    def day(number: int) -> Part:
-        return Part(0, number, number * DAY, (number + 1) * DAY)
+    def day(number: int) -> DaySlice:
+        return DaySlice(0, number, number * DAY, (number + 1) * DAY)
 
     counted = [(day(9), 5), (day(8), 2), (day(7), 1), (day(6), 50)]
     told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10)]

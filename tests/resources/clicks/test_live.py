@@ -1,4 +1,4 @@
-"""Clicks as they arrive: who is told what, how many may watch, and when a stream ends."""
+"""Live clicks: messages, the number of streams, and when a stream ends."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ from waypost.auth.model import accounts
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
-from waypost.resources.clicks.dashboard.live import Live
+from waypost.resources.clicks.dashboard.live import LiveClicks
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "EVERY", 0.01)
+    monkeypatch.setattr(live, "POLL_INTERVAL", 0.01)
 
 
 @dataclass
@@ -67,68 +67,68 @@ class Reader:
         await self.running
 
 
-class Figures:
-    """A database with one figure."""
+class Counts:
+    """A database with one count."""
 
     def __init__(self) -> None:
         self.count = 1
-        self.asked, self.shown = 0, 0
+        self.polls, self.renders = 0, 0
         self.is_out = self.is_leaving = False
-        self.live = Live(self.counts, self.rows, is_leaving=lambda: self.is_leaving)
+        self.live = LiveClicks(self.count_clicks, self.render, is_leaving=lambda: self.is_leaving)
 
-    async def counts(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
-        self.asked += 1
+    async def count_clicks(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
+        self.polls += 1
         if self.is_out:
             raise Unavailable
         return dict.fromkeys(subjects, self.count)
 
-    async def rows(self, subject: Subject) -> str:
-        self.shown += 1
+    async def render(self, subject: Subject) -> str:
+        self.renders += 1
         return f"<tr>\n{self.count}\u2028"
 
-    async def asked_again(self) -> None:
-        before = self.asked
-        while self.asked < before + 2:
+    async def polled_again(self) -> None:
+        before = self.polls
+        while self.polls < before + 2:
             await asyncio.sleep(0.01)
 
 
-async def welcome() -> bool:
+async def is_signed_in() -> bool:
     return True
 
 
-async def unwelcome() -> bool:
+async def is_signed_out() -> bool:
     return False
 
 
-async def test_it_works() -> None:
-    figures, subject = Figures(), Subject(new_id())
+async def test_new_clicks_are_sent_to_all_streams() -> None:
+    counts, subject = Counts(), Subject(new_id())
     readers = [Reader(), Reader()]
     for reader in readers:
-        reader.listen(figures.live.stream(subject, new_id(), welcome))
+        reader.listen(counts.live.stream(subject, new_id(), is_signed_in))
     assert [await reader.next() for reader in readers] == ["event: clicks\ndata: <tr>\ndata: 1\n\n"] * 2
     headers = dict(readers[0].head["headers"])
     assert headers[b"content-type"].startswith(b"text/event-stream")
     assert (headers[b"x-accel-buffering"], headers[b"cache-control"]) == (b"no", b"no-store")
-    await figures.asked_again()
-    assert (figures.shown, readers[0].heard.qsize()) == (1, 0)
-    figures.is_out = True
-    await figures.asked_again()
-    figures.is_out, figures.count = False, 2
+    await counts.polled_again()
+    assert (counts.renders, readers[0].heard.qsize()) == (1, 0)
+    counts.is_out = True
+    await counts.polled_again()
+    counts.is_out, counts.count = False, 2
     assert [await reader.next() for reader in readers] == ["event: clicks\ndata: <tr>\ndata: 2\n\n"] * 2
-    assert figures.shown == 2
-    looking = figures.live._looking
+    assert counts.renders == 2
+    polling = counts.live._polling
     for reader in readers:
         await reader.leave()
-    await looking
-    assert (figures.live._looking, figures.live._watched, figures.live._watchers) == (None, {}, [])
+    await polling
+    assert (counts.live._polling, counts.live._channels, counts.live._streams) == (None, {}, [])
 
 
-async def test_only_so_many_watch() -> None:
-    figures, account, subject = Figures(), new_id(), Subject(new_id())
-    readers = [Reader() for _ in range(live.AT_ONCE + 2)]
+async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None:
+    counts, account, subject = Counts(), new_id(), Subject(new_id())
+    readers = [Reader() for _ in range(live.MAX_STREAMS + 2)]
 
     async def listen(reader: Reader, account: UUID) -> None:
-        reader.listen(figures.live.stream(subject, account, welcome))
+        reader.listen(counts.live.stream(subject, account, is_signed_in))
         await reader.next()
 
     async def admitted(reader: Reader) -> None:
@@ -136,62 +136,62 @@ async def test_only_so_many_watch() -> None:
         assert reader.heard.get_nowait() == "retry: 60000\n\n"
 
     first, second, *rest = readers
-    for reader in readers[: live.OF_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
+    for reader in readers[: live.MAX_STREAMS_OF_ACCOUNT + 1]:  # of one account: its fifth gets the place of its first
         await listen(reader, account)
     await admitted(first)
-    for reader in readers[live.OF_ACCOUNT + 1 : -1]:
+    for reader in readers[live.MAX_STREAMS_OF_ACCOUNT + 1 : -1]:
         await listen(reader, new_id())
-    assert len(figures.live._watchers) == live.AT_ONCE
+    assert len(counts.live._streams) == live.MAX_STREAMS
     assert not second.running.done()
     await listen(readers[-1], new_id())  # of many: the account that has most gives one
     await admitted(second)
     assert not [reader for reader in rest if reader.running.done()]
-    figures.is_leaving = True  # as the process does
+    counts.is_leaving = True  # as the process does
     for reader in rest:
         await reader.ended()
-    assert figures.live.stream(subject, account, welcome) is None
+    assert counts.live.stream(subject, account, is_signed_in) is None
 
 
 async def test_a_stream_ends_with_its_session_and_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT", 0.02)
-    figures, stays, leaves = Figures(), Reader(), Reader()
-    leaves.listen(figures.live.stream(Subject(new_id()), new_id(), unwelcome))
-    stays.listen(figures.live.stream(Subject(new_id()), new_id(), welcome))
+    counts, stays, leaves = Counts(), Reader(), Reader()
+    leaves.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_out))
+    stays.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_in))
     await leaves.ended()
     while await stays.heard.get() != ": still here\n\n":
         pass
-    monkeypatch.setattr(live, "LASTS", 0.0)
+    monkeypatch.setattr(live, "MAX_DURATION", 0.0)
     await stays.ended()
 
 
-async def test_who_reads_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "UNREAD", 0.02)
-    figures, reader = Figures(), Reader()
+    counts, reader = Counts(), Reader()
 
     async def stuck(message: object) -> None:
         await asyncio.Event().wait()
 
     reader.send = stuck
-    reader.listen(figures.live.stream(Subject(new_id()), new_id(), welcome))
+    reader.listen(counts.live.stream(Subject(new_id()), new_id(), is_signed_in))
     await reader.ended()
-    assert figures.live._watchers == []
+    assert counts.live._streams == []
 
 
-async def test_who_watches_is_not_left_waiting_when_looking_fails() -> None:
-    figures, reader, subject = Figures(), Reader(), Subject(new_id())
-    reader.listen(figures.live.stream(subject, new_id(), welcome))
+async def test_streams_end_when_polling_fails() -> None:
+    counts, reader, subject = Counts(), Reader(), Subject(new_id())
+    reader.listen(counts.live.stream(subject, new_id(), is_signed_in))
     await reader.next()
-    looking = figures.live._looking
+    polling = counts.live._polling
 
     async def fails(subjects: object) -> Mapping[UUID, int]:
         raise ValueError
 
-    figures.live._counts = fails
+    counts.live._count = fails
     await reader.ended()
     with pytest.raises(ValueError):
-        await looking
-    figures.live._counts, again = figures.counts, Reader()
-    again.listen(figures.live.stream(subject, new_id(), welcome))
+        await polling
+    counts.live._count, again = counts.count_clicks, Reader()
+    again.listen(counts.live.stream(subject, new_id(), is_signed_in))
     await again.next()
     await again.leave()
 

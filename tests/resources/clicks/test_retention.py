@@ -18,7 +18,7 @@ from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import tally
+from waypost.resources.clicks.stats.aggregate.batch import aggregate
 from waypost.resources.clicks.stats.rebuild.service import rebuild
 
 TODAY = (START - EPOCH).days
@@ -34,7 +34,7 @@ def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
 async def add(db: Database, told: Sequence[Click]) -> None:
     async with db.write() as tx:
         await store.add(tx, told)
-        await rollups.add(tx, tally(told))
+        await rollups.add(tx, aggregate(told))
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:

@@ -10,11 +10,21 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
+from waypost.kit.fields import ONE_LINE
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.clicks import service
-from waypost.resources.clicks.filters import FILTERS, PARAMETERS, only, read_filters, read_link_id
-from waypost.resources.clicks.listing import Filters
-from waypost.resources.clicks.model import Click
+from waypost.resources.clicks.filters import (
+    ALL,
+    DEVICES,
+    FILTERS,
+    MAX_TEXT,
+    UNKNOWN,
+    ClickFilter,
+    check_names,
+    read_filter,
+    read_link_id,
+)
+from waypost.resources.clicks.model import HUMAN, KINDS, Click
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.web import (
     PAGING,
@@ -27,6 +37,27 @@ from waypost.web import (
     path_id,
     query_parameters,
     read_page,
+    read_query,
+)
+
+_TEXT = {"type": "string"}
+_LINE = {**_TEXT, "maxLength": MAX_TEXT, "pattern": ONE_LINE}
+TIME_RANGE_PARAMETERS = (
+    parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range"),
+    parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive"),
+)
+_PARAMETERS = (
+    *TIME_RANGE_PARAMETERS,
+    parameter(
+        "country",
+        {**_TEXT, "pattern": f"^([A-Za-z][A-Za-z0-9]|{UNKNOWN['country']})$"},
+        f"Two-letter country code, or `{UNKNOWN['country']}`",
+    ),
+    parameter("device", {**_TEXT, "enum": list(DEVICES)}, "Type of device"),
+    parameter("browser", _LINE, "Browser family"),
+    parameter("platform", _LINE, "Operating system family"),
+    parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
+    parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
 )
 
 _OF_LINK = "/links/{id}/clicks"
@@ -48,12 +79,12 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
         summary="List clicks",
         response_model=Paginated[ClickJson],
         responses=error_responses(404),
-        openapi_extra=query_parameters(*PAGING, _LINK_ID, *PARAMETERS),
+        openapi_extra=query_parameters(*PAGING, _LINK_ID, *_PARAMETERS),
     )
     async def browse(caller: reader, request: Request) -> Response:
         """Of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
         problems = Problems()
-        link_id = read_link_id(request, problems)
+        link_id = read_link_id(read_query(request), problems)
         asked = _asked(request, _OF_ALL, problems, clock())
         if link_id is None:
             return answer(await service.browse(db, caller, *asked), request)
@@ -63,7 +94,7 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
         _OF_LINK,
         summary="List a link's clicks",
         response_model=Paginated[ClickJson],
-        openapi_extra=query_parameters(*PAGING, *PARAMETERS),
+        openapi_extra=query_parameters(*PAGING, *_PARAMETERS),
     )
     async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         """Newest first, with the same filters."""
@@ -73,8 +104,11 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
     return router
 
 
-def _asked(request: Request, names: tuple[str, ...], problems: Problems, at: datetime) -> tuple[Filters, PageRequest]:
-    only(request, names, problems)
-    asked = read_filters(request, problems, at), read_page(request, problems)
+def _asked(
+    request: Request, names: tuple[str, ...], problems: Problems, at: datetime
+) -> tuple[ClickFilter, PageRequest]:
+    query = read_query(request)
+    check_names(query, names, problems)
+    asked = read_filter(query, problems, at), read_page(request, problems)
     problems.raise_if_any()
     return asked

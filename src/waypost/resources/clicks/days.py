@@ -1,54 +1,135 @@
-"""Conditions on days, which lead every key: each is named, so that the databases seek once a day. Never a range."""
+"""UTC days: which have clicks, how time ranges divide into them, and conditions on them.
+
+Days lead every key. A statement names each day that it reads, never a range, so that the databases seek once a day.
+"""
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, ColumnElement, Integer, Table, any_, bindparam, func, select, text
+from sqlalchemy import ARRAY, ColumnElement, Table, any_, bindparam, func, select, text
 
 from waypost.database import Tx
+from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import click_retention
 
-_STRIDE = 32
-"""Days are looked for in so many at once: a seek for each of a year's would take longer than to read their figures."""
+_LAST_QUARTER = 95
 
-_KNOWN = text(
-    "WITH RECURSIVE met (day) AS (SELECT min(day) FROM click_totals UNION ALL"
-    " SELECT (SELECT min(day) FROM click_totals WHERE day >= (met.day / :stride + 1) * :stride)"
-    " FROM met WHERE day IS NOT NULL)"
-    " SELECT day, (SELECT kept_since FROM click_retention) AS kept_since FROM met"
+_STRIDE = 32
+"""Days found by one seek. To seek each day of a year would take longer than to read its totals."""
+
+_KNOWN_DAYS = text(
+    "WITH RECURSIVE found (day) AS (SELECT min(day) FROM click_totals UNION ALL"
+    " SELECT (SELECT min(day) FROM click_totals WHERE day >= (found.day / :stride + 1) * :stride)"
+    " FROM found WHERE day IS NOT NULL)"
+    " SELECT day, (SELECT kept_since FROM click_retention) AS kept_since FROM found"
 )
-"""The first day in each stride of days; the last row has none. One clock that is wrong makes a stride of its own, where
-all days between the oldest and the newest could be fifty thousand.
+"""The first day in each stride; the last row has none. One wrong clock adds one stride, where all days between the
+oldest and the newest could be fifty thousand.
 """
 
 
-def any_of(tx: Tx, day: ColumnElement[int], days: Sequence[int]) -> ColumnElement[bool]:
-    """One parameter, however many the days."""
+class TimeRange(NamedTuple):
+    start: datetime
+    end: datetime
+    """Not included."""
+
+
+class DaySlice(NamedTuple):
+    label: int
+    """The result that its counts belong to."""
+    day: int
+    """Since 1970, in UTC."""
+    begin: int
+    end: int
+    """Microseconds since 1970; the end is not included."""
+
+    @property
+    def first_quarter(self) -> int:
+        return (self.begin - self.day * DAY) // QUARTER
+
+    @property
+    def last_quarter(self) -> int:
+        """The last one that it touches."""
+        return (self.end - 1 - self.day * DAY) // QUARTER
+
+    @property
+    def is_whole_day(self) -> bool:
+        return self.end - self.begin == DAY
+
+    @property
+    def has_quarter_totals(self) -> bool:
+        """Whether the totals of its quarters of an hour add up to exact ones, visitors included.
+
+        They do for the beginning and the end of a day, and for an hour.
+        """
+        if self.begin % QUARTER or self.end % QUARTER:
+            return False
+        first, last = self.first_quarter, self.last_quarter
+        return first == 0 or last == _LAST_QUARTER or last - first < 4
+
+    @property
+    def time_range(self) -> TimeRange:
+        return TimeRange(from_microseconds(self.begin), from_microseconds(self.end))
+
+    def shorter_side(self) -> "SignedSlice":
+        """Itself to add, or what it lacks of its day to subtract: counts the clicks of half a day at most."""
+        midnight, next_midnight = self.day * DAY, (self.day + 1) * DAY
+        if self.begin == midnight and self.end - midnight > DAY // 2:
+            return -1, self._replace(begin=self.end, end=next_midnight)
+        if self.end == next_midnight and next_midnight - self.begin > DAY // 2:
+            return -1, self._replace(begin=midnight, end=self.begin)
+        return 1, self
+
+
+SignedSlice = tuple[int, DaySlice]
+"""(1, a slice to add) or (-1, a slice to subtract from its day)"""
+
+
+def day_of(at: datetime) -> int:
+    return microseconds(at) // DAY
+
+
+def whole_day(day: int) -> DaySlice:
+    return DaySlice(0, day, day * DAY, (day + 1) * DAY)
+
+
+def slices_of(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
+    """One slice for each of `days` (in order) within these microseconds."""
+    for index in range(bisect_left(days, begin // DAY), len(days)):
+        day = days[index]
+        if day * DAY >= end:
+            return
+        yield DaySlice(label, day, max(begin, day * DAY), min(end, (day + 1) * DAY))
+
+
+def any_of(tx: Tx, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
+    """One parameter for any number of values."""
     if tx.dialect.name == "postgresql":
-        return day == any_(bindparam(None, list(days), type_=ARRAY(Integer)))
-    each: Any = func.json_each(json.dumps(list(days))).table_valued("value")
-    return day.in_(select(each.c.value))
+        return column == any_(bindparam(None, list(values), type_=ARRAY(column.type)))
+    each: Any = func.json_each(json.dumps(list(values))).table_valued("value")
+    return column.in_(select(each.c.value))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The days with visits, and perhaps some between without; since `kept_since`, clicks are kept."""
-
+class KnownDays:
     days: list[int]
+    """The days with visits, in order, and perhaps days without any between them."""
     kept_since: int
+    """The first day of which clicks are kept."""
 
     def between(self, first: int, last: int) -> list[int]:
         return self.days[bisect_left(self.days, first) : bisect_right(self.days, last)]
 
 
-async def known(tx: Tx) -> Known:
-    rows = (await tx.execute(_KNOWN, {"stride": _STRIDE})).all()
+async def known_days(tx: Tx) -> KnownDays:
+    rows = (await tx.execute(_KNOWN_DAYS, {"stride": _STRIDE})).all()
     strides = (range(row.day, (row.day // _STRIDE + 1) * _STRIDE) for row in rows[:-1])
-    return Known(list(chain.from_iterable(strides)), rows[-1].kept_since or 0)
+    return KnownDays(list(chain.from_iterable(strides)), rows[-1].kept_since or 0)
 
 
 async def kept_since(tx: Tx) -> int:
@@ -57,7 +138,7 @@ async def kept_since(tx: Tx) -> int:
 
 
 async def days_of(tx: Tx, table: Table) -> list[int]:
-    """From one to the next: keys begin with the day, so that takes as long with many rows as with few."""
+    """The days in a table whose key begins with the day: one seek for each."""
     found: list[int] = []
     day = await tx.scalar(select(func.min(table.c.day)))
     while day is not None:

@@ -7,19 +7,19 @@ from waypost.database import Database
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
 from waypost.resources.clicks import listing
-from waypost.resources.clicks.listing import Filters
+from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.subject import Subject
 
 
-async def browse(db: Database, caller: Caller, wanted: Filters, request: PageRequest) -> Page[Click]:
+async def browse(db: Database, caller: Caller, wanted: ClickFilter, request: PageRequest) -> Page[Click]:
     async with db.read_for(caller.account.id) as tx:
         found, total = await listing.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
     return Page(found, total, request)
 
 
 async def browse_link(
-    db: Database, caller: Caller, link_id: UUID, wanted: Filters, request: PageRequest
+    db: Database, caller: Caller, link_id: UUID, wanted: ClickFilter, request: PageRequest
 ) -> Page[Click]:
     """Raises NotFound for a link that the account does not have, or no longer."""
     async with db.read_for(caller.account.id) as tx:

@@ -13,7 +13,9 @@ from waypost.resources.links.lookups import (
     find_accounts,
     find_busy,
     find_names,
+    find_wrong_clicks,
     require,
+    set_clicks,
 )
 from waypost.resources.links.model import HOSTNAME, Link, links
 from waypost.resources.links.route_invalidation import host_changed, host_pages_changed, pixel_changed
@@ -41,10 +43,12 @@ __all__ = [
     "find_accounts",
     "find_busy",
     "find_names",
+    "find_wrong_clicks",
     "host_changed",
     "host_pages_changed",
     "ids_after",
     "links",
     "pixel_changed",
     "require",
+    "set_clicks",
 ]

@@ -1,9 +1,9 @@
 """Queries and counters of links for other packages, inside their transactions."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import Subquery, func, select
 
 from waypost.database import Tx, bulk
 from waypost.kit.errors import NotFound
@@ -11,6 +11,7 @@ from waypost.resources.links import store
 from waypost.resources.links.model import ALIVE, HOSTNAME, Link, link_clicks, links
 
 _ADD = "ON CONFLICT (link_id) DO UPDATE SET clicks = link_clicks.clicks + excluded.clicks"
+_SET = "ON CONFLICT (link_id) DO UPDATE SET clicks = excluded.clicks"
 _BATCH = 500  # parameters of one statement
 
 SHORT_LINKS = select(
@@ -66,3 +67,16 @@ async def add_clicks(tx: Tx, counts: Iterable[tuple[bytes, bytes, int]]) -> None
     The caller holds the lock on statistics, which keeps drainers apart.
     """
     await bulk.insert(tx, link_clicks, sorted(counts), on_conflict=_ADD)
+
+
+async def find_wrong_clicks(tx: Tx, expected: Subquery) -> Sequence[UUID]:
+    """Links whose counter differs or is missing. `expected`: (id, clicks) of every link."""
+    counter = func.coalesce(link_clicks.c.clicks, -1)
+    wrong = select(expected.c.id).outerjoin(link_clicks, link_clicks.c.link_id == expected.c.id)
+    return (await tx.scalars(wrong.where(counter != expected.c.clicks))).all()
+
+
+async def set_clicks(tx: Tx, clicks: Mapping[UUID, int]) -> None:
+    accounts = await find_accounts(tx, clicks)
+    rows = sorted((id_.bytes, accounts[id_].bytes, count) for id_, count in clicks.items() if id_ in accounts)
+    await bulk.insert(tx, link_clicks, rows, on_conflict=_SET)

@@ -2,7 +2,7 @@
 
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import ImageCache
-from waypost.resources.qrcodes.store import add_scans, delete_for_links
+from waypost.resources.qrcodes.store import add_scans, delete_for_links, find_wrong_scans, set_scans
 from waypost.resources.qrcodes.urls import Urls
 
-__all__ = ["Deps", "ImageCache", "Urls", "add_scans", "delete_for_links"]
+__all__ = ["Deps", "ImageCache", "Urls", "add_scans", "delete_for_links", "find_wrong_scans", "set_scans"]

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, select, text
+from sqlalchemy import Subquery, bindparam, delete, func, select, text
 
 from waypost.database import Id, Instant, PointRead, Tx, bulk
 from waypost.resources.links import SHORT_LINKS
@@ -34,6 +34,7 @@ _SET = text(
     f"INSERT INTO qr_looks ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
     f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 ).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
+_SET_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = excluded.scans"
 _ADD_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = qr_scans.scans + excluded.scans"
 
 
@@ -56,6 +57,17 @@ async def set_style(tx: Tx, link_id: UUID, style: CodeStyle, at: datetime) -> No
 async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
     """`counts` by link ids as bytes, deleted links included. The caller holds the lock on statistics."""
     await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
+
+
+async def find_wrong_scans(tx: Tx, expected: Subquery) -> Sequence[UUID]:
+    """Links whose counter differs. `expected`: (id, scans) of every link."""
+    wrong = select(expected.c.id).outerjoin(qr_scans, qr_scans.c.link_id == expected.c.id)
+    return (await tx.scalars(wrong.where(func.coalesce(qr_scans.c.scans, 0) != expected.c.scans))).all()
+
+
+async def set_scans(tx: Tx, scans: Mapping[UUID, int]) -> None:
+    rows = sorted((id_.bytes, count) for id_, count in scans.items())
+    await bulk.insert(tx, qr_scans, rows, on_conflict=_SET_SCANS)
 
 
 async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:

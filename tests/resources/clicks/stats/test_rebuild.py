@@ -1,4 +1,4 @@
-"""Figures counted anew are those that were added up, whatever came when: two ways that share no code."""
+"""Recounted statistics equal the aggregated ones, in whatever order clicks arrive: the two share no code."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from waypost.resources.clicks.model import (
     visitor_days,
 )
 from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import tally
+from waypost.resources.clicks.stats.aggregate.batch import aggregate
 from waypost.resources.clicks.stats.rebuild import account_days, link_counters
 from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.links import add_clicks
@@ -35,7 +35,7 @@ from waypost.resources.qrcodes import add_scans
 from waypost.resources.qrcodes.model import qr_scans
 from waypost.worker.model import jobs
 
-FIGURES = (click_totals, click_dimensions, visitor_days)
+STATS_TABLES = (click_totals, click_dimensions, visitor_days)
 DAY = 20_000
 ACCOUNTS = [UUID(int=n) for n in (1, 2)]
 LINKS = {UUID(int=10 + n): ACCOUNTS[n % 2] for n in range(4)}
@@ -68,13 +68,13 @@ visits = st.builds(
 
 
 async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
-    """As the drainer does: rows and figures of one batch in one transaction."""
+    """As the drain does: rows and statistics of one batch in one transaction."""
     for start in range(0, len(told), batch):
         some = told[start : start + batch]
         async with db.write() as tx:
             await rollups.lock(tx)
             await store.add(tx, some)
-            await rollups.add(tx, tally(some))
+            await rollups.add(tx, aggregate(some))
     async with db.write() as tx:
         humans = [each for each in told if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
@@ -82,7 +82,7 @@ async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
         await add_scans(tx, Counter(each.link_id for each in humans if each.is_scan))
 
 
-async def contents(db: Database, tables: Sequence[Table] = FIGURES) -> list[list[Any]]:
+async def contents(db: Database, tables: Sequence[Table] = STATS_TABLES) -> list[list[Any]]:
     async with db.read() as tx:
         return [sorted(map(tuple, await tx.execute(select(table))), key=repr) for table in tables]
 
@@ -113,23 +113,23 @@ def counting(number: int) -> list[dict[str, Any]]:
 
 async def empty(db: Database) -> None:
     async with db.write() as tx:
-        for table in (clicks, *FIGURES, link_clicks, qr_scans, click_retention, jobs):
+        for table in (clicks, *STATS_TABLES, link_clicks, qr_scans, click_retention, jobs):
             await tx.execute(delete(table))
         await tx.execute(insert(link_clicks), counting(0))
 
 
-async def test_it_works(db: Database) -> None:
+async def test_rebuilds_missing_rows_and_counters(db: Database) -> None:
     await add(db, [click(), click(visitor_id=7), click(timedelta(hours=13)), click(kind="crawler")])
     right = await contents(db)
     async with db.write() as tx:
-        for table in (*FIGURES, link_clicks):
+        for table in (*STATS_TABLES, link_clicks):
             await tx.execute(delete(table))
         await tx.execute(insert(link_clicks), counting(99))
     told: list[tuple[int, int]] = []
-    done = await rebuild(db, told=lambda *step: told.append(step))
+    done = await rebuild(db, on_progress=lambda *step: told.append(step))
     assert await contents(db) == right
     assert (await counters(db))[UUID(int=10)] == 3
-    assert (done.days, done.pieces, done.corrected, done.links) == (1, 1, 1, 4)
+    assert (done.days, done.account_days, done.corrected, done.links) == (1, 1, 1, 4)
     assert told == [(0, 1), (1, 1)]
 
 
@@ -139,21 +139,21 @@ async def test_it_works(db: Database) -> None:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-async def test_it_counts_as_the_drainer_does(db: Database, told: list[Click]) -> None:
+async def test_recounts_what_the_drain_aggregates(db: Database, told: list[Click]) -> None:
     await empty(db)
     await add(db, told)
     added_up, counted = await contents(db), await counters(db)
     assert (await rebuild(db)).corrected == 0
     async with db.write() as tx:
-        for table in FIGURES:
+        for table in STATS_TABLES:
             await tx.execute(delete(table))
     await rebuild(db)
     assert await contents(db) == added_up
     assert await counters(db) == counted
 
 
-@pytest.mark.parametrize("table", FIGURES, ids=str)
-async def test_what_is_wrong_is_put_right(db: Database, table: Table) -> None:
+@pytest.mark.parametrize("table", STATS_TABLES, ids=str)
+async def test_corrects_wrong_rows(db: Database, table: Table) -> None:
     await add(db, [click(), click(timedelta(hours=20), visitor_id=5), click(link=UUID(int=11))])
     right = await contents(db)
     wrong = {click_totals: {"visitors": 3}, click_dimensions: {"clicks": 3}, visitor_days: {"morning": 1}}[table]
@@ -163,7 +163,7 @@ async def test_what_is_wrong_is_put_right(db: Database, table: Table) -> None:
     assert await contents(db) == right
 
 
-async def test_figures_of_no_click_are_removed(db: Database) -> None:
+async def test_deletes_orphans(db: Database) -> None:
     await add(db, [click(), click(timedelta(days=3))])
     right = await contents(db)
     async with db.write() as tx:
@@ -178,7 +178,7 @@ async def test_figures_of_no_click_are_removed(db: Database) -> None:
     assert await contents(db) == right
 
 
-async def test_only_days_that_were_asked_for(db: Database) -> None:
+async def test_from_day_leaves_earlier_days_alone(db: Database) -> None:
     await add(db, [click(), click(timedelta(days=1))])
     right = await contents(db)
     async with db.write() as tx:
@@ -196,7 +196,7 @@ async def rows(db: Database) -> Sequence[Any]:
         return (await tx.execute(select(click_totals))).all()
 
 
-async def test_what_retention_took_stays_counted(db: Database) -> None:
+async def test_days_without_click_rows_stay_counted(db: Database) -> None:
     await add(db, [click(), click(timedelta(days=1))])
     before, counted = await contents(db), await counters(db)
     async with db.write() as tx:
@@ -207,12 +207,12 @@ async def test_what_retention_took_stays_counted(db: Database) -> None:
     assert (await contents(db), await counters(db)) == (before, counted)
 
 
-async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a visitor known before, onto figures that are right in a part only."""
+async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a visitor known before, onto statistics that are correct in part."""
     monkeypatch.setattr(account_days, "_ROWS_AT_ONCE", 1)
     await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
     async with db.write() as tx:
-        for table in FIGURES:
+        for table in STATS_TABLES:
             await tx.execute(delete(table))
     may_write, late, calls = account_days._may_write, iter(range(4, 60)), iter(range(1000))
 
@@ -220,7 +220,7 @@ async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.Monk
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
             some = [click(timedelta(minutes=15 * next(late)))]
             await store.add(tx, some)
-            await rollups.add(tx, tally(some))
+            await rollups.add(tx, aggregate(some))
         return await may_write(tx, day)
 
     monkeypatch.setattr(account_days, "_may_write", drain_first)
@@ -230,22 +230,22 @@ async def test_clicks_that_come_meanwhile(db: Database, monkeypatch: pytest.Monk
     assert (await rebuild(db)).corrected == 0
 
 
-async def test_nothing_there(db: Database) -> None:
+async def test_an_empty_database(db: Database) -> None:
     told: list[tuple[int, int]] = []
-    assert (await rebuild(db, told=lambda *step: told.append(step))).days == 0
+    assert (await rebuild(db, on_progress=lambda *step: told.append(step))).days == 0
     assert told == [(0, 0)]
 
 
-async def forget_figures(db: Database) -> None:
+async def delete_stats(db: Database) -> None:
     async with db.write() as tx:
-        for table in FIGURES:
+        for table in STATS_TABLES:
             await tx.execute(delete(table))
 
 
-async def test_the_command_makes_wait_what_never_rests(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_never_stops_changing_is_recounted_at_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     await add(db, [click(link=link) for link in LINKS])
     right = await contents(db)
-    await forget_figures(db)
+    await delete_stats(db)
 
     async def overtaken(*_: Any) -> bool:
         return False
@@ -265,7 +265,7 @@ async def test_counters_of_many_links_are_set_in_groups(db: Database, monkeypatc
     assert await counters(db) == counted
 
 
-async def test_counters_that_are_missing_are_made(db: Database) -> None:
+async def test_missing_counters_are_created(db: Database) -> None:
     """Also those of links that nobody clicked: a list by clicks would not have them."""
     await add(db, [click()])
     counted = await counters(db)

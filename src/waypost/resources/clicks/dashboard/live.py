@@ -1,9 +1,10 @@
 """The latest clicks as they arrive, over server-sent events.
 
-One question a second to the database for all who watch in this process, and none when nobody does. What a message says
-is made once, however many watch; who reads slowly misses messages, not clicks: each tells the latest ones anew.
+One query a second for all who watch in this process, none when nobody does. Each message has all the latest clicks and
+is rendered once: a slow reader misses messages, but no clicks.
 
-Where all places are taken, who comes gets the oldest one of the account that has most: nobody can keep others out.
+When all streams are in use, a new one replaces the oldest of the account with most streams: no account can keep the
+others out.
 """
 
 import asyncio
@@ -19,45 +20,47 @@ from waypost.kit.errors import Unavailable
 from waypost.resources.clicks.subject import Subject
 from waypost.web.streaming import Streamed
 
-AT_ONCE = 50
-OF_ACCOUNT = 4
-EVERY = 1.0  # seconds, as all that follow
+MAX_STREAMS = 50
+MAX_STREAMS_OF_ACCOUNT = 4
+POLL_INTERVAL = 1.0  # seconds, as all that follow
 HEARTBEAT = 15.0
-LASTS = 30 * 60.0
+MAX_DURATION = 30 * 60.0
 UNREAD = 30.0
 """How long a message may wait to be read at all."""
-_LATER = "retry: 60000\n\n"
-"""Told to who makes room: the place is somebody else's for a while."""
+_RETRY_LATER = "retry: 60000\n\n"
+"""Sent to a stream that is replaced."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # a proxy that collects answers would hold them back
 }
 
-Counts = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
-"""How many clicks each of these subjects has had lately; who has none is missing. Raises Unavailable."""
-Show = Callable[[Subject], Awaitable[str]]
-"""The latest clicks of one, as HTML. Raises Unavailable."""
-IsWelcome = Callable[[], Awaitable[bool]]
-"""Whether who watches is still signed in. Raises Unavailable."""
+CountClicks = Callable[[Collection[UUID]], Awaitable[Mapping[UUID, int]]]
+"""Recent clicks of each subject; those without clicks are missing. Raises Unavailable."""
+RenderLatest = Callable[[Subject], Awaitable[str]]
+"""The latest clicks of a subject as HTML. Raises Unavailable."""
+IsSignedIn = Callable[[], Awaitable[bool]]
+"""Raises Unavailable."""
 
 
 @dataclass(eq=False, slots=True)
-class _Watched:
+class _Channel:
+    """The messages about one subject."""
+
     subject: Subject
-    watchers: int = 0
+    streams: int = 0
     count: int = -1
     message: str = ""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once, when the message is another; then there is a new one."""
-    is_over: bool = False
-    """Nobody looks any more: whoever watches comes again."""
+    """Set once, when the message changes; then replaced by a new event."""
+    is_closed: bool = False
+    """Its streams end, and the browsers reconnect."""
 
-    def tell(self, message: str) -> None:
+    def publish(self, message: str) -> None:
         self.message = message
         self.wake()
 
-    def end(self) -> None:
-        self.is_over = True
+    def close(self) -> None:
+        self.is_closed = True
         self.wake()
 
     def wake(self) -> None:
@@ -66,111 +69,110 @@ class _Watched:
 
 
 @dataclass(eq=False, slots=True)
-class _Watcher:
+class _Stream:
     account_id: UUID
-    watched: _Watched
-    is_over: bool = False
-    """Its place is another's by now."""
+    channel: _Channel
+    is_replaced: bool = False
 
-    def end(self) -> None:
-        self.is_over = True
-        self.watched.wake()
+    def replace(self) -> None:
+        self.is_replaced = True
+        self.channel.wake()
 
 
-class Live:
-    def __init__(self, counts: Counts, show: Show, *, is_leaving: Callable[[], bool]) -> None:
+class LiveClicks:
+    def __init__(self, count: CountClicks, render: RenderLatest, *, is_leaving: Callable[[], bool]) -> None:
         """`is_leaving`: whether this process is about to end; then all streams end, too."""
-        self._counts = counts
-        self._show = show
+        self._count = count
+        self._render = render
         self._is_leaving = is_leaving
-        self._watched: dict[Subject, _Watched] = {}
-        self._watchers: list[_Watcher] = []
+        self._channels: dict[Subject, _Channel] = {}
+        self._streams: list[_Stream] = []
         """The oldest first."""
-        self._looking: asyncio.Task[None] | None = None
+        self._polling: asyncio.Task[None] | None = None
 
-    def stream(self, subject: Subject, account_id: UUID, is_welcome: IsWelcome) -> StreamingResponse | None:
+    def stream(self, subject: Subject, account_id: UUID, is_signed_in: IsSignedIn) -> StreamingResponse | None:
         """None when the process is about to end."""
         if self._is_leaving():
             return None
-        self._make_room(account_id)
-        watched = self._watched.setdefault(subject, _Watched(subject))
-        watched.watchers += 1
-        watcher = _Watcher(account_id, watched)
-        self._watchers.append(watcher)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look_on())
+        self._replace_one(account_id)
+        channel = self._channels.setdefault(subject, _Channel(subject))
+        channel.streams += 1
+        stream = _Stream(account_id, channel)
+        self._streams.append(stream)
+        if self._polling is None:
+            self._polling = asyncio.create_task(self._poll_until_unwatched())
 
         def leave() -> None:
-            watched.watchers -= 1
-            if not watcher.is_over:
-                self._watchers.remove(watcher)
-            if not watched.watchers:
-                del self._watched[subject]
+            channel.streams -= 1
+            if not stream.is_replaced:
+                self._streams.remove(stream)
+            if not channel.streams:
+                del self._channels[subject]
 
-        messages = self._messages(watcher, is_welcome)
+        messages = self._messages(stream, is_signed_in)
         return Streamed(messages, "text/event-stream", leave, headers=_HEADERS, unread=UNREAD)
 
     async def close(self) -> None:
-        if self._looking:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        if self._polling:
+            self._polling.cancel()
+            await asyncio.gather(self._polling, return_exceptions=True)
 
-    def _make_room(self, account_id: UUID) -> None:
-        """One more place, for this account."""
-        accounts = Counter(each.account_id for each in self._watchers)
-        if accounts[account_id] >= OF_ACCOUNT:
+    def _replace_one(self, account_id: UUID) -> None:
+        """If there is no place for one more stream of this account."""
+        accounts = Counter(each.account_id for each in self._streams)
+        if accounts[account_id] >= MAX_STREAMS_OF_ACCOUNT:
             fullest = account_id
-        elif len(self._watchers) >= AT_ONCE:
+        elif len(self._streams) >= MAX_STREAMS:
             fullest = accounts.most_common(1)[0][0]
         else:
             return
-        oldest = next(each for each in self._watchers if each.account_id == fullest)
-        self._watchers.remove(oldest)
-        oldest.end()
+        oldest = next(each for each in self._streams if each.account_id == fullest)
+        self._streams.remove(oldest)
+        oldest.replace()
 
-    async def _messages(self, watcher: _Watcher, is_welcome: IsWelcome) -> AsyncIterator[str]:
-        watched = watcher.watched
+    async def _messages(self, stream: _Stream, is_signed_in: IsSignedIn) -> AsyncIterator[str]:
+        channel = stream.channel
         clock = asyncio.get_running_loop().time
-        told, begin = "", clock()
-        asked = begin
+        sent, begin = "", clock()
+        checked_at = begin
         yield "retry: 3000\n\n"
-        while not watched.is_over and clock() - begin < LASTS:
-            if watcher.is_over:
-                yield _LATER
+        while not channel.is_closed and clock() - begin < MAX_DURATION:
+            if stream.is_replaced:
+                yield _RETRY_LATER
                 return
-            if clock() - asked >= HEARTBEAT:
-                asked = clock()
+            if clock() - checked_at >= HEARTBEAT:
+                checked_at = clock()
                 with contextlib.suppress(Unavailable):
-                    if not await is_welcome():
+                    if not await is_signed_in():
                         return
                 yield ": still here\n\n"
-            elif watched.message != told:
-                told = watched.message
-                yield told
+            elif channel.message != sent:
+                sent = channel.message
+                yield sent
             else:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(asked + HEARTBEAT - clock()):
-                        await watched.changed.wait()
+                    async with asyncio.timeout(checked_at + HEARTBEAT - clock()):
+                        await channel.changed.wait()
 
-    async def _look_on(self) -> None:
+    async def _poll_until_unwatched(self) -> None:
         try:
-            while self._watched and not self._is_leaving():
+            while self._channels and not self._is_leaving():
                 with contextlib.suppress(Unavailable):
-                    await self._look()
-                await asyncio.sleep(EVERY)
+                    await self._poll()
+                await asyncio.sleep(POLL_INTERVAL)
         finally:
-            self._looking = None
-            for watched in self._watched.values():
-                watched.end()
+            self._polling = None
+            for channel in self._channels.values():
+                channel.close()
 
-    async def _look(self) -> None:
-        counts = await self._counts({subject.id for subject in self._watched})
-        for subject, watched in list(self._watched.items()):
+    async def _poll(self) -> None:
+        counts = await self._count({subject.id for subject in self._channels})
+        for subject, channel in list(self._channels.items()):
             count = counts.get(subject.id, 0)
-            if count != watched.count:
-                rows = await self._show(subject)
-                watched.count = count
-                watched.tell(event("clicks", rows))
+            if count != channel.count:
+                html = await self._render(subject)
+                channel.count = count
+                channel.publish(event("clicks", html))
 
 
 def event(name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Figures and clicks as pages tell them. Pure."""
+"""Statistics and clicks as templates render them. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.kit.clock import from_microseconds
-from waypost.resources.clicks.dashboard.time_range import Chosen
+from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import Stats
+from waypost.resources.clicks.stats.read.service import StatsLists, StatsSeries
+from waypost.resources.clicks.stats.read.totals import StatsTotals
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"
@@ -25,11 +26,11 @@ _LABELS: dict[Interval, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class StatCard:
     name: str
     count: int
     before: int | None
-    """None: there is nothing to compare with."""
+    """None: there is no comparison."""
 
     @property
     def change(self) -> str:
@@ -41,31 +42,28 @@ class Stat:
         return f"{percent:+,}%" if abs(percent) < 100_000 else ""
 
     @property
-    def way(self) -> str:
+    def direction(self) -> str:
         return "" if not self.change else "up" if self.count > (self.before or 0) else "down"
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ValueBar:
     name: str
     clicks: int
     is_country: bool = False
     url: str = ""
-    """Of the page that tells more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class ValueList:
     name: str
     id: str
-    bars: Sequence[Bar]
+    bars: Sequence[ValueBar]
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One of the latest clicks."""
-
+class LatestClick:
     id: UUID
     at: datetime
     country: str
@@ -73,74 +71,60 @@ class Row:
     referrer: str
     is_scan: bool
     link: tuple[UUID, str] | None
-    """Its id and what it is called, where clicks of several links stand together."""
+    """Id and short URL, in a list of clicks on several links."""
 
 
-def stats_of(stats: Stats) -> list[Stat]:
-    total, before = stats.total, stats.before
+def cards(total: StatsTotals, before: StatsTotals | None) -> list[StatCard]:
     return [
-        Stat("Clicks", total.clicks, before.clicks if before else None),
-        Stat("Visitors", total.visitors, before.visitors if before else None),
-        Stat("QR scans", total.scans, before.scans if before else None),
+        StatCard("Clicks", total.clicks, before.clicks if before else None),
+        StatCard("Visitors", total.visitors, before.visitors if before else None),
+        StatCard("QR scans", total.scans, before.scans if before else None),
     ]
 
 
-def lists_of(stats: Stats) -> list[Bars]:
-    """None at all where they are told later."""
-    values, total = stats.values, stats.total.clicks
-    if not values:
-        return []
-    countries = [Bar(code or UNKNOWN, count, is_country=bool(code)) for code, count in values["country"]]
+def value_lists(series: StatsSeries, lists: StatsLists) -> list[ValueList]:
+    values, total = lists.values, series.total.clicks
+    countries = [ValueBar(code or UNKNOWN, count, is_country=bool(code)) for code, count in values["country"]]
+    top_links = [ValueList("Top links", "top-links", _links(lists), total)] if series.subject.is_account else []
     return [
-        Bars("Countries", "countries", countries, total),
-        Bars("Referrers", "referrers", _merged(values["referrer"], host), total),
-        Bars("Devices", "devices", _merged(values["device"], device), total),
-        Bars("Browsers", "browsers", _merged(values["browser"], family), total),
-        Bars("Platforms", "platforms", _merged(values["platform"], family), total),
+        *top_links,
+        ValueList("Countries", "countries", countries, total),
+        ValueList("Referrers", "referrers", _merged(values["referrer"], host), total),
+        ValueList("Devices", "devices", _merged(values["device"], device), total),
+        ValueList("Browsers", "browsers", _merged(values["browser"], family), total),
+        ValueList("Platforms", "platforms", _merged(values["platform"], family), total),
     ]
 
 
-def top_links(stats: Stats) -> list[Bars]:
-    if not stats.values:
-        return []
-    bars = []
-    for value, count in stats.values["link"]:
-        id_ = UUID(value)
-        short_url, _ = stats.names.get(id_, ("", ""))
-        bars.append(Bar(short_url or "A deleted link", count, url=f"/links/{id_}" if short_url else ""))
-    return [Bars("Top links", "top-links", bars, stats.total.clicks)]
-
-
-def chart_of(chosen: Chosen, stats: Stats) -> dict[str, Any]:
+def chart(choice: StatsChoice, series: StatsSeries) -> dict[str, Any]:
     return {
-        "interval": chosen.asked.interval,
-        "zone": chosen.asked.timezone,
-        "at": [int(entry.at.timestamp()) for entry in chosen.asked.entries],
-        "clicks": [each.clicks for each in stats.series],
-        "visitors": [each.visitors for each in stats.series],
-        "scans": [each.scans for each in stats.series],
+        "interval": choice.query.interval,
+        "zone": choice.query.timezone,
+        "at": [int(bucket.at.timestamp()) for bucket in choice.query.buckets],
+        "clicks": [point.clicks for point in series.points],
+        "visitors": [point.visitors for point in series.points],
+        "scans": [point.scans for point in series.points],
     }
 
 
-def series_of(chosen: Chosen, stats: Stats) -> list[tuple[str, int, int, int]]:
-    label = _LABELS[chosen.asked.interval]
+def chart_table(choice: StatsChoice, series: StatsSeries) -> list[tuple[str, int, int, int]]:
+    label = _LABELS[choice.query.interval]
     return [
-        (entry.at.astimezone(chosen.zone).strftime(label), each.clicks, each.visitors, each.scans)
-        for entry, each in zip(chosen.asked.entries, stats.series, strict=True)
+        (bucket.at.astimezone(choice.zone).strftime(label), point.clicks, point.visitors, point.scans)
+        for bucket, point in zip(choice.query.buckets, series.points, strict=True)
     ]
 
 
-def row_of(click: Click, name: str | None = None) -> Row:
-    """`name` of its link, where it shall be told."""
-    id_ = UUID(bytes=click.link_id)
-    return Row(
+def latest_click(click: Click, short_url: str | None = None) -> LatestClick:
+    """`short_url`: of its link, if that is to be shown."""
+    return LatestClick(
         id=UUID(bytes=click.id),
         at=from_microseconds(click.at),
         country=click.country,
         agent=", ".join(filter(None, (device(click.device), click.browser, click.platform))),
         referrer=host(click.referrer),
         is_scan=click.is_scan,
-        link=None if name is None else (id_, name),
+        link=None if short_url is None else (UUID(bytes=click.link_id), short_url),
     )
 
 
@@ -161,8 +145,17 @@ def family(name: str) -> str:
     return name or UNKNOWN
 
 
-def _merged(counted: Iterable[tuple[str, int]], name: Callable[[str], str]) -> list[Bar]:
+def _links(lists: StatsLists) -> list[ValueBar]:
+    bars = []
+    for value, count in lists.values["link"]:
+        id_ = UUID(value)
+        short_url, _ = lists.names.get(id_, ("", ""))
+        bars.append(ValueBar(short_url or "Deleted link", count, url=f"/links/{id_}" if short_url else ""))
+    return bars
+
+
+def _merged(counted: Iterable[tuple[str, int]], name: Callable[[str], str]) -> list[ValueBar]:
     counts: Counter[str] = Counter()
     for value, count in counted:
         counts[name(value)] += count
-    return [Bar(value, count) for value, count in counts.most_common()]
+    return [ValueBar(value, count) for value, count in counts.most_common()]

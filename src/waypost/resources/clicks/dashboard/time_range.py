@@ -1,21 +1,20 @@
-"""Which period, interval and zone a page shows, and what it is compared with. Pure.
+"""The time range, interval and time zone that a page shows, and the time range that it compares with. Pure.
 
-Nothing that is picked fails: what cannot be read is told beside its field, and the usual period is shown.
+No choice fails: an invalid value is reported at its field, and the default is shown.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import cast
+from typing import NamedTuple, cast
 from zoneinfo import ZoneInfo
 
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
-from waypost.resources.clicks.stats.query import DEFAULT_ZONE, Asked, divided
-from waypost.resources.clicks.stats.read import buckets
-from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import Span
+from waypost.resources.clicks.days import TimeRange
+from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
+from waypost.resources.clicks.stats.read.buckets import Interval, midnight, zone_names
 from waypost.web.dashboard import Form
 
 PERIODS = {
@@ -27,164 +26,163 @@ PERIODS = {
     "all": "All time",
     "custom": "Custom dates",
 }
-INTERVALS = {"": "Automatic", "hour": "Hours", "day": "Days", "week": "Weeks", "month": "Months"}
+INTERVALS = {"": "Automatic", "hour": "Hour", "day": "Day", "week": "Week", "month": "Month"}
 DEFAULT = "30d"
 ZONES = (
     "UTC", "America/Los_Angeles", "America/Denver", "America/Chicago", "America/New_York", "America/Sao_Paulo",
     "Europe/London", "Europe/Paris", "Europe/Berlin", "Europe/Athens", "Africa/Johannesburg", "Asia/Dubai",
     "Asia/Kolkata", "Asia/Singapore", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland",
 )  # fmt: skip
-"""Offered without scripts; with them, all that the browser knows."""
+"""Offered without scripts; with scripts, the browser adds all that it knows."""
 
 _DAYS = {"7d": 7, "30d": 30, "90d": 90}
-_MOST = 800
-"""Entries of a page's table. Half a year of hours would take long to write and longer to read."""
+_MAX_ROWS = 800
+"""Of a page's table. Half a year of hours would take long to render and longer to read."""
 _DAY = timedelta(days=1)
 _EARLIEST, _LATEST = date(1970, 1, 2), date(8999, 12, 31)
-_FINEST: tuple[tuple[timedelta, Interval], ...] = (
+_DEFAULT_INTERVALS: tuple[tuple[timedelta, Interval], ...] = (
     (timedelta(days=2, hours=2), "hour"),  # two days, also where clocks are set back
     (timedelta(days=95), "day"),
     (timedelta(days=400), "week"),
 )
-_TOO_FINE = "For this period these would be too many. Choose a longer interval."
+_TOO_SHORT = "This interval has too many entries for the time range. Choose a longer one."
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    asked: Asked
-    before: Span | None
-    """What is compared with: as long, and just before."""
+class StatsChoice:
+    query: StatsQuery
+    comparison: TimeRange | None
+    """As long as the time range, and directly before it."""
     form: Form
-    """What stands in the fields, and what is wrong there."""
+    """The values of the fields, and their errors."""
     zone: ZoneInfo
     zones: list[str]
 
-    is_of_today: bool
-    """Whether clicks of this moment belong to it."""
+    is_until_now: bool
+    """Whether new clicks belong to it."""
 
     @property
-    def told(self) -> str:
-        return _told((self.asked.start, self.asked.end), self.zone)
+    def dates(self) -> str:
+        return _dates_of(self.query.range, self.zone)
 
     @property
-    def told_before(self) -> str:
-        return _told(self.before, self.zone) if self.before else ""
+    def comparison_dates(self) -> str:
+        return _dates_of(self.comparison, self.zone) if self.comparison else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    start: datetime
-    end: datetime
-    before: Span | None
-    errors: Errors = field(default_factory=dict)
+class _Ranges(NamedTuple):
+    shown: TimeRange
+    comparison: TimeRange | None
 
 
-def chosen(given: Mapping[str, str], *, usual_zone: str, since: datetime, now: datetime) -> Chosen:
-    """`usual_zone`: where the query names none. `since`: when all time began."""
-    name = _known(given.get("timezone", ""), _known(usual_zone, DEFAULT_ZONE))
+def choose(given: Mapping[str, str], *, browser_zone: str, since: datetime, now: datetime) -> StatsChoice:
+    """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time."""
+    name = _valid_zone(given.get("timezone", ""), _valid_zone(browser_zone, DEFAULT_ZONE))
     zone = ZoneInfo(name)
     period = given.get("period", DEFAULT)
     period = period if period in PERIODS else DEFAULT
     interval = given.get("interval", "")
     interval = interval if interval in INTERVALS else ""
-    dates = _dates(given, now.astimezone(zone).date()) if period == "custom" else {}
-    stretch = _custom(dates, zone, now) if dates else _usual(period, zone, since, now)
-    asked, errors = _asked(stretch, interval, name)
-    fields = {"period": period, "interval": interval, "timezone": name, **dates}
+    dates: dict[str, str] = {}
+    errors: Errors = {}
+    if period == "custom":
+        dates = _custom_dates(given, now.astimezone(zone).date())
+        ranges, errors = _custom_ranges(dates, zone, now)
+    else:
+        ranges = _ranges(period, zone, since, now)
+    query, interval_errors = _query(ranges.shown, interval, name)
+    form = Form({"period": period, "interval": interval, "timezone": name, **dates}, errors | interval_errors)
     zones = [*ZONES] if name in ZONES else [name, *ZONES]
-    return Chosen(asked, stretch.before, Form(fields, stretch.errors | errors), zone, zones, stretch.end == now)
+    return StatsChoice(query, ranges.comparison, form, zone, zones, ranges.shown.end == now)
 
 
-def _dates(given: Mapping[str, str], today: date) -> dict[str, str]:
-    """Who has just chosen to choose them begins with the usual period."""
+def _valid_zone(name: str, default: str) -> str:
+    return name if name in zone_names() else default
+
+
+def _custom_dates(given: Mapping[str, str], today: date) -> dict[str, str]:
+    """The default period, until dates are chosen."""
     if not given.get("from") and not given.get("to"):
         return {"from": f"{today - (_DAYS[DEFAULT] - 1) * _DAY}", "to": f"{today}"}
     return {name: given.get(name, "") for name in ("from", "to")}
 
 
-def _known(name: str, otherwise: str) -> str:
-    return name if name in buckets.zone_names() else otherwise
+def _query(time_range: TimeRange, interval: str, zone: str) -> tuple[StatsQuery, Errors]:
+    length = time_range.end - time_range.start
+    default: Interval = next((each for longest, each in _DEFAULT_INTERVALS if length <= longest), "month")
+    with suppress(Invalid):  # tens of thousands of buckets
+        query = new_stats_query(time_range, cast(Interval, interval or default), zone)
+        if len(query.buckets) <= _MAX_ROWS:
+            return query, {}
+    return new_stats_query(time_range, default, zone), {"interval": [_TOO_SHORT]}
 
 
-def _asked(stretch: _Stretch, interval: str, zone: str) -> tuple[Asked, Errors]:
-    usual = _interval(stretch.end - stretch.start)
-    with suppress(Invalid):  # of tens of thousands
-        asked = divided(stretch.start, stretch.end, cast(Interval, interval or usual), zone)
-        if len(asked.entries) <= _MOST:
-            return asked, {}
-    return divided(stretch.start, stretch.end, usual, zone), {"interval": [_TOO_FINE]}
-
-
-def _interval(length: timedelta) -> Interval:
-    return next((interval for longest, interval in _FINEST if length <= longest), "month")
-
-
-def _usual(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Stretch:
+def _ranges(period: str, zone: ZoneInfo, since: datetime, now: datetime) -> _Ranges:
     today = now.astimezone(zone).date()
     if period == "24h":
         last = _last(now).astimezone(zone)
         hour = _last(now) - timedelta(minutes=last.minute, seconds=last.second, microseconds=last.microsecond)
         start = hour - timedelta(hours=23)
-        return _Stretch(start, now, (start - _DAY, _quarter(now - _DAY)))
+        return _Ranges(TimeRange(start, now), TimeRange(start - _DAY, _quarter(now - _DAY)))
     if period == "all":
         first = min(since, _last(now)).astimezone(zone).date()
-        return _Stretch(buckets.midnight(first, zone), now, None)
+        return _Ranges(TimeRange(midnight(first, zone), now), None)
     if period == "12m":
-        first = date(today.year - 1, today.month, 1) + 31 * _DAY
-        first = first.replace(day=1)
-        then = buckets.midnight(_year_before(first), zone), _quarter(_at(_year_before(today), now, zone))
-        return _Stretch(buckets.midnight(first, zone), now, _span(*then))
-    return _days(today - (_DAYS[period] - 1) * _DAY, _DAYS[period], now, zone)
+        first = (date(today.year - 1, today.month, 1) + 31 * _DAY).replace(day=1)
+        until = _quarter(_same_time(_year_before(today), now, zone))
+        comparison = _time_range(midnight(_year_before(first), zone), until)
+        return _Ranges(TimeRange(midnight(first, zone), now), comparison)
+    return _ranges_of_days(today - (_DAYS[period] - 1) * _DAY, _DAYS[period], now, zone)
 
 
-def _days(first: date, count: int, end: datetime, zone: ZoneInfo) -> _Stretch:
-    """`count` days of which the last may not be over; so then is the one compared with."""
+def _ranges_of_days(first: date, count: int, end: datetime, zone: ZoneInfo) -> _Ranges:
+    """If the last of the `count` days is not over, the last day of the comparison ends at the same time."""
     last = _last(end).astimezone(zone).date() - count * _DAY
-    is_whole = end == buckets.midnight(last + (count + 1) * _DAY, zone)
-    until = buckets.midnight(last + _DAY, zone) if is_whole else _quarter(_at(last, end, zone))
-    before = _span(buckets.midnight(first - count * _DAY, zone), until)
-    return _Stretch(buckets.midnight(first, zone), end, before)
+    is_over = end == midnight(last + (count + 1) * _DAY, zone)
+    until = midnight(last + _DAY, zone) if is_over else _quarter(_same_time(last, end, zone))
+    comparison = _time_range(midnight(first - count * _DAY, zone), until)
+    return _Ranges(TimeRange(midnight(first, zone), end), comparison)
 
 
-def _custom(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> _Stretch:
-    """Both days are part of it."""
+def _custom_ranges(dates: Mapping[str, str], zone: ZoneInfo, now: datetime) -> tuple[_Ranges, Errors]:
+    """Both days are included."""
     errors: Errors = {}
-    first, last = (_day(name, text, errors) for name, text in dates.items())
+    first, last = (_date(name, text, errors) for name, text in dates.items())
     if first and last and first > last:
-        errors["from"] = ["This must not be after the last day."]
+        errors["from"] = ["The first day must not be after the last day."]
     elif first and first > now.astimezone(zone).date():
-        errors["from"] = ["This day has not come yet."]
+        errors["from"] = ["The first day must not be in the future."]
     if errors or first is None or last is None:
-        return replace(_usual(DEFAULT, zone, now, now), errors=errors)
-    end = min(now, buckets.midnight(last + _DAY, zone))
-    if end <= buckets.midnight(first, zone):  # the very moment at which the first day begins
-        return replace(_usual(DEFAULT, zone, now, now), errors={})
-    return _days(first, (_last(end).astimezone(zone).date() - first).days + 1, end, zone)
+        return _ranges(DEFAULT, zone, now, now), errors
+    end = min(now, midnight(last + _DAY, zone))
+    if end <= midnight(first, zone):  # now is exactly the beginning of the first day
+        return _ranges(DEFAULT, zone, now, now), errors
+    count = (_last(end).astimezone(zone).date() - first).days + 1
+    return _ranges_of_days(first, count, end, zone), errors
 
 
-def _day(name: str, text: str, errors: Errors) -> date | None:
+def _date(name: str, text: str, errors: Errors) -> date | None:
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        errors[name] = ["Choose a day, such as 2030-01-31."]
+        errors[name] = ["Enter a date, such as 2030-01-31."]
         return None
     if not _EARLIEST <= day <= _LATEST:
-        errors[name] = [f"This must lie between the years {_EARLIEST.year} and {_LATEST.year}."]
+        errors[name] = [f"Enter a date between the years {_EARLIEST.year} and {_LATEST.year}."]
         return None
     return day
 
 
-def _span(start: datetime, end: datetime) -> Span | None:
-    return (start, end) if start < end else None
+def _time_range(start: datetime, end: datetime) -> TimeRange | None:
+    return TimeRange(start, end) if start < end else None
 
 
-def _at(day: date, now: datetime, zone: tzinfo) -> datetime:
-    """The same time of that day."""
+def _same_time(day: date, now: datetime, zone: tzinfo) -> datetime:
     return datetime.combine(day, now.astimezone(zone).time(), zone).astimezone(UTC)
 
 
 def _quarter(at: datetime) -> datetime:
-    """Where it begins: up to there visitors are added up, and need not be counted from all clicks of the day."""
+    """The beginning of its quarter of an hour: visitors until then are added up, not counted from clicks."""
     return from_microseconds(microseconds(at) // QUARTER * QUARTER)
 
 
@@ -196,7 +194,7 @@ def _last(end: datetime) -> datetime:
     return end - timedelta(microseconds=1)
 
 
-def _told(span: Span, zone: tzinfo) -> str:
-    """Its first and its last day."""
-    first, last = (f"{at.astimezone(zone):%-d %b %Y}" for at in (span[0], _last(span[1])))
+def _dates_of(time_range: TimeRange, zone: tzinfo) -> str:
+    """The first and the last day."""
+    first, last = (f"{at.astimezone(zone):%-d %b %Y}" for at in (time_range.start, _last(time_range.end)))
     return last if first == last else f"{first} to {last}"

@@ -1,4 +1,4 @@
-"""From the spool to the database, exactly once: rows, counters, figures and the new spool position in one transaction.
+"""From the spool to the database, exactly once: rows, counters, statistics and spool position in one transaction.
 
 While one batch is committed the next one is prepared: the database works on one core meanwhile, Python on another.
 """
@@ -24,13 +24,13 @@ from waypost.resources.clicks.intake.drained import erase_drained, remove_draine
 from waypost.resources.clicks.intake.steps import Rules, click_of
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import Tally, tally
+from waypost.resources.clicks.stats.aggregate.batch import Aggregate, aggregate
 from waypost.resources.clicks.store import Span
 
 log = structlog.get_logger(__name__)
 
 # Some 8,000 visits on SQLite. Only a backlog has as many: then a write of the API may wait for one batch, up to half a
-# second. Half of it would be drained a fifth slower: each batch writes the pages of the day's figures anew. On
+# second. Half of it would be drained a fifth slower: each batch writes the pages of the day's statistics again. On
 # PostgreSQL nobody waits.
 _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
 _FURTHER_ROWS = 10_000  # of a batch, at most: deliveries to many webhooks, and events of many pixels
@@ -49,7 +49,7 @@ class _Batch:
     """Of each line; None of one that cannot be read."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
-    figures: Tally = field(default_factory=Tally)
+    counts: Aggregate = field(default_factory=Aggregate)
 
     def cut(self, count: int) -> None:
         """Keeps that many lines; the others are left for the next batch."""
@@ -205,7 +205,7 @@ class Drainer:
                 batch.damaged += 1
                 faults.add(type(error).__name__)
         batch.visits, batch.lines = [], []
-        batch.figures = tally(batch.clicks)
+        batch.counts = aggregate(batch.clicks)
         if faults:  # a fault of ours; not with what the visitor sent
             log.error("visits that could not be read", errors=sorted(faults))
         if orphaned or batch.damaged:
@@ -217,17 +217,17 @@ class Drainer:
                 if not await store.advance(tx, span):
                     raise _Overtaken(span.segment)
             added = await store.add(tx, batch.clicks)
-            figures = batch.figures if len(added) == len(batch.clicks) else tally(added)
-            await self._count(tx, figures)
+            counts = batch.counts if len(added) == len(batch.clicks) else aggregate(added)
+            await self._count(tx, counts)
             await publish.tell(tx, added, self._rules, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("visits told before", repeated=len(batch.clicks) - len(added))
 
-    async def _count(self, tx: Tx, figures: Tally) -> None:
+    async def _count(self, tx: Tx, counts: Aggregate) -> None:
         await rollups.lock(tx)
-        await rollups.add(tx, figures)
-        await links.add_clicks(tx, figures.clicks_of_links())
-        await qrcodes.add_scans(tx, figures.scans_of_links())
+        await rollups.add(tx, counts)
+        await links.add_clicks(tx, counts.clicks_of_links())
+        await qrcodes.add_scans(tx, counts.scans_of_links())
 
     async def _erase(self, positions: Positions) -> None:
         """Also what whoever was killed before had drained and not erased. A disk that refuses holds nothing up."""

@@ -9,10 +9,10 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
-from waypost.resources.clicks.filters import PERIOD_PARAMETERS
-from waypost.resources.clicks.stats import query
-from waypost.resources.clicks.stats.read import service
+from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
+from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, read_stats_query
 from waypost.resources.clicks.stats.read.buckets import Interval
+from waypost.resources.clicks.stats.read.service import read_lists, read_series
 from waypost.resources.clicks.stats.schemas import (
     AccountStatsJson,
     LinkStatsJson,
@@ -20,18 +20,18 @@ from waypost.resources.clicks.stats.schemas import (
     link_stats_to_json,
 )
 from waypost.resources.clicks.subject import Subject
-from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters
+from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters, read_query
 
 _OF_LINK = "/links/{id}/stats"
 _TEXT = {"type": "string"}
 _PARAMETERS = (
-    *PERIOD_PARAMETERS,
+    *TIME_RANGE_PARAMETERS,
     parameter(
         "interval",
-        {**_TEXT, "enum": list(get_args(Interval)), "default": query.DEFAULT_INTERVAL},
+        {**_TEXT, "enum": list(get_args(Interval)), "default": DEFAULT_INTERVAL},
         "Length of one entry of the series",
     ),
-    parameter("timezone", {**_TEXT, "default": query.DEFAULT_ZONE}, "IANA name of the time zone of the series"),
+    parameter("timezone", {**_TEXT, "default": DEFAULT_ZONE}, "IANA name of the time zone of the series"),
 )
 
 
@@ -49,10 +49,11 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     async def of_account(caller: reader, request: Request) -> Response:
         """With the most clicked links."""
         at = clock()
-        wanted, of = query.read(request, at), Subject(caller.account.id, is_account=True)
+        query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
-            stats = await service.read(tx, of, wanted, shared_domain=shared_domain, now=at)
-        return data(account_stats_to_json(wanted, stats))
+            series = await read_series(tx, Subject(caller.account.id, is_account=True), query, at)
+            lists = await read_lists(tx, series, shared_domain=shared_domain)
+        return data(account_stats_to_json(query, series, lists))
 
     @router.get(
         _OF_LINK,
@@ -63,10 +64,11 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
     async def of_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         """Clicks, visitors and scans over time, with countries, referrers, devices, browsers and platforms."""
         at = clock()
-        wanted = query.read(request, at)
+        query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
             link = await links.require(tx, caller.account.id, link_id)
-            stats = await service.read(tx, Subject(link.id), wanted, shared_domain=shared_domain, now=at)
-        return data(link_stats_to_json(link_id, wanted, stats))
+            series = await read_series(tx, Subject(link.id), query, at)
+            lists = await read_lists(tx, series, shared_domain=shared_domain)
+        return data(link_stats_to_json(link_id, query, series, lists))
 
     return router

@@ -7,10 +7,10 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
-from waypost.resources.clicks.listing import Value
-from waypost.resources.clicks.stats.query import Asked
+from waypost.resources.clicks.filters import FilterField
+from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import Stats
+from waypost.resources.clicks.stats.read.service import StatsLists, StatsSeries
 
 
 class StatsEntryJson(TypedDict):
@@ -62,52 +62,52 @@ class AccountStatsJson(StatsJson):
     top_links: list[TopLinkJson]
 
 
-def link_stats_to_json(link_id: UUID, asked: Asked, stats: Stats) -> LinkStatsJson:
-    return {"link_id": str(link_id), **_to_json(asked, stats)}
+def link_stats_to_json(link_id: UUID, query: StatsQuery, series: StatsSeries, lists: StatsLists) -> LinkStatsJson:
+    return {"link_id": str(link_id), **_to_json(query, series, lists)}
 
 
-def account_stats_to_json(asked: Asked, stats: Stats) -> AccountStatsJson:
-    return {**_to_json(asked, stats), "top_links": _top_links(stats)}
+def account_stats_to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> AccountStatsJson:
+    return {**_to_json(query, series, lists), "top_links": _top_links(lists)}
 
 
-def _to_json(asked: Asked, stats: Stats) -> StatsJson:
-    total = stats.total
+def _to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJson:
+    total = series.total
     return {
-        "from": timestamp(asked.start),
-        "to": timestamp(asked.end),
-        "interval": asked.interval,
-        "timezone": asked.timezone,
+        "from": timestamp(query.range.start),
+        "to": timestamp(query.range.end),
+        "interval": query.interval,
+        "timezone": query.timezone,
         "clicks": total.clicks,
         "visitors": total.visitors,
         "scans": total.scans,
         "crawlers": total.crawlers,
         "previews": total.previews,
-        "first_clicked_at": _moment(total.first_at),
-        "last_clicked_at": _moment(total.last_at),
+        "first_clicked_at": _timestamp(total.first_at),
+        "last_clicked_at": _timestamp(total.last_at),
         "series": [
-            {"at": timestamp(entry.at), "clicks": each.clicks, "visitors": each.visitors, "scans": each.scans}
-            for entry, each in zip(asked.entries, stats.series, strict=True)
+            {"at": timestamp(bucket.at), "clicks": point.clicks, "visitors": point.visitors, "scans": point.scans}
+            for bucket, point in zip(query.buckets, series.points, strict=True)
         ],
-        "countries": _values(stats, "country"),
-        "referrers": _values(stats, "referrer"),
-        "devices": _values(stats, "device"),
-        "browsers": _values(stats, "browser"),
-        "platforms": _values(stats, "platform"),
+        "countries": _values(lists, "country"),
+        "referrers": _values(lists, "referrer"),
+        "devices": _values(lists, "device"),
+        "browsers": _values(lists, "browser"),
+        "platforms": _values(lists, "platform"),
     }
 
 
-def _values(stats: Stats, name: Value) -> list[ValueCountJson]:
-    return [{"value": value, "clicks": count} for value, count in stats.values[name]]
+def _values(lists: StatsLists, name: FilterField) -> list[ValueCountJson]:
+    return [{"value": value, "clicks": count} for value, count in lists.values[name]]
 
 
-def _top_links(stats: Stats) -> list[TopLinkJson]:
-    counted = [(UUID(value), count) for value, count in stats.values["link"]]
-    names = [stats.names.get(link_id, (None, None)) for link_id, _ in counted]
+def _top_links(lists: StatsLists) -> list[TopLinkJson]:
+    counted = [(UUID(value), count) for value, count in lists.values["link"]]
+    names = [lists.names.get(link_id, (None, None)) for link_id, _ in counted]
     return [
         {"link_id": str(link_id), "short_url": short_url, "title": title, "clicks": count}
         for (link_id, count), (short_url, title) in zip(counted, names, strict=True)
     ]
 
 
-def _moment(at: datetime | None) -> str | None:
+def _timestamp(at: datetime | None) -> str | None:
     return timestamp(at) if at else None

@@ -201,12 +201,12 @@ async function refresh() {
   if (!answer.ok || address !== location.href) return;
   const told = new DOMParser().parseFromString(await answer.text(), "text/html");
   const parts = [...told.querySelectorAll("[data-fresh]")];
-  const figures = document.getElementById("figures");
+  const statistics = document.getElementById("statistics");
   if (parts.every((part) => document.getElementById(part.id))) {
     for (const part of parts) replace(part);
-  } else if (!figures.contains(document.activeElement)) { // the first click: now there is something to list
-    const whole = told.getElementById("figures");
-    figures.replaceWith(whole);
+  } else if (!statistics.contains(document.activeElement)) { // the first click: now there is something to list
+    const whole = told.getElementById("statistics");
+    statistics.replaceWith(whole);
     window.htmx?.process(whole);
     begin();
   }

@@ -1,4 +1,4 @@
-"""Adds up a batch of clicks, for the link and for the account of each. Pure: what is known already is handed in."""
+"""Aggregates a batch of clicks, for the link and for the account of each. Pure: known visitors are handed in."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,27 +7,26 @@ from operator import itemgetter
 from typing import Any
 
 from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, WHOLE_DAY, Click
-from waypost.resources.clicks.stats.aggregate.first_seen import changes
+from waypost.resources.clicks.stats.aggregate.first_seen import count_changes
 
-Subject = bytes
-"""The bytes of a link's or an account's UUID."""
+SubjectId = bytes
+"""Of a link's or an account's UUID."""
 
-Visitor = tuple[int, int, Subject]
-"""(day, visitor id, subject): when they came, as the bits of the day's quarters."""
+VisitorKey = tuple[int, int, SubjectId]
+"""(day, visitor id, subject): its value is the day's quarters with visits, as bits."""
 
-Row = tuple[Any, ...]
+StatsRow = tuple[Any, ...]
 
-# places in a row of totals: the columns of `click_totals` behind its key, and one that is for counting only
+# places in a row of totals: the columns of `click_totals` after its key, and one for counting only: new visitors of one
+# quarter, who add 1 to each count of visitors
 _OF_KIND = {kind: place for place, kind in enumerate(KINDS)}
-_CLICKS, _SCANS, _MARKS, _FIRSTS, _FIRST, _LAST, _FRESH = 0, 4, 5, 9, 11, 12, 13
-_OF_VISITORS = 6
+_CLICKS, _SCANS, _VISITORS, _FIRSTS, _FIRST_AT, _LAST_AT, _NEW = 0, 4, 5, 9, 11, 12, 13
+_VISITOR_COUNTS = 6
 _NO_TOTALS = [0] * 11 + [None, None, 0]
 
 
 @dataclass(slots=True)
-class Day:
-    """Of one subject."""
-
+class SubjectDay:
     quarters: dict[int, list[Any]] = field(default_factory=dict)
     countries: dict[str, int] = field(default_factory=dict)
     referrers: dict[str, int] = field(default_factory=dict)
@@ -42,16 +41,16 @@ class Day:
 
 
 @dataclass(slots=True)
-class Tally:
-    days: dict[tuple[int, Subject], Day] = field(default_factory=lambda: defaultdict(Day))
-    visitors: dict[Visitor, int] = field(default_factory=dict)
-    sorted_visitors: list[Visitor] = field(default_factory=list)
-    """The keys of these, in order, when all clicks are added."""
-    links: dict[Subject, Subject] = field(default_factory=dict)
-    """Those of the subjects that are links with clicks, and the account of each."""
+class Aggregate:
+    days: dict[tuple[int, SubjectId], SubjectDay] = field(default_factory=lambda: defaultdict(SubjectDay))
+    visitors: dict[VisitorKey, int] = field(default_factory=dict)
+    sorted_visitors: list[VisitorKey] = field(default_factory=list)
+    """Their keys in order, when all clicks are added."""
+    links: dict[SubjectId, SubjectId] = field(default_factory=dict)
+    """The account of each link with clicks."""
 
     def add(self, click: Click) -> None:
-        """The busiest lines of the worker: written out, because a call takes longer than what it would name."""
+        """The busiest lines of the worker: written out, because calls would take longer than what they do."""
         day, quarter, link, account = click.day, click.quarter, click.link_id, click.account_id
         of_link, of_account = self.days[day, link], self.days[day, account]
         if click.kind != HUMAN:
@@ -67,100 +66,100 @@ class Tally:
         of_account.links[name] = of_account.links.get(name, 0) + 1
         at, country, referrer = click.at, click.country, click.referrer
         agent = f"{click.device}\t{click.browser}\t{click.platform}"
-        for figures in (of_link, of_account):
-            row = figures.totals(quarter)
+        for subject in (of_link, of_account):
+            row = subject.totals(quarter)
             row[_CLICKS] += 1
             row[_SCANS] += click.is_scan
-            if row[_FIRST] is None or at < row[_FIRST]:
-                row[_FIRST] = at
-            if row[_LAST] is None or at > row[_LAST]:
-                row[_LAST] = at
-            figures.countries[country] = figures.countries.get(country, 0) + 1
-            figures.referrers[referrer] = figures.referrers.get(referrer, 0) + 1
-            figures.agents[agent] = figures.agents.get(agent, 0) + 1
+            if row[_FIRST_AT] is None or at < row[_FIRST_AT]:
+                row[_FIRST_AT] = at
+            if row[_LAST_AT] is None or at > row[_LAST_AT]:
+                row[_LAST_AT] = at
+            subject.countries[country] = subject.countries.get(country, 0) + 1
+            subject.referrers[referrer] = subject.referrers.get(referrer, 0) + 1
+            subject.agents[agent] = subject.agents.get(agent, 0) + 1
 
-    def add_visitors(self, known: Mapping[Visitor, int]) -> dict[Visitor, int]:
+    def add_visitors(self, known: Mapping[VisitorKey, int]) -> dict[VisitorKey, int]:
         """`known`: what the database has of these visitors.
 
         Returns those who are new or came in further quarters, in the order of their keys.
         """
-        changed: dict[Visitor, int] = {}
+        changed: dict[VisitorKey, int] = {}
         for visitor in self.sorted_visitors:
-            bits = self.visitors[visitor]
             before = known.get(visitor, 0)
-            after = before | bits
+            after = before | self.visitors[visitor]
             if after != before:
                 changed[visitor] = after
                 day, _, subject = visitor
-                self._add_marks(self.days[day, subject], before, after)
+                self._count_visitor(self.days[day, subject], before, after)
         return changed
 
-    def _add_marks(self, figures: Day, before: int, after: int) -> None:
-        if not before and not after & (after - 1):  # nearly all: a visitor of one quarter, who has each of the marks
-            figures.quarters[after.bit_length() - 1][_FRESH] += 1
+    def _count_visitor(self, subject: SubjectDay, before: int, after: int) -> None:
+        if not before and not after & (after - 1):  # nearly all: a new visitor of one quarter
+            subject.quarters[after.bit_length() - 1][_NEW] += 1
             return
-        for quarter, marks in changes(before, after):
-            row = figures.totals(quarter)
-            for place, mark in enumerate(marks, _MARKS):
-                row[place] += mark
+        for quarter, changes in count_changes(before, after):
+            row = subject.totals(quarter)
+            for place, change in enumerate(changes, _VISITORS):
+                row[place] += change
 
-    def clicks_of_links(self) -> Iterator[tuple[Subject, Subject, int]]:
+    def clicks_of_links(self) -> Iterator[tuple[SubjectId, SubjectId, int]]:
         """(link, account, clicks)"""
         for link, clicks in self._of_links(_CLICKS).items():
             yield link, self.links[link], clicks
 
-    def scans_of_links(self) -> dict[Subject, int]:
+    def scans_of_links(self) -> dict[SubjectId, int]:
         return {link: scans for link, scans in self._of_links(_SCANS).items() if scans}
 
-    def _of_links(self, place: int) -> dict[Subject, int]:
-        counts: dict[Subject, int] = defaultdict(int)
-        for (_, subject), figures in self.days.items():
-            if subject in self.links:
-                counts[subject] += sum(row[place] for row in figures.quarters.values())
+    def _of_links(self, place: int) -> dict[SubjectId, int]:
+        counts: dict[SubjectId, int] = defaultdict(int)
+        for (_, id_), subject in self.days.items():
+            if id_ in self.links:
+                counts[id_] += sum(row[place] for row in subject.quarters.values())
         return counts
 
-    def totals(self) -> list[Row]:
+    def totals(self) -> list[StatsRow]:
         """Rows of `click_totals`, in the order of their keys."""
-        rows: list[Row] = []
-        for (day, subject), figures in sorted(self.days.items(), key=_key):
-            quarters = [(quarter, _counted(row)) for quarter, row in sorted(figures.quarters.items())]
-            rows.append((day, subject, WHOLE_DAY, *_summed([row for _, row in quarters])))
-            rows += [(day, subject, quarter, *row) for quarter, row in quarters]
+        rows: list[StatsRow] = []
+        for (day, id_), subject in sorted(self.days.items(), key=_key):
+            quarters = [(quarter, _with_new(row)) for quarter, row in sorted(subject.quarters.items())]
+            rows.append((day, id_, WHOLE_DAY, *_summed([row for _, row in quarters])))
+            rows += [(day, id_, quarter, *row) for quarter, row in quarters]
         return rows
 
-    def dimensions(self) -> list[Row]:
+    def dimensions(self) -> list[StatsRow]:
         """Rows of `click_dimensions`, in the order of their keys."""
-        rows: list[Row] = []
-        for (day, subject), figures in sorted(self.days.items(), key=_key):
-            counts = (figures.countries, figures.referrers, figures.agents, figures.links)
+        rows: list[StatsRow] = []
+        for (day, id_), subject in sorted(self.days.items(), key=_key):
+            counts = (subject.countries, subject.referrers, subject.agents, subject.links)
             for dimension, count in zip(DIMENSIONS.values(), counts, strict=True):
                 values = sorted(count.items()) if len(count) > 1 else count.items()
-                rows += [(day, subject, dimension, value, clicks) for value, clicks in values]
+                rows += [(day, id_, dimension, value, clicks) for value, clicks in values]
         return rows
+
+
+def aggregate(clicks: Iterable[Click]) -> Aggregate:
+    result = Aggregate()
+    for click in clicks:
+        result.add(click)
+    result.sorted_visitors = sorted(result.visitors)
+    return result
 
 
 _key = itemgetter(0)
 
 
-def _counted(row: list[Any]) -> list[Any]:
-    if fresh := row[_FRESH]:
-        return [*row[:_MARKS], *(mark + fresh for mark in row[_MARKS:_FIRST]), *row[_FIRST:_FRESH]]
-    return row[:_FRESH]
+def _with_new(row: list[Any]) -> list[Any]:
+    if new := row[_NEW]:
+        return [*row[:_VISITORS], *(count + new for count in row[_VISITORS:_FIRST_AT]), *row[_FIRST_AT:_NEW]]
+    return row[:_NEW]
 
 
 def _summed(rows: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """Of a whole day's visitors each is new, in every sense."""
+    """Each visitor of a whole day counts once, in every count of visitors."""
     if len(rows) == 1:
         (row,) = rows
-        return *row[:_MARKS], *[row[_FIRSTS]] * _OF_VISITORS, *row[_FIRST:]
+        return *row[:_VISITORS], *[row[_FIRSTS]] * _VISITOR_COUNTS, *row[_FIRST_AT:]
     columns = list(zip(*rows, strict=True))
-    first, last = min(filter(None, columns[_FIRST]), default=None), max(filter(None, columns[_LAST]), default=None)
-    return *map(sum, columns[:_MARKS]), *[sum(columns[_FIRSTS])] * _OF_VISITORS, first, last
-
-
-def tally(clicks: Iterable[Click]) -> Tally:
-    added = Tally()
-    for click in clicks:
-        added.add(click)
-    added.sorted_visitors = sorted(added.visitors)
-    return added
+    first = min(filter(None, columns[_FIRST_AT]), default=None)
+    last = max(filter(None, columns[_LAST_AT]), default=None)
+    return *map(sum, columns[:_VISITORS]), *[sum(columns[_FIRSTS])] * _VISITOR_COUNTS, first, last

@@ -1,7 +1,7 @@
-"""Into which local hours, days, weeks and months a period falls. Pure: zones and moments in, moments in UTC out.
+"""Divides a time range into local hours, days, weeks and months. Pure: time zones and times in, times in UTC out.
 
-A day begins at its first midnight, or where a clock set forward skips it. An hour is a real one: the repeated hour at
-the end of daylight saving time appears twice, and where clocks move by half an hour, so does a half.
+A day begins at its first midnight, or where clocks are set forward over it. An hour has 60 minutes: the repeated hour
+at the end of daylight saving time is two buckets, and where clocks move by half an hour, so is that half hour.
 """
 
 import functools
@@ -11,60 +11,63 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from waypost.resources.clicks.days import TimeRange
+
 Interval = Literal["hour", "day", "week", "month"]
 
-MAX_ENTRIES: dict[Interval, int] = {"hour": 4_500, "day": 25_000, "week": 25_000, "month": 25_000}
-"""Half a year of hours, and all of time in days: nobody else is answered while a series is written."""
+MAX_BUCKETS: dict[Interval, int] = {"hour": 4_500, "day": 25_000, "week": 25_000, "month": 25_000}
+"""Half a year of hours, or all days from 1970 on: a series holds up all other requests while it is written."""
 DEFAULT_DAYS = 30
 
 _HOUR = timedelta(hours=1)
 _HOURS = tuple(_HOUR * count for count in range(24))
 _NOT_ZONES = {"localtime", "Factory"}
-"""Where the machine stands, and where nobody does."""
+"""The machine's own, and a placeholder."""
 
 
-class TooMany(Exception):
-    """The period has more than MAX_ENTRIES of these intervals."""
+class TooManyBuckets(Exception):
+    """The time range has more than MAX_BUCKETS of these intervals."""
 
 
-class Entry(NamedTuple):
+class Bucket(NamedTuple):
     at: datetime
-    """Where the local interval begins, also when the period begins inside it."""
+    """The beginning of the local interval, also when the time range begins within it."""
     start: datetime
     end: datetime
-    """What of it lies in the period, the end left out."""
+    """The part of the interval in the time range; the end is not included."""
 
 
 @functools.cache
 def zone_names() -> frozenset[str]:
-    """Looked up once: it reads directories."""
+    """Cached, because it reads directories."""
     return frozenset(zoneinfo.available_timezones() - _NOT_ZONES)
 
 
 def default_start(end: datetime, zone: tzinfo) -> datetime:
-    """The local midnight from which on there are DEFAULT_DAYS days, the last of them being the period's last."""
+    """The local midnight DEFAULT_DAYS days before the end of the last day."""
     last = (end - timedelta(microseconds=1)).astimezone(zone).date()
     return midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
 
 
 def midnight(day: date, zone: tzinfo) -> datetime:
-    # a skipped midnight is read with the offset before the gap, which is the moment of the change
+    # a skipped midnight is read with the offset before the gap, which is the time of the change
     return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
-def entries(start: datetime, end: datetime, interval: Interval, zone: tzinfo) -> list[Entry]:
-    """Every local interval that meets the period, in order. Raises TooMany."""
-    found: list[Entry] = []
+def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Bucket]:
+    """Raises TooManyBuckets."""
+    start, end = time_range
+    buckets: list[Bucket] = []
     begins = _hours(start, zone) if interval == "hour" else _dates(start, interval, zone)
     for at, until in pairwise(begins):
         if at >= end:
             break
-        if until <= start or until <= at:  # a date that a zone skipped when it changed sides of the date line
+        if until <= start or until <= at:  # a date that a zone skipped when it crossed the date line
             continue
-        if len(found) == MAX_ENTRIES[interval]:
-            raise TooMany
-        found.append(Entry(at, max(start, at), min(end, until)))
-    return found
+        if len(buckets) == MAX_BUCKETS[interval]:
+            raise TooManyBuckets
+        buckets.append(Bucket(at, max(start, at), min(end, until)))
+    return buckets
 
 
 def _dates(start: datetime, interval: Interval, zone: tzinfo) -> Iterator[datetime]:
@@ -75,10 +78,10 @@ def _dates(start: datetime, interval: Interval, zone: tzinfo) -> Iterator[dateti
         day = day.replace(day=1)
     while True:
         yield midnight(day, zone)
-        day = _following(day, interval)
+        day = _next_date(day, interval)
 
 
-def _following(day: date, interval: Interval) -> date:
+def _next_date(day: date, interval: Interval) -> date:
     if interval == "month":
         return (day + timedelta(days=31)).replace(day=1)
     return day + timedelta(days=7 if interval == "week" else 1)
@@ -87,7 +90,7 @@ def _following(day: date, interval: Interval) -> date:
 def _hours(start: datetime, zone: tzinfo) -> Iterator[datetime]:
     at = _hour_of(start, zone)
     while True:
-        if _is_plain(at, zone):
+        if _has_plain_hours(at, zone):
             yield from (at + hours for hours in _HOURS)
             at += timedelta(days=1)
         else:
@@ -95,8 +98,8 @@ def _hours(start: datetime, zone: tzinfo) -> Iterator[datetime]:
             at = _next_hour(at, zone)
 
 
-def _is_plain(at: datetime, zone: tzinfo) -> bool:
-    """Whether the next 24 hours are each as long as the other: asking the zone about each takes far longer."""
+def _has_plain_hours(at: datetime, zone: tzinfo) -> bool:
+    """Whether the next 24 hours have no change of clocks: asking the zone about each hour takes far longer."""
     local = at.astimezone(zone)
     return local.minute == local.second == 0 and _offset(at + timedelta(days=1), zone) == local.utcoffset()
 
@@ -114,7 +117,7 @@ def _next_hour(at: datetime, zone: tzinfo) -> datetime:
 
 
 def _change(before: datetime, after: datetime, zone: tzinfo) -> datetime:
-    """The second in which the zone's offset changes between the two."""
+    """The second between the two in which the zone's offset changes."""
     low, high, offset = int(before.timestamp()), int(after.timestamp()), _offset(before, zone)
     while high - low > 1:
         middle = (low + high) // 2

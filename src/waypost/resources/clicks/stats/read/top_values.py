@@ -1,8 +1,8 @@
-"""The most clicked values of a period, exactly, from what is kept of most of its days.
+"""The values with the most clicks in a time range: exact, although most of its days are read from a cache.
 
-A run is an unbroken row of days that are over. Its leaders are the LEADERS most clicked values of each list. Whoever is
-none of them has no more clicks in the run than the last of them. So it is in a period's list only if the period's other
-days give it what is missing, and those few are looked up.
+The cache holds unbroken runs of past days, and of each list the CACHED values with the most clicks in a run. Any other
+value has at most as many clicks there as the last of them. So it is a top value only if the remaining days of the time
+range give it what it lacks. Such values are candidates; their clicks are summed up.
 """
 
 import json
@@ -14,115 +14,114 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from waypost.database import Tx
-from waypost.resources.clicks.day_slices import Edge
+from waypost.resources.clicks.days import SignedSlice
 from waypost.resources.clicks.model import Dimension, click_leaders
 from waypost.resources.clicks.stats.read import values
-from waypost.resources.clicks.stats.read.values import Counts, Ranked
+from waypost.resources.clicks.stats.read.values import RankedValues, ValueCounts
 from waypost.resources.clicks.subject import Subject
 
 TOP = 50
-LEADERS = 128
+CACHED = 128
 BUSY = 20_000
-"""Clicks of a period. Of more, adding up their values takes longest of all figures: so leaders are kept of them, and a
-page tells them once it stands.
+"""Clicks in a time range. Above it, summing up values takes longer than all other statistics: so the worker caches
+them, and a page loads its lists after itself.
 """
-_STRANGERS = 200
-"""Values that are looked up. Where more could be in a list, its clicks are so scattered that leaders do not help."""
-_AT_EDGES = 10_000
-"""Values of a list that are told of single clicks. Visitors make up as many as they like."""
+_MAX_CANDIDATES = 200
+"""Where more values of a list could be top values, clicks are so scattered that the cache does not help."""
+_MAX_EDGE_VALUES = 10_000
+"""Values of a list read from click rows. Visitors can invent any number of referrers."""
 
 _L = click_leaders.c
 _RUN = (_L.first_day, _L.last_day, _L.clicks)
 
-Place = tuple[UUID, str]
-"""(subject, period): where a run is kept."""
+CacheKey = tuple[UUID, str]
+"""(subject, period of the dashboard)"""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    first: int
-    last: int
+class CachedRun:
+    first_day: int
+    last_day: int
     clicks: int
-    """Of humans. Figures only grow, so days with as many clicks are as they were when the leaders were found."""
+    """Of humans. Counts only grow, so days with as many clicks are unchanged since their values were cached."""
 
     def has(self, day: int) -> bool:
-        return self.first <= day <= self.last
+        return self.first_day <= day <= self.last_day
 
 
-async def top(tx: Tx, subject: Subject, clicks: int, days: Mapping[int, int], edges: Sequence[Edge]) -> Ranked:
-    """The TOP values of each list. `days`: the clicks of each that is whole; `edges` are counted from their clicks.
-
-    `clicks`: of the period.
-    """
-    found = await _from_run(tx, subject, clicks, days, edges) if sum(days.values()) > BUSY else None
+async def top_values(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[SignedSlice]) -> RankedValues:
+    """TOP values of each list. `days`: the clicks of each whole day; `edges`: the partial days."""
+    found = await _from_cache(tx, subject, days, edges) if sum(days.values()) > BUSY else None
     if found is None:
         found = await values.ranked(tx, subject, list(days), edges, TOP)
     return {name: ranked[:TOP] for name, ranked in found.items()}
 
 
-async def kept(tx: Tx, account_id: UUID) -> dict[Place, Run]:
+async def cached_runs(tx: Tx, account_id: UUID) -> dict[CacheKey, CachedRun]:
     rows = await tx.execute(select(_L.subject_id, _L.period, *_RUN).where(_L.account_id == account_id))
-    return {(row.subject_id, row.period): Run(*row[2:]) for row in rows}
+    return {(row.subject_id, row.period): CachedRun(*row[2:]) for row in rows}
 
 
-async def forget(tx: Tx, account_id: UUID | None = None) -> None:
-    """An account's, or everybody's: figures of them are being put right."""
-    forgotten = delete(click_leaders)
-    await tx.execute(forgotten if account_id is None else forgotten.where(_L.account_id == account_id))
+async def clear_cache(tx: Tx) -> None:
+    await tx.execute(delete(click_leaders))
 
 
-async def _from_run(
-    tx: Tx, subject: Subject, clicks: int, days: Mapping[int, int], edges: Sequence[Edge]
-) -> Ranked | None:
-    run, leaders = await _longest(tx, subject.id, days)
+async def clear_cache_of(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(click_leaders).where(_L.account_id == account_id))
+
+
+async def _from_cache(
+    tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[SignedSlice]
+) -> RankedValues | None:
+    run, cached = await _longest_run(tx, subject.id, days)
     if run is None:
         return None
-    others = [day for day in days if not run.has(day)]
-    about = abs(clicks - sum(days.values()))
-    at_edges = await values.of_edges(tx, subject, edges, about, _AT_EDGES) if edges else {}
-    if any(len(counts) >= _AT_EDGES for counts in at_edges.values()):
+    other_days = [day for day in days if not run.has(day)]
+    of_edges = await values.sums_of_edges(tx, subject, edges, _MAX_EDGE_VALUES) if edges else {}
+    if any(len(counts) >= _MAX_EDGE_VALUES for counts in of_edges.values()):
         return None
-    strangers = await _strangers(tx, subject, leaders, others, at_edges)
-    if any(len(found) > _STRANGERS for found in strangers.values()):
+    candidates = await _candidates(tx, subject, cached, other_days, of_edges)
+    if any(len(found) > _MAX_CANDIDATES for found in candidates.values()):
         return None
-    known: dict[Dimension, list[str]] = {name: [value for value, _ in leaders[name]] for name in strangers}
-    counts = await values.sums(tx, subject, others, {**known, "agent": None})
-    of_strangers = await values.sums(tx, subject, days, strangers) if any(strangers.values()) else {}
+    known: dict[Dimension, list[str]] = {name: [value for value, _ in cached[name]] for name in candidates}
+    counts = await values.sums(tx, subject, other_days, {**known, "agent": None})
+    of_candidates = await values.sums(tx, subject, list(days), candidates) if any(candidates.values()) else {}
     for name, counted in counts.items():
-        for more in (dict(leaders.get(name, ())), of_strangers.get(name), at_edges.get(name)):
+        for more in (dict(cached.get(name, ())), of_candidates.get(name), of_edges.get(name)):
             counted.update(more or {})
     return values.in_order(counts)
 
 
-async def _strangers(
-    tx: Tx, subject: Subject, leaders: Ranked, others: Sequence[int], at_edges: Counts
+async def _candidates(
+    tx: Tx, subject: Subject, cached: RankedValues, other_days: Sequence[int], of_edges: ValueCounts
 ) -> dict[Dimension, set[str]]:
-    """Of each list, who is none of the leaders and could yet be among the first, by its clicks on the other days."""
-    stretches = len(others) + bool(at_edges)
+    """Values of each list that are not cached and could be top values by their clicks on the other days."""
     names: list[Dimension] = [name for name in subject.dimensions if name != "agent"]
-    least = {name: _least(leaders[name], at_edges.get(name, {}), stretches) for name in names}
-    found = await values.striking(tx, subject, others, least, limit=len(others) * (LEADERS + _STRANGERS) + 1)
+    addends = len(other_days) + bool(of_edges)
+    least = {name: _least_clicks(cached[name], of_edges.get(name, {}), addends) for name in names}
+    limit = len(other_days) * (CACHED + _MAX_CANDIDATES) + 1
+    found = await values.with_clicks_on_a_day(tx, subject, other_days, least, limit)
     for name in found:
-        found[name] |= {value for value, count in at_edges.get(name, {}).items() if count >= least[name]}
-        found[name] -= dict(leaders[name]).keys()
+        found[name] |= {value for value, count in of_edges.get(name, {}).items() if count >= least[name]}
+        found[name] -= dict(cached[name]).keys()
     return found
 
 
-def _least(leaders: Sequence[tuple[str, int]], at_edges: Mapping[str, int], stretches: int) -> int:
-    """Clicks in one of the other stretches of the period, without which nobody who is none of the leaders is told."""
-    if len(leaders) < TOP:
+def _least_clicks(cached: Sequence[tuple[str, int]], of_edges: Mapping[str, int], addends: int) -> int:
+    """Clicks that a top value that is not cached has at least in one of the addends: another day, or the edges."""
+    if len(cached) < TOP:
         return 1
-    at_least = sorted((count + min(0, at_edges.get(value, 0)) for value, count in leaders), reverse=True)
-    missing = at_least[TOP - 1] - leaders[-1][1]
-    return max(1, math.ceil(missing / max(1, stretches)))
+    counts = sorted((count + min(0, of_edges.get(value, 0)) for value, count in cached), reverse=True)
+    missing = counts[TOP - 1] - cached[-1][1]
+    return max(1, math.ceil(missing / max(1, addends)))
 
 
-async def _longest(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[Run | None, Ranked]:
-    """Of a run with less than half of the clicks, what is left takes longer than all of them together."""
+async def _longest_run(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[CachedRun | None, RankedValues]:
+    """Only one with half of the clicks saves time."""
     is_inside = _L.first_day >= min(days), _L.last_day <= max(days), _L.clicks > sum(days.values()) // 2
-    its = _L.subject_id == subject_id, *is_inside
-    for row in await tx.execute(select(_L.leaders, *_RUN).where(*its).order_by(_L.clicks.desc())):
-        run = Run(*row[1:])
+    runs = select(_L.leaders, *_RUN).where(_L.subject_id == subject_id, *is_inside).order_by(_L.clicks.desc())
+    for row in await tx.execute(runs):
+        run = CachedRun(*row[1:])
         if sum(clicks for day, clicks in days.items() if run.has(day)) == run.clicks:
             return run, json.loads(row.leaders)
     return None, {}

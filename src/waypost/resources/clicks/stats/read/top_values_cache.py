@@ -1,7 +1,7 @@
-"""Keeps the leaders of the runs that periods of the dashboard mostly consist of, for whoever has many clicks in them.
+"""Refreshes the cache of top values, for accounts and links with many clicks in a period of the dashboard.
 
-Refuses to keep what a correction of figures comes across: before clicks are added up, a run's row says who does it;
-whoever corrects takes the row away; and leaders are written to no other.
+A correction of statistics must not be overwritten by values that were read before it. So a refresh first marks its row
+as its own attempt, a correction deletes the row, and a refresh writes only where its mark is.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -22,23 +22,23 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
-from waypost.resources.clicks.days import known
+from waypost.resources.clicks.days import known_days
 from waypost.resources.clicks.model import click_leaders
 from waypost.resources.clicks.stats.aggregate import rollups
 from waypost.resources.clicks.stats.read import top_values, totals, values
-from waypost.resources.clicks.stats.read.top_values import Place, Run
+from waypost.resources.clicks.stats.read.top_values import CachedRun, CacheKey
 from waypost.resources.clicks.subject import Subject
 
-_EVERY = 3600.0  # seconds: a run that clicks came late for is found by then
+_EVERY = 3600.0  # seconds: by then a run with late clicks is refreshed
 _FIRST = UUID(int=0)
 
 _L = click_leaders.c
 
-Missing = tuple[UUID, Place, Run]
-"""(account, where it is to be kept, what is to be added up)"""
+StaleRun = tuple[UUID, CacheKey, CachedRun]
+"""(account, where to cache it, what to sum up)"""
 
 
-class RunKeeper:
+class TopValuesRefresher:
     """A poller."""
 
     def __init__(self, db: Database, *, clock: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -47,13 +47,13 @@ class RunKeeper:
         self._monotonic = monotonic
         self._next = -math.inf
         self._after = _FIRST
-        self._missing: deque[Missing] = deque()
-        """Of one account. What an outage takes from here is found again by the next look."""
+        self._stale: deque[StaleRun] = deque()
+        """Of one account. What an outage takes from here, the next round finds again."""
 
     async def step(self) -> bool:
-        """Adds up one run, or looks at one account. False when all had their turn, or it is not time yet."""
-        if self._missing:
-            await self._keep(self._missing.popleft())
+        """Refreshes one run, or checks one account. False when all are checked, or it is not time yet."""
+        if self._stale:
+            await self._refresh(*self._stale.popleft())
             return True
         if self._monotonic() < self._next:
             return False
@@ -63,60 +63,64 @@ class RunKeeper:
             self._after, self._next = _FIRST, self._monotonic() + _EVERY
             return False
         self._after = account
-        await self._look_after(account)
+        await self._check(account)
         return True
 
-    async def _look_after(self, account: UUID) -> None:
+    async def _check(self, account: UUID) -> None:
         async with self._db.read() as tx:
-            kept = await top_values.kept(tx, account)
-            wanted = await self._wanted(tx, account)
-        gone = kept.keys() - wanted.keys()
-        if gone:
+            cached, due = await top_values.cached_runs(tx, account), await self._due(tx, account)
+        if gone := cached.keys() - due.keys():
             async with self._db.write() as tx:
                 await tx.execute(delete(click_leaders).where(tuple_(_L.subject_id, _L.period).in_(gone)))
-        self._missing += [(account, place, run) for place, run in wanted.items() if kept.get(place) != run]
+        self._stale += [(account, key, run) for key, run in due.items() if cached.get(key) != run]
 
-    async def _wanted(self, tx: Tx, account: UUID) -> dict[Place, Run]:
+    async def _due(self, tx: Tx, account: UUID) -> dict[CacheKey, CachedRun]:
         if await links.count_clicks(tx, account) <= top_values.BUSY:
             return {}
-        days, today = (await known(tx)).days, microseconds(self._clock()) // DAY
-        found: dict[Place, Run] = {}
+        days, today = (await known_days(tx)).days, microseconds(self._clock()) // DAY
+        due: dict[CacheKey, CachedRun] = {}
         for subject in (account, *await links.find_busy(tx, account, top_values.BUSY)):
-            found |= {(subject, period): run for period, run in runs(await _clicks(tx, subject, days), today).items()}
-        return found
+            clicks = {day: each.clicks for day, each in (await totals.by_day(tx, subject, days)).items()}
+            due |= {(subject, period): run for period, run in runs_to_cache(clicks, today).items()}
+        return due
 
-    async def _keep(self, missing: Missing) -> None:
-        account, place, run = missing
-        subject, attempt = Subject(place[0], is_account=place[0] == account), new_id()
-        with contextlib.suppress(IntegrityError):  # the account has just been closed
+    async def _refresh(self, account: UUID, key: CacheKey, run: CachedRun) -> None:
+        (subject_id, period), attempt = key, new_id()
+        subject = Subject(subject_id, is_account=subject_id == account)
+        with contextlib.suppress(IntegrityError):  # the account has just been deleted
             async with self._db.write() as tx:
-                await _begin(tx, missing, attempt)
+                await _begin(tx, account, key, run, attempt)
         async with self._db.read() as tx:
-            clicks = await _clicks(tx, subject.id, [day for day in (await known(tx)).days if run.has(day)])
-            found = await values.ranked(tx, subject, list(clicks), (), top_values.LEADERS)
-        now_there = {"first_day": run.first, "last_day": run.last, "clicks": sum(clicks.values())}
-        its = _L.subject_id == place[0], _L.period == place[1], _L.attempt == attempt
+            days = [day for day in (await known_days(tx)).days if run.has(day)]
+            by_day = await totals.by_day(tx, subject_id, days)
+            ranked = await values.ranked(tx, subject, list(by_day), (), top_values.CACHED)
+        row = {
+            "first_day": run.first_day,
+            "last_day": run.last_day,
+            "clicks": sum(each.clicks for each in by_day.values()),
+            "leaders": json.dumps(ranked, ensure_ascii=False),
+        }
+        is_ours = _L.subject_id == subject_id, _L.period == period, _L.attempt == attempt
         async with self._db.write() as tx:
-            told = json.dumps(found, ensure_ascii=False)
-            await tx.execute(update(click_leaders).where(*its).values(leaders=told, **now_there))
+            await tx.execute(update(click_leaders).where(*is_ours).values(row))
 
 
-def runs(clicks: Mapping[int, int], today: int) -> dict[str, Run]:
-    """By period, those with many clicks, and each with more than the one before. `clicks`: by day, in order."""
-    found: dict[str, Run] = {}
-    most, over = top_values.BUSY, [day for day in list(clicks)[1:] if day < today]
+def runs_to_cache(clicks: Mapping[int, int], today: int) -> dict[str, CachedRun]:
+    """By period: runs with many clicks, each with more than the one before. `clicks`: by day, in order."""
+    runs: dict[str, CachedRun] = {}
+    most, past = top_values.BUSY, [day for day in list(clicks)[1:] if day < today]
     for period, start in _starts(today).items():
-        days = [day for day in over if day >= start]
+        days = [day for day in past if day >= start]
         count = sum(clicks[day] for day in days)
         if count > most:
-            found[period], most = Run(days[0], days[-1], count), count
-    return found
+            runs[period], most = CachedRun(days[0], days[-1], count), count
+    return runs
 
 
 def _starts(today: int) -> dict[str, int]:
-    """A day later than the period's own: west of UTC, its first day begins when that of UTC is no longer whole.
+    """A day later than the period itself: west of UTC, its first day begins within a UTC day.
 
-    So does all time, with the day of the first click.
+    All time, too, begins a day later than the first click.
     """
     date = (EPOCH + timedelta(days=today)).date()
     month = (date.replace(year=date.year - 1, day=1) + timedelta(days=31)).replace(day=1)
@@ -124,19 +128,11 @@ def _starts(today: int) -> dict[str, int]:
     return {"7d": today - 5, "30d": today - 28, "90d": today - 88, "12m": year + 1, "all": 0}
 
 
-async def _clicks(tx: Tx, subject_id: UUID, days: Sequence[int]) -> dict[int, int]:
-    """By day."""
-    return {day: figures.clicks for day, figures in (await totals.of_days(tx, subject_id, days)).items()}
-
-
-async def _begin(tx: Tx, missing: Missing, attempt: UUID) -> None:
-    """What is there already is told until there is something new."""
-    account, (subject, period), run = missing
+async def _begin(tx: Tx, account: UUID, key: CacheKey, run: CachedRun, attempt: UUID) -> None:
+    """Marks the row. What it holds stays in use until there is something new."""
     await rollups.lock(tx)  # or a correction that is under way would not see the row, and leave it
-    put = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    row = {"account_id": account, "subject_id": subject, "period": period, "attempt": attempt}
-    nothing = {"first_day": run.first, "last_day": run.last, "clicks": 0, "leaders": "{}"}
-    key = [_L.subject_id, _L.period]
-    await tx.execute(
-        put(click_leaders).values(row | nothing).on_conflict_do_update(index_elements=key, set_={"attempt": attempt})
-    )
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    row = {"subject_id": key[0], "period": key[1], "account_id": account, "attempt": attempt}
+    empty = {"first_day": run.first_day, "last_day": run.last_day, "clicks": 0, "leaders": "{}"}
+    mark = insert(click_leaders).values(row | empty)
+    await tx.execute(mark.on_conflict_do_update(index_elements=[_L.subject_id, _L.period], set_={"attempt": attempt}))

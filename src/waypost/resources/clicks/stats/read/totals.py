@@ -1,10 +1,7 @@
-"""Statements that read figures: of whole days, of quarters, of clicks. Each takes the transaction of its caller's.
-
-Days lead every key, so every statement names each day it wants and the databases seek once a day.
-"""
+"""Statements that read totals: of whole days, of quarters of an hour, and from click rows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,14 +9,16 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, String, bindparam, column, func, select, text
 
 from waypost.database import Id, Instant, Tx
-from waypost.resources.clicks.day_slices import Part
-from waypost.resources.clicks.days import any_of
+from waypost.kit.clock import DAY, Clock, microseconds
+from waypost.resources.clicks.days import DaySlice, any_of
 from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, click_totals, clicks
 from waypost.resources.clicks.subject import Subject
 
+SPARKLINE_DAYS = 14
+
 
 @dataclass(slots=True)
-class Figures:
+class StatsTotals:
     clicks: int = 0
     visitors: int = 0
     scans: int = 0
@@ -28,7 +27,7 @@ class Figures:
     first_at: datetime | None = None
     last_at: datetime | None = None
 
-    def add(self, other: "Figures") -> None:
+    def add(self, other: "StatsTotals") -> None:
         self.clicks += other.clicks
         self.visitors += other.visitors
         self.scans += other.scans
@@ -39,62 +38,62 @@ class Figures:
 
 
 _T = click_totals.c
-_OF_DAY = (_T.clicks, _T.visitors, _T.scans, _T.crawlers, _T.previews, _T.first_at, _T.last_at)
+_TOTALS = (_T.clicks, _T.visitors, _T.scans, _T.crawlers, _T.previews, _T.first_at, _T.last_at)
 
-_QUARTERS = """
+_SUM_OF_QUARTERS = """
 SELECT label, SUM(clicks), SUM(CASE
     WHEN low = 0 THEN firsts WHEN high = 95 THEN lasts
     WHEN quarter = low THEN visitors WHEN quarter = low + 1 THEN new_in_15
     WHEN quarter = low + 2 THEN new_in_30 ELSE new_in_45 END),
   SUM(scans), SUM(crawlers), SUM(previews), MIN(first_at), MAX(last_at)
-FROM {parts} GROUP BY label"""
-"""The longest part that is neither a day's beginning nor its end has four quarters, if its clicks are still there.
-In a longer one, a visitor who stayed away for three quarters is counted again."""
+FROM {slices} GROUP BY label"""
+"""A slice in the middle of a day has at most four quarters while its click rows exist. In a longer one, a visitor who
+was away for three quarters is counted again."""
 
-# each in a form that leaves the planner no choice but to seek once a part, and to read a part's numbers once, not for
-# each of its rows
-_JOINED = {
-    "sqlite": """(SELECT json_extract(value, '$[0]') AS label, json_extract(value, '$[1]') AS part_day,
-    json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(:parts)) AS parts
-  CROSS JOIN click_totals ON day = part_day AND subject_id = :subject AND quarter BETWEEN low AND high""",
-    "postgresql": """(SELECT (value ->> 0)::int AS label, (value ->> 1)::int AS part_day,
+# each forces the planner to seek once for each slice, and to read a slice's numbers once, not for each of its rows
+_SLICES = {
+    "sqlite": """(SELECT json_extract(value, '$[0]') AS label, json_extract(value, '$[1]') AS slice_day,
+    json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(:slices)) AS slices
+  CROSS JOIN click_totals ON day = slice_day AND subject_id = :subject AND quarter BETWEEN low AND high""",
+    "postgresql": """(SELECT (value ->> 0)::int AS label, (value ->> 1)::int AS slice_day,
     (value ->> 2)::int AS low, (value ->> 3)::int AS high
-    FROM json_array_elements(CAST(:parts AS json)) OFFSET 0) AS parts
-  CROSS JOIN LATERAL (SELECT * FROM click_totals WHERE day = part_day AND subject_id = :subject
+    FROM json_array_elements(CAST(:slices AS json)) OFFSET 0) AS slices
+  CROSS JOIN LATERAL (SELECT * FROM click_totals WHERE day = slice_day AND subject_id = :subject
     AND quarter BETWEEN low AND high OFFSET 0) AS totals""",
 }
-_OF_QUARTERS = {
-    dialect: text(_QUARTERS.format(parts=joined))
-    .bindparams(bindparam("subject", type_=Id), bindparam("parts", type_=String))
+_BY_LABEL = {
+    dialect: text(_SUM_OF_QUARTERS.format(slices=slices))
+    .bindparams(bindparam("subject", type_=Id), bindparam("slices", type_=String))
     .columns(
         column("label"),
         *(column(name) for name in ("clicks", "visitors", "scans", "crawlers", "previews")),
         column("first_at", Instant),
         column("last_at", Instant),
     )
-    for dialect, joined in _JOINED.items()
+    for dialect, slices in _SLICES.items()
 }
 
 
-async def of_days(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, Figures]:
-    """By day, in order; days without any visit are missing."""
-    of_each = select(_T.day, *_OF_DAY).where(any_of(tx, _T.day, days), _T.subject_id == subject)
-    rows = await tx.execute(of_each.where(_T.quarter == WHOLE_DAY).order_by(_T.day))
-    return {row[0]: Figures(*row[1:]) for row in rows}
+async def by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, StatsTotals]:
+    """In order; days without any visit are missing."""
+    of_days = select(_T.day, *_TOTALS).where(any_of(tx, _T.day, days), _T.subject_id == subject)
+    rows = await tx.execute(of_days.where(_T.quarter == WHOLE_DAY).order_by(_T.day))
+    return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
 
-async def of_quarters(tx: Tx, subject: UUID, parts: Sequence[Part]) -> dict[int, Figures]:
-    """By label."""
-    if not parts:
+async def by_label(tx: Tx, subject: UUID, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
+    """From totals of quarters."""
+    if not slices:
         return {}
-    told = json.dumps([(part.label, part.day, part.first, part.last) for part in parts])
-    rows = await tx.execute(_OF_QUARTERS[tx.dialect.name], {"subject": subject, "parts": told})
-    return {row[0]: Figures(*row[1:]) for row in rows}
+    sent = json.dumps([(each.label, each.day, each.first_quarter, each.last_quarter) for each in slices])
+    rows = await tx.execute(_BY_LABEL[tx.dialect.name], {"subject": subject, "slices": sent})
+    return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
 
-async def of_clicks(tx: Tx, subject: Subject, part: Part) -> Figures:
+async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
+    """From click rows."""
     is_human = clicks.c.kind == HUMAN
-    counted = select(
+    counts = select(
         func.count().filter(is_human),
         func.count(clicks.c.visitor_id.distinct()).filter(is_human),
         func.count().filter(is_human, clicks.c.is_scan),
@@ -103,9 +102,21 @@ async def of_clicks(tx: Tx, subject: Subject, part: Part) -> Figures:
         func.min(clicks.c.created_at).filter(is_human),
         func.max(clicks.c.created_at).filter(is_human),
     )
-    return Figures(*(await tx.execute(counted.where(*within(subject, part)))).one())
+    return StatsTotals(*(await tx.execute(counts.where(*is_within(subject, of)))).one())
 
 
-def within(subject: Subject, part: Part) -> tuple[ColumnElement[bool], ...]:
-    begin, end = part.span
-    return clicks.c.day == part.day, subject.clicks, clicks.c.created_at >= begin, clicks.c.created_at < end
+def is_within(subject: Subject, of: DaySlice) -> tuple[ColumnElement[bool], ...]:
+    """Conditions on a click."""
+    start, end = of.time_range
+    return clicks.c.day == of.day, subject.clicks, clicks.c.created_at >= start, clicks.c.created_at < end
+
+
+async def sparklines(clock: Clock, tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+    """Clicks of each link on the last SPARKLINE_DAYS days in UTC, today's last. One statement for a page of links."""
+    today = microseconds(clock()) // DAY
+    days = range(today - SPARKLINE_DAYS + 1, today + 1)
+    found = {id_: [0] * SPARKLINE_DAYS for id_ in link_ids}
+    counts = select(_T.day, _T.subject_id, _T.clicks).where(_T.subject_id.in_(link_ids), _T.quarter == WHOLE_DAY)
+    for day, id_, count in await tx.execute(counts.where(any_of(tx, _T.day, days))):
+        found[id_][day - days[0]] = count
+    return found

@@ -1,6 +1,6 @@
-"""What the figures of a day should be, counted anew from its clicks, in SQL that both databases understand.
+"""SQL that recounts the statistics of a day from its clicks, on both databases.
 
-Shares nothing with the code that adds up new clicks, so that each can be held against the other.
+Shares no code with the aggregation of new clicks, so that each checks the other.
 """
 # ruff: noqa: S608  # these statements are put together from constants of this file alone
 
@@ -21,17 +21,17 @@ from waypost.resources.clicks.model import (
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """The statements on one table of figures."""
+    """The statements on one table of statistics."""
 
     difference: TextClause
-    """Of an account on a day: rows that should be there, and with a last column of 0 those that should not."""
-    remove: str
+    """Of an account on a day: rows that are missing, and with 0 in a last column those that are wrong."""
+    delete: str
     """By its key."""
     insert: str
     key_length: int
-    has_strays: TextClause
-    """A row if anything of the day belongs to no click at all, of whatever account."""
-    clear_strays: TextClause
+    find_orphans: TextClause
+    """A row of the day that belongs to no click of any account."""
+    delete_orphans: TextClause
 
 
 _DAY = bindparam("day", type_=Integer)
@@ -52,7 +52,7 @@ _VISITS = """WITH visits AS MATERIALIZED (
   FROM clicks WHERE day = :day AND account_id = :account
 )"""
 
-# the whole day is like one quarter more; only that nobody came before or after it
+# the day itself counts like one more quarter, with nobody before or after it
 _TOTALS = f""",
 placed AS (
   SELECT subject_id, quarter, created_at, kind, is_scan, visitor_id FROM visits
@@ -72,23 +72,24 @@ counted AS (
 ),
 seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM placed WHERE kind = 'human'),
 neighbours AS (
-  SELECT subject_id, quarter, quarter - lag(quarter) OVER visitor AS since, lead(quarter) OVER visitor AS again
+  SELECT subject_id, quarter, quarter - lag(quarter) OVER visitor AS away, lead(quarter) OVER visitor AS again
   FROM seen WINDOW visitor AS (PARTITION BY subject_id, visitor_id, quarter = {WHOLE_DAY} ORDER BY quarter)
 ),
-marked AS (
+first_seen AS (
   SELECT subject_id, quarter, count(*) AS visitors,
-    count(*) FILTER (WHERE since IS NULL OR since > 1) AS new_in_15,
-    count(*) FILTER (WHERE since IS NULL OR since > 2) AS new_in_30,
-    count(*) FILTER (WHERE since IS NULL OR since > 3) AS new_in_45,
-    count(*) FILTER (WHERE since IS NULL) AS firsts,
+    count(*) FILTER (WHERE away IS NULL OR away > 1) AS new_in_15,
+    count(*) FILTER (WHERE away IS NULL OR away > 2) AS new_in_30,
+    count(*) FILTER (WHERE away IS NULL OR away > 3) AS new_in_45,
+    count(*) FILTER (WHERE away IS NULL) AS firsts,
     count(*) FILTER (WHERE again IS NULL) AS lasts
   FROM neighbours GROUP BY subject_id, quarter
 ),
-told AS (
+expected AS (
   SELECT :day AS day, counted.*, coalesce(visitors, 0) AS visitors, coalesce(new_in_15, 0) AS new_in_15,
     coalesce(new_in_30, 0) AS new_in_30, coalesce(new_in_45, 0) AS new_in_45,
     coalesce(firsts, 0) AS firsts, coalesce(lasts, 0) AS lasts
-  FROM counted LEFT JOIN marked ON marked.subject_id = counted.subject_id AND marked.quarter = counted.quarter
+  FROM counted LEFT JOIN first_seen
+    ON first_seen.subject_id = counted.subject_id AND first_seen.quarter = counted.quarter
 )"""
 
 _VALUES: dict[Dimension, str] = {
@@ -97,7 +98,7 @@ _VALUES: dict[Dimension, str] = {
     "agent": "device || '\t' || browser || '\t' || platform",
     "link": "link",
 }
-_DIMENSIONS = ",\ntold AS ({})".format(
+_DIMENSIONS = ",\nexpected AS ({})".format(
     " UNION ALL ".join(
         f"SELECT :day AS day, subject_id, {code} AS dimension, {_VALUES[name]} AS value, count(*) AS clicks"
         f" FROM visits WHERE kind = 'human'{' AND subject_id = :account' if name == 'link' else ''}"
@@ -108,51 +109,51 @@ _DIMENSIONS = ",\ntold AS ({})".format(
 
 _VISITORS = """,
 seen AS (SELECT DISTINCT subject_id, visitor_id, quarter FROM visits WHERE kind = 'human'),
-told AS (
+expected AS (
   SELECT :day AS day, visitor_id, subject_id,
     CAST(coalesce(sum(CAST(1 AS bigint) << quarter) FILTER (WHERE quarter < 48), 0) AS bigint) AS morning,
     CAST(coalesce(sum(CAST(1 AS bigint) << (quarter - 48)) FILTER (WHERE quarter >= 48), 0) AS bigint) AS afternoon
   FROM seen GROUP BY visitor_id, subject_id
 )"""
 
-_TOLD = {click_totals: _TOTALS, click_dimensions: _DIMENSIONS, visitor_days: _VISITORS}
+_EXPECTED = {click_totals: _TOTALS, click_dimensions: _DIMENSIONS, visitor_days: _VISITORS}
 
 
 def recounts(dialect: str) -> tuple[Recount, ...]:
-    return tuple(_recount(dialect, table) for table in _TOLD)
+    return tuple(_recount(dialect, table) for table in _EXPECTED)
 
 
 def _recount(dialect: str, table: Table) -> Recount:
     visits = _VISITS.format(quarter=_QUARTER[dialect], hex=_HEX[dialect])
     names = ", ".join(table.c.keys())
-    told = f"{visits}{_TOLD[table]}"
-    rows = f"{table.name} WHERE {_of_the_account(table)}"
-    strays = _strays(table)
-    both = f"SELECT {names}, 1 AS is_true FROM told UNION ALL SELECT {names}, 0 FROM {rows}"
+    expected = f"{visits}{_EXPECTED[table]}"
+    rows = f"{table.name} WHERE {_is_of_account(table)}"
+    orphans = _orphans(table)
+    both = f"SELECT {names}, 1 AS is_expected FROM expected UNION ALL SELECT {names}, 0 FROM {rows}"
     place = "?" if dialect == "sqlite" else "%s"
     key = table.primary_key.columns.keys()
     return Recount(
         difference=text(
-            f"{told} SELECT {names}, max(is_true) FROM ({both}) AS pairs GROUP BY {names} HAVING count(*) = 1"
+            f"{expected} SELECT {names}, max(is_expected) FROM ({both}) AS pairs GROUP BY {names} HAVING count(*) = 1"
         ).bindparams(_DAY, bindparam("account", type_=Id)),
-        remove=f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = {place}' for name in key)}",
+        delete=f"DELETE FROM {table.name} WHERE {' AND '.join(f'{name} = {place}' for name in key)}",
         insert=f"INSERT INTO {table.name} ({names}) VALUES ({', '.join([place] * len(table.c))})",
         key_length=len(key),
-        has_strays=text(f"{strays} LIMIT 1").bindparams(_DAY),
-        clear_strays=text(f"DELETE FROM {table.name} WHERE day = :day AND ({_key(table)}) IN ({strays})").bindparams(
+        find_orphans=text(f"{orphans} LIMIT 1").bindparams(_DAY),
+        delete_orphans=text(f"DELETE FROM {table.name} WHERE day = :day AND ({_key(table)}) IN ({orphans})").bindparams(
             _DAY
         ),
     )
 
 
-def _of_the_account(table: Table) -> str:
-    """Pairs, where a list of visitors and one of links would have SQLite look for each with each."""
+def _is_of_account(table: Table) -> str:
+    """Pairs: of a list of visitors and one of links, SQLite would look up each combination."""
     if table is visitor_days:
         return "day = :day AND (visitor_id, subject_id) IN (SELECT visitor_id, subject_id FROM visits)"
     return "day = :day AND subject_id IN (SELECT subject_id FROM visits)"
 
 
-def _strays(table: Table) -> str:
+def _orphans(table: Table) -> str:
     of_day = "WHERE day = :day"
     if table is visitor_days:
         return (

@@ -1,4 +1,4 @@
-"""Lists of values told by what is kept of a period: always those that a count of all its days gives."""
+"""Top values from the cache are always those that a sum of all days gives."""
 
 import asyncio
 import json
@@ -19,13 +19,15 @@ from waypost.database import Database
 from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
+from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, click_dimensions, click_leaders
 from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import tally
-from waypost.resources.clicks.stats.query import divided
-from waypost.resources.clicks.stats.read import service, top_values, totals, values
-from waypost.resources.clicks.stats.read.top_values import Run
-from waypost.resources.clicks.stats.read.top_values_cache import RunKeeper, runs
+from waypost.resources.clicks.stats.aggregate.batch import aggregate
+from waypost.resources.clicks.stats.query import new_stats_query
+from waypost.resources.clicks.stats.read import top_values, totals, values
+from waypost.resources.clicks.stats.read.service import read_lists, read_series
+from waypost.resources.clicks.stats.read.top_values import CachedRun
+from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher, runs_to_cache
 from waypost.resources.clicks.stats.rebuild.service import rebuild
 from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store as link_store
@@ -43,23 +45,23 @@ async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred clicks are as many as a hundred thousand."""
-    for name, count in (("BUSY", 60), ("TOP", 4), ("LEADERS", 8), ("_STRANGERS", 3)):
+    """A hundred clicks count as busy, like a hundred thousand."""
+    for name, count in (("BUSY", 60), ("TOP", 4), ("CACHED", 8), ("_MAX_CANDIDATES", 3)):
         monkeypatch.setattr(top_values, name, count)
 
 
 @pytest.fixture
-def sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many days were added up each time, where leaders did not do."""
-    asked: list[int] = []
+def uncached(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of days in each sum that the cache did not serve."""
+    noted_days: list[int] = []
     ranked = values.ranked
 
     async def noted(tx: Any, subject: Any, days: Sequence[int], *rest: Any) -> Any:
-        asked.append(len(days))
+        noted_days.append(len(days))
         return await ranked(tx, subject, days, *rest)
 
     monkeypatch.setattr(values, "ranked", noted)
-    return asked
+    return noted_days
 
 
 class Ticks:
@@ -69,38 +71,38 @@ class Ticks:
         return self.now
 
 
-async def keep(env: Env) -> None:
-    keeper = RunKeeper(env.db, clock=env.clock, monotonic=Ticks())
-    while await keeper.step():
+async def refresh(env: Env) -> None:
+    refresher = TopValuesRefresher(env.db, clock=env.clock, monotonic=Ticks())
+    while await refresher.step():
         pass
 
 
-async def kept(db: Database) -> dict[tuple[UUID, str], Run]:
+async def cached(db: Database) -> dict[tuple[UUID, str], CachedRun]:
     async with db.read() as tx:
-        found: dict[tuple[UUID, str], Run] = {}
+        found: dict[tuple[UUID, str], CachedRun] = {}
         for account in await tx.scalars(select(accounts.c.id)):
-            found |= await top_values.kept(tx, account)
+            found |= await top_values.cached_runs(tx, account)
         return found
 
 
 async def lists(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
     path = f"/links/{link.id}/stats" if link else "/stats"
-    told = (await env.shown(path, **query))["data"]
-    return {name: told[name] for name in LISTS if name in told}
+    found = (await env.shown(path, **query))["data"]
+    return {name: found[name] for name in LISTS if name in found}
 
 
-async def counted(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
-    """As `lists`, without leaders."""
+async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
+    """As `lists`, without the cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(top_values, "BUSY", 10**9)
         return await lists(env, link, **query)
 
 
-async def come(db: Database, made: Sequence[Click]) -> None:
-    """As the drain counts them, on top of what is there."""
+async def drain(db: Database, made: Sequence[Click]) -> None:
+    """As the drain does."""
     async with db.write() as tx:
-        await rollups.add(tx, tally(made))
-        await links.add_clicks(tx, tally(made).clicks_of_links())
+        await rollups.add(tx, aggregate(made))
+        await links.add_clicks(tx, aggregate(made).clicks_of_links())
 
 
 def at(days_ago: int, hour: int = 12) -> Any:
@@ -130,195 +132,195 @@ async def three_weeks(env: Env, chance: random.Random) -> list[links.Link]:
     return made
 
 
-async def keep_some(env: Env, link: links.Link, chance: random.Random) -> None:
+async def cache_some(env: Env, link: links.Link, chance: random.Random) -> None:
     """Of some days, whichever."""
     async with env.db.write() as tx:
-        await top_values.forget(tx)
+        await top_values.clear_cache(tx)
         for subject in (Subject(env.alice.account_id, is_account=True), Subject(link.id)):
-            of_days = await totals.of_days(tx, subject.id, range(TODAY - 21, TODAY + 1))
+            of_days = await totals.by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
-            found = await values.ranked(tx, subject, days, (), top_values.LEADERS)
+            found = await values.ranked(tx, subject, days, (), top_values.CACHED)
             row = {"subject_id": subject.id, "period": "some", "account_id": env.alice.account_id, "clicks": clicks}
             rest = {"first_day": days[0], "last_day": days[-1], "leaders": json.dumps(found), "attempt": new_id()}
             await tx.execute(insert(click_leaders).values(row | rest))
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_lists_are_those_of_a_count(env: Env, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     made = await three_weeks(env, chance)
-    told_by_leaders = 0
-    from_run = top_values._from_run
+    from_cache_count = 0
+    from_run = top_values._from_cache
 
     async def noted(*given: Any) -> Any:
-        nonlocal told_by_leaders
+        nonlocal from_cache_count
         found = await from_run(*given)
-        told_by_leaders += found is not None
+        from_cache_count += found is not None
         return found
 
-    monkeypatch.setattr(top_values, "_from_run", noted)
-    for number in range(60):
-        for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_STRANGERS", chance.choice([0, 3, 10, 30]))):
+    monkeypatch.setattr(top_values, "_from_cache", noted)
+    for _ in range(60):
+        for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_MAX_CANDIDATES", chance.choice([0, 3, 10, 30]))):
             monkeypatch.setattr(top_values, name, count)
-        monkeypatch.setattr(top_values, "LEADERS", top_values.TOP + chance.choice([0, 1, 4, 9]))
-        monkeypatch.setattr(values, "_FEW", (0, 5, 1000)[number % 3])
-        await keep_some(env, made[0], chance)
+        monkeypatch.setattr(top_values, "CACHED", top_values.TOP + chance.choice([0, 1, 4, 9]))
+        await cache_some(env, made[0], chance)
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
         end = START + DAY - timedelta(minutes=chance.randrange(4 * 1440))
-        asked = divided(start, end, "month", chance.choice(["UTC", "America/Los_Angeles"]))
+        query = new_stats_query(TimeRange(start, end), "month", chance.choice(["UTC", "America/Los_Angeles"]))
         subject = chance.choice((Subject(env.alice.account_id, is_account=True), Subject(made[0].id)))
         found = []
         for busy in (0, 10**9):  # the second counts
             monkeypatch.setattr(top_values, "BUSY", busy)
             async with env.db.read() as tx:
-                found.append((await service.read(tx, subject, asked, shared_domain="x", now=START + DAY)).values)
+                series = await read_series(tx, subject, query, START + DAY)
+                found.append((await read_lists(tx, series, shared_domain="x")).values)
         assert found[0] == found[1]
-    assert told_by_leaders >= 15
+    assert from_cache_count >= 15
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-async def test_a_usual_period_is_told_by_leaders(env: Env, sums: list[int], zone: str) -> None:
+async def test_a_usual_period_is_from_cache_count(env: Env, uncached: list[int], zone: str) -> None:
     made = [await env.link() for _ in range(12)]
     clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
     await fill(env.db, clicks)
-    await keep(env)
-    sums.clear()
-    told = await lists(env, timezone=zone)
-    assert len(told["top_links"]) == 4
-    assert sums == []
-    assert told == await counted(env, timezone=zone)
+    await refresh(env)
+    uncached.clear()
+    found = await lists(env, timezone=zone)
+    assert len(found["top_links"]) == 4
+    assert uncached == []
+    assert found == await summed(env, timezone=zone)
 
 
-async def test_who_comes_up_today_is_told(env: Env, sums: list[int]) -> None:
+async def test_values_that_rise_today_are_listed(env: Env, uncached: list[int]) -> None:
     made = [await env.link() for _ in range(12)]
     before = [click for day in range(1, 30) for n, link in enumerate(made) for click in some(link, day, 12 - n)]
     new = await env.link()
     await fill(env.db, [*before, *some(new, 0, 300), *some(made[10], 0, 400, referrer="https://new.example/")])
-    await keep(env)
-    sums.clear()
-    told = await lists(env)
-    assert [each["clicks"] for each in told["top_links"]] == [28 * 2 + 2 + 400, 29 * 12, 29 * 11, 300 + 0]
-    assert [each["value"] for each in told["referrers"]] == ["", "https://new.example/"]
-    assert sums == []
-    assert told == await counted(env)
+    await refresh(env)
+    uncached.clear()
+    found = await lists(env)
+    assert [each["clicks"] for each in found["top_links"]] == [28 * 2 + 2 + 400, 29 * 12, 29 * 11, 300 + 0]
+    assert [each["value"] for each in found["referrers"]] == ["", "https://new.example/"]
+    assert uncached == []
+    assert found == await summed(env)
 
 
-async def test_what_is_taken_off_a_leader_lets_others_up(
-    env: Env, monkeypatch: pytest.MonkeyPatch, sums: list[int]
+async def test_a_cached_value_loses_its_rank_by_a_partial_day(
+    env: Env, monkeypatch: pytest.MonkeyPatch, uncached: list[int]
 ) -> None:
     """The first of them had most of its clicks in the hours of a day that the period leaves out."""
-    for name, count in (("BUSY", 40), ("TOP", 2), ("LEADERS", 3)):
+    for name, count in (("BUSY", 40), ("TOP", 2), ("CACHED", 3)):
         monkeypatch.setattr(top_values, name, count)
     a, b, c, d = [await env.link() for _ in range(4)]
     left_out = [new_click(a, at(10, 2), visitor_id=number) for number in range(15)]
     run = [*some(a, 9, 5), *some(b, 9, 19), *some(c, 9, 9), *some(d, 9, 8)]
     await fill(env.db, [*some(b, 20, 1), *left_out, *run, *some(d, 0, 3)])
-    await keep(env)
-    sums.clear()
-    told = await lists(env, from_=timestamp(at(10, 6)))
-    assert [each["clicks"] for each in told["top_links"]] == [19, 11]
-    assert sums == []
+    await refresh(env)
+    uncached.clear()
+    found = await lists(env, from_=timestamp(at(10, 6)))
+    assert [each["clicks"] for each in found["top_links"]] == [19, 11]
+    assert uncached == []
 
 
-async def test_where_too_many_come_up_all_is_counted(env: Env, sums: list[int]) -> None:
+async def test_too_many_candidates_are_summed_up_without_the_cache(env: Env, uncached: list[int]) -> None:
     made = [await env.link() for _ in range(12)]
     new = [await env.link() for _ in range(5)]
     before = [click for day in range(1, 30) for link in made for click in some(link, day, 2)]
     await fill(env.db, [*before, *(click for link in new for click in some(link, 0, 60))])
-    await keep(env)
-    sums.clear()
-    told = await lists(env)
-    assert {each["clicks"] for each in told["top_links"]} == {60}
-    assert len(sums) == 1
-    assert told == await counted(env)
+    await refresh(env)
+    uncached.clear()
+    found = await lists(env)
+    assert {each["clicks"] for each in found["top_links"]} == {60}
+    assert len(uncached) == 1
+    assert found == await summed(env)
 
 
-async def test_few_clicks_are_counted(env: Env, sums: list[int]) -> None:
+async def test_few_clicks_are_not_cached(env: Env, uncached: list[int]) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(10) for click in some(link, day, 5)])
-    await keep(env)
-    assert await kept(env.db) == {}
+    await refresh(env)
+    assert await cached(env.db) == {}
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 50}]
-    assert len(sums) == 1
+    assert len(uncached) == 1
 
 
-async def test_clicks_that_come_late_are_told_at_once(env: Env, sums: list[int]) -> None:
+async def test_late_clicks_are_listed_at_once(env: Env, uncached: list[int]) -> None:
     link, other = await env.link(), await env.link()
     await fill(env.db, [click for day in range(1, 29) for click in some(link, day, 5)])
-    await keep(env)
-    before = await kept(env.db)
-    await come(env.db, some(other, 3, 70))
-    sums.clear()
+    await refresh(env)
+    before = await cached(env.db)
+    await drain(env.db, some(other, 3, 70))
+    uncached.clear()
     assert [each["clicks"] for each in (await lists(env))["top_links"]] == [140, 70]
-    assert len(sums) == 1  # until the next look
-    await keep(env)
-    assert (await kept(env.db)).keys() == before.keys() | {(env.alice.account_id, "7d")}
-    sums.clear()
+    assert len(uncached) == 1  # until the next look
+    await refresh(env)
+    assert (await cached(env.db)).keys() == before.keys() | {(env.alice.account_id, "7d")}
+    uncached.clear()
     assert [each["clicks"] for each in (await lists(env))["top_links"]] == [140, 70]
-    assert sums == []
+    assert uncached == []
 
 
-async def test_days_go_by(env: Env) -> None:
+async def test_runs_move_on_with_the_days(env: Env) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(90) for click in some(link, day, 5)])
-    await keep(env)
-    before = await kept(env.db)
+    await refresh(env)
+    before = await cached(env.db)
     env.clock.move(DAY)
     assert (await lists(env))["top_links"][0]["clicks"] == 29 * 5
-    await keep(env)
-    after = await kept(env.db)
+    await refresh(env)
+    after = await cached(env.db)
     its = env.alice.account_id, "30d"
-    assert (before[its].last, after[its].last) == (TODAY - 1, TODAY)
+    assert (before[its].last_day, after[its].last_day) == (TODAY - 1, TODAY)
     env.clock.move(60 * DAY)
-    await keep(env)
-    assert {period for _, period in await kept(env.db)} == {"90d", "12m"}
+    await refresh(env)
+    assert {period for _, period in await cached(env.db)} == {"90d", "12m"}
 
 
-async def test_nothing_is_made_anew_without_need(env: Env, sums: list[int]) -> None:
+async def test_current_runs_are_not_refreshed(env: Env, uncached: list[int]) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
-    await keep(env)
-    assert len(sums) == 2  # of the account and of the link
-    await keep(env)
-    assert len(sums) == 2
+    await refresh(env)
+    assert len(uncached) == 2  # of the account and of the link
+    await refresh(env)
+    assert len(uncached) == 2
 
 
-async def test_a_step_adds_up_one_run(env: Env) -> None:
+async def test_a_step_refreshes_one_run(env: Env) -> None:
     """So a worker that shall stop has little to wait for."""
     link = await env.link()
     await fill(env.db, [click for day in range(60) for click in some(link, day, 5)])
-    keeper, held = RunKeeper(env.db, clock=env.clock, monotonic=Ticks()), []
-    while await keeper.step():
-        held.append(len(await kept(env.db)))
+    refresher, held = TopValuesRefresher(env.db, clock=env.clock, monotonic=Ticks()), []
+    while await refresher.step():
+        held.append(len(await cached(env.db)))
     assert held == [0, 1, 2, 3, 4, 4]  # Alice is looked at, her runs and her link's, Bob is looked at
 
 
-async def test_a_run_of_few_of_the_clicks_is_not_used(env: Env, sums: list[int]) -> None:
+async def test_a_run_with_few_of_the_clicks_is_not_used(env: Env, uncached: list[int]) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(60) for click in some(link, day, 20 if day < 6 else 30)])
-    await keep(env)
+    await refresh(env)
     async with env.db.write() as tx:
         await tx.execute(delete(click_leaders).where(click_leaders.c.period != "7d"))
-    sums.clear()
+    uncached.clear()
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 6 * 20 + 24 * 30}]
-    assert len(sums) == 1
+    assert len(uncached) == 1
     week = {"from_": timestamp(at(5, 0)), "to": timestamp(START)}
     assert (await lists(env, **week))["countries"] == [{"value": "DE", "clicks": 120}]
-    assert len(sums) == 1
+    assert len(uncached) == 1
 
 
-async def test_a_look_each_hour(env: Env) -> None:
+async def test_accounts_are_checked_each_hour(env: Env) -> None:
     ticks = Ticks()
-    keeper = RunKeeper(env.db, clock=env.clock, monotonic=ticks)
-    assert [await keeper.step() for _ in range(4)] == [True, True, False, False]  # Alice, Bob
+    refresher = TopValuesRefresher(env.db, clock=env.clock, monotonic=ticks)
+    assert [await refresher.step() for _ in range(4)] == [True, True, False, False]  # Alice, Bob
     ticks.now = 3599.0
-    assert not await keeper.step()
+    assert not await refresher.step()
     ticks.now = 3600.0
-    assert await keeper.step()
+    assert await refresher.step()
 
 
-async def test_a_rebuild_makes_them_forgotten(env: Env) -> None:
+async def test_a_rebuild_clears_the_cache(env: Env) -> None:
     """It corrects values where the sum of their clicks was right."""
     link, other = await env.link(), await env.link()
     made = [*(click for day in range(1, 30) for click in some(link, day, 5)), *some(other, 2, 1)]
@@ -326,18 +328,18 @@ async def test_a_rebuild_makes_them_forgotten(env: Env) -> None:
     its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
     async with env.db.write() as tx:
         await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
-    await keep(env)
+    await refresh(env)
     assert (await lists(env))["countries"][1]["value"] == "XX"
     await rebuild(env.db)
-    assert await kept(env.db) == {}
+    assert await cached(env.db) == {}
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 146}]
-    await keep(env)
+    await refresh(env)
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 146}]
 
 
 @pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize("another_begins", [False, True])
-async def test_what_is_corrected_meanwhile_is_not_kept(
+async def test_a_refresh_does_not_overwrite_a_correction(
     env: Env, monkeypatch: pytest.MonkeyPatch, is_there: bool, another_begins: bool
 ) -> None:
     """`is_there`: leaders of the day before are. `another_begins`: a worker elsewhere, behind the correction."""
@@ -345,17 +347,17 @@ async def test_what_is_corrected_meanwhile_is_not_kept(
     await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
     ranked = values.ranked
     if is_there:
-        await keep(env)
+        await refresh(env)
         env.clock.move(DAY)
 
     async def overtaken(*given: Any) -> Any:
         found = await ranked(*given)
         async with env.db.write() as tx:
-            await top_values.forget(tx, env.alice.account_id)
+            await top_values.clear_cache_of(tx, env.alice.account_id)
         if another_begins:
             monkeypatch.setattr(values, "ranked", ended)
             with pytest.raises(ZeroDivisionError):
-                await keep(env)
+                await refresh(env)
             monkeypatch.setattr(values, "ranked", overtaken)
         return found
 
@@ -363,12 +365,12 @@ async def test_what_is_corrected_meanwhile_is_not_kept(
         raise ZeroDivisionError
 
     monkeypatch.setattr(values, "ranked", overtaken)
-    await keep(env)
-    assert {run.clicks for run in (await kept(env.db)).values()} <= {0}
+    await refresh(env)
+    assert {run.clicks for run in (await cached(env.db)).values()} <= {0}
     monkeypatch.setattr(values, "ranked", ranked)
     assert (await lists(env))["top_links"][0]["clicks"] >= 29 * 5
-    await keep(env)
-    assert min(run.clicks for run in (await kept(env.db)).values()) >= 28 * 5
+    await refresh(env)
+    assert min(run.clicks for run in (await cached(env.db)).values()) >= 28 * 5
 
 
 async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,81 +382,83 @@ async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytes
     its = click_dimensions.c.day == TODAY - 2, click_dimensions.c.dimension == DIMENSIONS["country"]
     async with env.db.write() as tx:
         await tx.execute(update(click_dimensions).where(*its).values(value="XX"))
-    has_forgotten, forget = asyncio.Event(), top_values.forget
+    has_cleared, clear = asyncio.Event(), top_values.clear_cache_of
     keeping: list[asyncio.Task[None]] = []
 
-    async def slow(tx: Any, account_id: UUID | None = None) -> None:
-        await forget(tx, account_id)
+    async def slow(tx: Any, account_id: UUID) -> None:
+        await clear(tx, account_id)
         if not keeping:
-            keeping.append(asyncio.create_task(keep(env)))
+            keeping.append(asyncio.create_task(refresh(env)))
             await asyncio.wait(keeping, timeout=0.5)  # it waits for this very transaction
-            has_forgotten.set()
+            has_cleared.set()
 
-    monkeypatch.setattr(top_values, "forget", slow)
+    monkeypatch.setattr(top_values, "clear_cache_of", slow)
     await rebuild(env.db)
     await asyncio.gather(*keeping)
-    assert has_forgotten.is_set()
+    assert has_cleared.is_set()
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 145}]
 
 
-async def test_an_edge_of_very_many_values_is_counted(
-    env: Env, monkeypatch: pytest.MonkeyPatch, sums: list[int]
+async def test_a_partial_day_with_very_many_values_is_not_read_from_the_cache(
+    env: Env, monkeypatch: pytest.MonkeyPatch, uncached: list[int]
 ) -> None:
     """Whoever visits chooses what he says to come from."""
-    monkeypatch.setattr(top_values, "_AT_EDGES", 20)
+    monkeypatch.setattr(top_values, "_MAX_EDGE_VALUES", 20)
     link = await env.link()
     before = [click for day in range(2, 30) for click in some(link, day, 5)]
     await fill(env.db, before + [new_click(link, at(1, 5), referrer=f"https://{n}.example/") for n in range(20)])
-    await keep(env)
-    sums.clear()
-    told = await lists(env, from_=timestamp(at(30)), to=timestamp(at(1, 8)))
-    assert told["referrers"][0] == {"value": "", "clicks": 140}
-    assert len(sums) == 1
+    await refresh(env)
+    uncached.clear()
+    found = await lists(env, from_=timestamp(at(30)), to=timestamp(at(1, 8)))
+    assert found["referrers"][0] == {"value": "", "clicks": 140}
+    assert len(uncached) == 1
 
 
-async def test_a_closed_account_is_passed_over(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_account_is_skipped(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     link = await env.link()
     await fill(env.db, [click for day in range(1, 30) for click in some(link, day, 5)])
-    keeper = RunKeeper(env.db, clock=env.clock, monotonic=Ticks())
-    assert await keeper.step()
+    refresher = TopValuesRefresher(env.db, clock=env.clock, monotonic=Ticks())
+    assert await refresher.step()
     async with env.db.write() as tx:
         await tx.execute(delete(links.links))
         await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
-    while await keeper.step():
+    while await refresher.step():
         pass
-    assert await kept(env.db) == {}
+    assert await cached(env.db) == {}
 
 
-async def test_what_is_gone_is_not_kept(env: Env) -> None:
+async def test_runs_of_deleted_links_are_removed(env: Env) -> None:
     link, other = await env.link(), await env.link()
     await fill(env.db, [click for day in range(1, 30) for each in (link, other) for click in some(each, day, 5)])
-    await keep(env)
-    assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id, other.id}
+    await refresh(env)
+    assert {subject for subject, _ in await cached(env.db)} == {env.alice.account_id, link.id, other.id}
     async with env.db.write() as tx:
         await link_store.mark_deleted(tx, other, START)
-    await keep(env)
-    assert {subject for subject, _ in await kept(env.db)} == {env.alice.account_id, link.id}
+    await refresh(env)
+    assert {subject for subject, _ in await cached(env.db)} == {env.alice.account_id, link.id}
     async with env.db.write() as tx:
         await tx.execute(delete(links.links))
         await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
         assert (await tx.execute(select(click_leaders))).all() == []
 
 
-def test_runs() -> None:
+def test_each_period_has_a_run() -> None:
     clicks = dict.fromkeys(range(TODAY - 500, TODAY + 2), 20)
-    found = runs(clicks, TODAY)
-    assert {period: TODAY - run.first for period, run in found.items()} == {
+    found = runs_to_cache(clicks, TODAY)
+    assert {period: TODAY - run.first_day for period, run in found.items()} == {
         "7d": 5,
         "30d": 28,
         "90d": 88,
         "12m": 333,  # from the second day of February 2029
         "all": 499,
     }
-    assert {TODAY - run.last for run in found.values()} == {1}
+    assert {TODAY - run.last_day for run in found.values()} == {1}
     assert found["7d"].clicks == 100
 
 
-def test_runs_of_few_days() -> None:
+def test_runs_begin_and_end_with_a_day_with_clicks() -> None:
     clicks = {TODAY - 20: 1000, TODAY - 10: 50, TODAY - 4: 5, TODAY - 3: 6, TODAY: 1000}
-    assert runs(clicks, TODAY) == {"30d": Run(TODAY - 10, TODAY - 3, 61)}  # the first day may have begun elsewhere
-    assert runs({}, TODAY) == {}
+    assert runs_to_cache(clicks, TODAY) == {
+        "30d": CachedRun(TODAY - 10, TODAY - 3, 61)
+    }  # the first day may have begun elsewhere
+    assert runs_to_cache({}, TODAY) == {}

@@ -1,22 +1,22 @@
-"""The counts of visitors add up to what counting each visitor would give."""
+"""Sums of first-seen counts equal a count of each visitor."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.resources.clicks.stats.aggregate.first_seen import QUARTERS, changes
+from waypost.resources.clicks.stats.aggregate.first_seen import QUARTERS, count_changes
 
 quarters = st.integers(0, QUARTERS - 1)
 comings = st.lists(quarters, min_size=1, max_size=12)
 
 
 def table_of(visitors: list[list[int]]) -> list[list[int]]:
-    """What `changes` adds for visitors who come in the given order, a row for each quarter."""
+    """What `count_changes` adds for visitors who come in the given order, a row for each quarter."""
     table = [[0] * 6 for _ in range(QUARTERS)]
     for came in visitors:
         before = 0
         for quarter in came:
             after = before | 1 << quarter
-            for place, marks in changes(before, after):
+            for place, marks in count_changes(before, after):
                 table[place] = [had + more for had, more in zip(table[place], marks, strict=True)]
             before = after
     return table
@@ -29,7 +29,7 @@ def test_it_works() -> None:
 
 
 def test_the_same_again_changes_nothing() -> None:
-    assert changes(0b1011, 0b1011) == ()
+    assert count_changes(0b1011, 0b1011) == ()
 
 
 def test_who_is_told_late_takes_from_those_told_before() -> None:

@@ -1,6 +1,6 @@
-"""Into which local intervals a period falls"""
+"""Division of a time range into local intervals."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.stats.read import buckets
-from waypost.resources.clicks.stats.read.buckets import MAX_ENTRIES, Interval, TooMany, default_start, entries
+from waypost.resources.clicks.stats.read.buckets import (
+    MAX_BUCKETS,
+    Bucket,
+    Interval,
+    TooManyBuckets,
+    default_start,
+    divide,
+)
 
 ZONES = [
     "UTC",
@@ -31,14 +39,18 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def buckets_of(start: datetime, end: datetime, interval: Interval, zone: tzinfo) -> list[Bucket]:
+    return divide(TimeRange(start, end), interval, zone)
+
+
 def starts(start: str, end: str, interval: Interval, zone: str) -> list[str]:
     """In local time, with its offset."""
-    found = entries(at(start), at(end), interval, ZoneInfo(zone))
-    return [entry.at.astimezone(ZoneInfo(zone)).strftime("%m-%d %H:%M %z") for entry in found]
+    found = buckets_of(at(start), at(end), interval, ZoneInfo(zone))
+    return [bucket.at.astimezone(ZoneInfo(zone)).strftime("%m-%d %H:%M %z") for bucket in found]
 
 
-def test_it_works() -> None:
-    first, second, third = entries(at("2030-01-01T07:30"), at("2030-01-03T00:00:00.5"), "day", UTC)
+def test_days_of_a_time_range_that_begins_within_one() -> None:
+    first, second, third = buckets_of(at("2030-01-01T07:30"), at("2030-01-03T00:00:00.5"), "day", UTC)
     assert (first.at, first.start, first.end) == (at("2030-01-01"), at("2030-01-01T07:30"), at("2030-01-02"))
     assert (second.at, second.start, second.end) == (at("2030-01-02"), at("2030-01-02"), at("2030-01-03"))
     assert (third.at, third.end) == (at("2030-01-03"), at("2030-01-03T00:00:00.5"))
@@ -88,8 +100,8 @@ def test_half_an_hour_comes_twice() -> None:
         "04-05 01:30 +1030",
         "04-05 02:00 +1030",
     ]
-    begun_inside = entries(at("2026-04-04T15:10"), at("2026-04-04T15:20"), "hour", ZoneInfo("Australia/Lord_Howe"))
-    assert [entry.at for entry in begun_inside] == [at("2026-04-04T15:00")]
+    begun_inside = buckets_of(at("2026-04-04T15:10"), at("2026-04-04T15:20"), "hour", ZoneInfo("Australia/Lord_Howe"))
+    assert [bucket.at for bucket in begun_inside] == [at("2026-04-04T15:00")]
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -105,7 +117,7 @@ def test_hours_begin_where_clocks_say_so(zone: str, year: int) -> None:
             for quarter, clock, before in zip(quarters[1:], clocks[1:], clocks[:-1], strict=True)
             if clock.minute == 0 or clock.utcoffset() != before.utcoffset()
         ]
-        assert [entry.start for entry in entries(begin, until, "hour", ZoneInfo(zone))] == [begin, *begins]
+        assert [bucket.start for bucket in buckets_of(begin, until, "hour", ZoneInfo(zone))] == [begin, *begins]
 
 
 def test_a_midnight_that_is_skipped() -> None:
@@ -137,22 +149,22 @@ def test_a_date_that_never_was() -> None:
 @pytest.mark.parametrize("end", ["2026-11-01T00:00", "2026-11-01T13:37", "2026-03-29T22:30"])
 def test_the_default_is_thirty_days(zone: str, end: str) -> None:
     start = default_start(at(end), ZoneInfo(zone))
-    found = entries(start, at(end), "day", ZoneInfo(zone))
+    found = buckets_of(start, at(end), "day", ZoneInfo(zone))
     assert (len(found), found[0].at) == (30, start)
 
 
 def test_all_of_time_by_day_but_not_by_hour() -> None:
-    assert len(entries(at("1970-01-01"), at("2026-11-21"), "day", ZoneInfo("Europe/Berlin"))) > 20_000
-    with pytest.raises(TooMany):
-        entries(at("1970-01-01"), at("2026-11-21"), "hour", UTC)
+    assert len(buckets_of(at("1970-01-01"), at("2026-11-21"), "day", ZoneInfo("Europe/Berlin"))) > 20_000
+    with pytest.raises(TooManyBuckets):
+        buckets_of(at("1970-01-01"), at("2026-11-21"), "hour", UTC)
 
 
 @pytest.mark.parametrize(("interval", "length"), [("hour", timedelta(hours=1)), ("day", timedelta(days=1))])
 def test_no_more_than_so_many(interval: Interval, length: timedelta) -> None:
-    end = at("2020-01-01") + length * MAX_ENTRIES[interval]
-    assert len(entries(at("2020-01-01"), end, interval, UTC)) == MAX_ENTRIES[interval]
-    with pytest.raises(TooMany):
-        entries(at("2020-01-01"), end + MINUTE, interval, UTC)
+    end = at("2020-01-01") + length * MAX_BUCKETS[interval]
+    assert len(buckets_of(at("2020-01-01"), end, interval, UTC)) == MAX_BUCKETS[interval]
+    with pytest.raises(TooManyBuckets):
+        buckets_of(at("2020-01-01"), end + MINUTE, interval, UTC)
 
 
 @given(
@@ -165,12 +177,12 @@ def test_nothing_is_left_out_and_nothing_told_twice(
     naive: datetime, length: timedelta, interval: Interval, name: str
 ) -> None:
     start, zone = naive.replace(tzinfo=UTC), ZoneInfo(name)
-    found = entries(start, start + length, interval, zone)
+    found = buckets_of(start, start + length, interval, zone)
     assert (found[0].start, found[-1].end) == (start, start + length)
     assert all(before.end == after.start == after.at for before, after in pairwise(found))
     assert found[0].at <= start
     longest = {"hour": 1, "day": 26, "week": 7 * 24 + 2, "month": 31 * 24 + 2}[interval]  # St. John's, 1988
-    assert all(entry.end - entry.start <= timedelta(hours=longest) for entry in found)
+    assert all(bucket.end - bucket.start <= timedelta(hours=longest) for bucket in found)
 
 
 def test_zones() -> None:
