@@ -35,7 +35,7 @@ from waypost.resources.domains.checks import ClaimExpiry
 from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events
 from waypost.settings import Settings
-from waypost.web.server import Server
+from waypost.web.server import WebServer
 from waypost.web_app import new_probe_app, open_redirect, open_web
 from waypost.worker import garbage, mail
 from waypost.worker.jobs import Handlers, job_loop
@@ -64,11 +64,11 @@ async def run_web(
     async with opened(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
         tls = await wiring.tls_context(settings, web.db, web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
-        server = Server(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
+        server = WebServer(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
         order = maintain(web.plane, guard, server.server_state)
         lasting = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
-        leaving = asyncio.create_task(server.leave_on(stop))
+        leaving = asyncio.create_task(server.exit_on(stop))
         gc.freeze()  # what has been imported stays: looking through it all took 60 ms at every full collection
         gc.set_threshold(5_000, 20, 20)  # a page makes thousands of objects; looking at them in between took an eighth
         log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
@@ -159,8 +159,8 @@ async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: as
         guard.check(time.monotonic())
         await asyncio.to_thread(guard.report)
 
-    server = Server(_config(app, bounded_protocol(guard)))
-    beside = [asyncio.create_task(every(1, check)), asyncio.create_task(server.leave_on(stop))]
+    server = WebServer(_config(app, bounded_protocol(guard)))
+    beside = [asyncio.create_task(every(1, check)), asyncio.create_task(server.exit_on(stop))]
     try:
         await server.serve(list(sockets))
     finally:

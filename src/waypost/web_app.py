@@ -101,7 +101,7 @@ async def open_web(
         stack.push_async_callback(cancel, [flushing])
         api = _api(settings, db, redirects.hosts, resources, guard, is_leaving)
         dashboard = _dashboard(settings, db, resources, clock, is_leaving, stack)
-        site = redirects.site(settings, wiring.front(settings, api, dashboard))
+        site = redirects.site(settings, wiring.app_router(settings, api, dashboard))
         yield Web(site, redirects.plane, db, [redirects.task, flushing])
 
 

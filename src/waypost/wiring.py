@@ -46,7 +46,7 @@ from waypost.resources.pixels import events
 from waypost.secret_key import derived_key, derived_keys
 from waypost.settings import Settings
 from waypost.web import guard
-from waypost.web.dashboard import Front
+from waypost.web.dashboard import AppRouter
 from waypost.worker import mail
 from waypost.worker.loop import LeaseLoop, every
 
@@ -83,8 +83,8 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
     )
 
 
-def front(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> Front:
-    return Front(
+def app_router(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> AppRouter:
+    return AppRouter(
         api,
         dashboard,
         API_SEGMENTS,

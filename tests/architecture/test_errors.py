@@ -48,7 +48,7 @@ def test_every_error_of_the_kit_is_known() -> None:
 @pytest.mark.parametrize(("name", "status"), KIT_ERRORS.items())
 def test_the_answer_to(name: str, status: int) -> None:
     error: errors.WaypostError = getattr(errors, name)(*ARGUMENTS.get(name, ()))
-    answer = envelope.answer(error)
+    answer = envelope.error_response(error)
     reported = json.loads(bytes(answer.body))["error"]
     assert (answer.status_code, reported["code"], reported["message"]) == (status, code_of(status), error.message)
     assert list(reported) == (["code", "message", "errors"] if status == 422 else ["code", "message"])
@@ -57,7 +57,7 @@ def test_the_answer_to(name: str, status: int) -> None:
 
 @pytest.mark.parametrize(("name", "status"), BARE.items())
 def test_the_bare_answer_to(name: str, status: int) -> None:
-    answer = envelope.answer(getattr(errors, name)("Why."))
+    answer = envelope.error_response(getattr(errors, name)("Why."))
     assert (answer.status_code, json.loads(bytes(answer.body))) == (status, {"message": "Why."})
 
 

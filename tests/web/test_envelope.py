@@ -8,7 +8,7 @@ from web_things import THING
 
 from waypost.database import Database
 from waypost.kit import errors
-from waypost.web.envelope import STATUSES, answer, log_unforeseen
+from waypost.web.envelope import STATUSES, answer, log_server_error
 
 SPECIFIED = [
     (errors.BadRequest(), 400, "http_error"),
@@ -104,7 +104,7 @@ async def test_the_unforeseen_is_logged_once_without_secrets(
 )
 def test_what_lets_its_bearer_in_is_not_logged(path: str, told: str) -> None:
     with structlog.testing.capture_logs() as logs:
-        log_unforeseen(ZeroDivisionError(), {"type": "http", "method": "POST", "path": path})
+        log_server_error(ZeroDivisionError(), {"type": "http", "method": "POST", "path": path})
     assert [entry["path"] for entry in logs] == [told]
 
 
@@ -126,7 +126,7 @@ async def test_a_lost_database_is_unavailable(
         told = await client.get(THING, headers=alice.headers)
     assert (told.status_code, told.json()["error"]["code"]) == (503, "http_error")
     assert told.headers["Retry-After"] == "1"
-    assert [entry["event"] for entry in logs] == ["unavailable"]
+    assert [entry["event"] for entry in logs] == ["service unavailable"]
     assert alice.key not in str(logs)
 
 

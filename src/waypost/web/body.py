@@ -37,7 +37,7 @@ class ParsedBody(Generic[B]):
 
 async def read_fields(request: Request) -> dict[str, Any]:
     content_type = request.headers.get("content-type", "")
-    if len(content_type) > _TYPE_LIMIT:  # reading its parameters takes the square of its length
+    if len(content_type) > _TYPE_LIMIT:  # parsing its parameters takes quadratic time
         raise malformed(f"The Content-Type may have at most {_TYPE_LIMIT} characters.")
     kind, options = parse_options_header(content_type)
     if kind == b"multipart/form-data":
@@ -48,11 +48,11 @@ async def read_fields(request: Request) -> dict[str, Any]:
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """Raises Invalid on `body` for a compressed one: decompressing could make gigabytes of a few bytes."""
+    """Raises Invalid on `body` for a compressed body: a few bytes could decompress to gigabytes."""
     if request.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise malformed("Send the body uncompressed, without Content-Encoding.")
-    announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced) > limit:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
         raise TooLarge(limit)
     body = bytearray()
     async for chunk in request.stream():
@@ -71,7 +71,7 @@ def _json(body: bytes) -> dict[str, Any]:
         raise malformed("The body must be JSON in UTF-8.") from None
     except RecursionError:
         raise malformed("The body is nested too deeply.") from None
-    except ValueError:  # also an integer of more digits than Python is willing to read
+    except ValueError:  # also an integer with more digits than Python reads
         raise malformed("The body must be valid JSON.") from None
     if not isinstance(value, dict):
         raise malformed("The body must be a JSON object.")
@@ -79,7 +79,7 @@ def _json(body: bytes) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two readers of a repeated key may each take another value: nobody gets to choose."""
+    """Refuse a repeated key: two parsers may each use a different value."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise malformed("The body names a key twice.")

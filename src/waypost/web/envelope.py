@@ -1,6 +1,6 @@
-"""The one translator from what went wrong to the specification's error envelope. `/api` always answers JSON.
+"""The only translator from errors to the specification's error envelope. `/api` always responds with JSON.
 
-Unexpected errors are logged once, without secrets, and told as nothing but an error's number.
+Unexpected errors are logged once, without secrets. The response has nothing but the error's ID.
 """
 
 import re
@@ -51,17 +51,17 @@ STATUSES: dict[type[errors.WaypostError], int] = {
 }
 
 BARE = frozenset({406})
-"""Told without the envelope (spec, Errors: the exception)."""
+"""Sent without the envelope (spec, Errors: the exception)."""
 
 BUDGET = "waypost.budget"
-"""Where the guard leaves, in the ASGI scope, a pair of what it took from a budget and that budget's limit."""
+"""Key in the ASGI scope: what the guard took from a budget, and that budget's limit."""
 
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 _SECRET = re.compile(r"(wp_live_|whsec_)[\w-]+|(?<=Bearer )\S+|(?<=\[parameters: ).*")
-"""Keys, and what SQLAlchemy tells of a failed statement's values."""
+"""Keys, and the values of a failed statement in SQLAlchemy's errors."""
 
-_BEARING = {"confirm", "enter", "invite", "reset"}
-"""First segments of paths whose second lets its bearer in."""
+_TOKEN_PATHS = {"confirm", "enter", "invite", "reset"}
+"""First segments of paths whose second is a sign-in token."""
 
 log = structlog.get_logger()
 
@@ -70,10 +70,10 @@ def install(app: FastAPI) -> None:
     app.add_middleware(Envelope)
     app.add_exception_handler(errors.WaypostError, _domain_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _undeclared)
+    app.add_exception_handler(RequestValidationError, _validation_error)
 
 
-def answer(error: errors.WaypostError) -> Response:
+def error_response(error: errors.WaypostError) -> Response:
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     if status in BARE:
         return JsonResponse({"message": error.message}, status)
@@ -91,9 +91,9 @@ def enveloped(
 
 
 class Envelope:
-    """The outermost layer of our own: adds the budget's headers to every answer, and answers what nobody expected.
+    """The outermost middleware: adds the rate limit headers to every response, and responds to unexpected errors.
 
-    It answers instead of raising on, as Starlette's does, after which the server would log the same error again.
+    Starlette's own would raise the error again, and the server would log it a second time.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -116,11 +116,11 @@ class Envelope:
             await self._app(scope, receive, send_with_budget)
         except ClientDisconnect:
             return
-        except Exception as error:  # noqa: BLE001  # the one place that answers for whatever was not foreseen
-            number = log_unforeseen(error, scope)
+        except Exception as error:  # noqa: BLE001  # the one place for unexpected errors
+            error_id = log_server_error(error, scope)
             if not has_begun:
-                told = enveloped(500, f"Something went wrong on our side. The error's number is {number}.")
-                await told(scope, receive, send_with_budget)
+                response = enveloped(500, server_error_message(error_id))
+                await response(scope, receive, send_with_budget)
 
 
 def _add_budget(message: Message, scope: Scope) -> None:
@@ -135,49 +135,53 @@ def note_budget(request: Request, taken: RateLimitResult, limit: int) -> None:
     request.scope[BUDGET] = (taken, limit)
 
 
-def log_unforeseen(error: Exception, scope: Scope) -> str:
-    """Returns the number it can be found by."""
-    number = uuid4().hex
+def log_server_error(error: Exception, scope: Scope) -> str:
+    """Return the ID that the response shows and the log has."""
+    error_id = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
     path = _without_token(scope["path"])
-    log.error("request failed", error_id=number, method=scope["method"], path=path, trace=trace)
-    return number
+    log.error("request failed", error_id=error_id, method=scope["method"], path=path, trace=trace)
+    return error_id
+
+
+def server_error_message(error_id: str) -> str:
+    return f"Something went wrong on our side. The error's number is {error_id}."
 
 
 def _without_token(path: str) -> str:
     segment = path[1:].partition("/")[0]
-    return f"/{segment}/…" if segment in _BEARING else path
+    return f"/{segment}/…" if segment in _TOKEN_PATHS else path
 
 
 async def _domain_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
     if isinstance(error, errors.Unavailable):
-        cause = getattr(error.__cause__, "orig", error.__cause__)  # the driver's own words, without the statement
-        log.warning("unavailable", path=request.scope["path"], message=error.message, cause=str(cause))
-    return answer(error)
+        cause = getattr(error.__cause__, "orig", error.__cause__)  # the driver's message, without the statement
+        log.warning("service unavailable", path=request.scope["path"], message=error.message, cause=str(cause))
+    return error_response(error)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """Starlette's own: an unknown path, or a known one with another verb."""
+    """Starlette's own: an unknown path, or a known path with another method."""
     assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone
     if error.status_code == 404:
         return enveloped(404, errors.NotFound().message)
     if error.status_code == 405:
-        return answer(errors.MethodNotAllowed(methods_of(request)))
+        return error_response(errors.MethodNotAllowed(methods_of(request)))
     return enveloped(error.status_code, str(error.detail), headers=error.headers)
 
 
-async def _undeclared(_request: Request, error: Exception) -> Response:
-    """Parameters that an endpoint declared to FastAPI instead of reading them itself."""
+async def _validation_error(_request: Request, error: Exception) -> Response:
+    """Parameters that FastAPI validates, declared by an endpoint that does not read them itself."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for these alone
     problems = errors.Problems()
     for detail in error.errors():
         problems.add(".".join(str(part) for part in detail["loc"][1:]) or "body", problem_message(detail))
-    return answer(errors.Invalid(problems.errors))
+    return error_response(errors.Invalid(problems.errors))
 
 
 def methods_of(request: Request) -> list[str]:
-    """All that the path takes: the framework tells only those of the first route that matches it."""
+    """All methods of the path: the framework knows only those of the first route that matches."""
     routes = request.app.router.routes
 
     def is_taken(method: str) -> bool:

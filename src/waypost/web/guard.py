@@ -1,6 +1,6 @@
-"""Who may do this? Asked in the specification's order: https, key, plan, scope, budget; only then the endpoint.
+"""API authentication and authorization, in the specification's order: HTTPS, key, plan, scope, rate limit.
 
-Unknown paths and verbs never come here: routing has refused them already.
+Routing has already refused unknown paths and methods.
 """
 
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ from waypost.kit.proxies import (
     visitor_scheme,
 )
 from waypost.web.envelope import note_budget
-from waypost.web.peers import is_passed_on
+from waypost.web.internal import is_proxied
 
-_UUID = PathParameter(json_schema_extra={"format": "uuid"})  # told, not checked: what is no UUID is a 404, not a 422
+_UUID = PathParameter(json_schema_extra={"format": "uuid"})  # documented only: a malformed UUID is a 404, not a 422
 
 LACKS_SCOPE = (
     "The API key lacks the scope {} that this endpoint needs."
@@ -57,7 +57,7 @@ class Guard:
         trusted: Sequence[Network] = (),
         clock: Clock = now,
     ) -> None:
-        """`budget` is each key's; `unknown` each address's, for requests without a usable key."""
+        """`budget` is per key; `unknown` is per IP address, for requests without a usable key."""
         self._callers = callers
         self._budget = budget
         self._unknown = unknown
@@ -75,7 +75,7 @@ class Guard:
         trusted: Sequence[Network] = (),
         clock: Clock = now,
     ) -> Self:
-        """With budgets shared by all processes of this machine that have the same data directory."""
+        """All processes on this machine with the same data directory share the budgets."""
         run = data_dir / "run"
         budget = FileLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)
         unknown = FileLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
@@ -88,7 +88,7 @@ class Guard:
     async def check(self, request: Request, scope: Scope | None) -> KeyHolder:
         self.refuse_plain_http(request)
         caller = await self._authenticate(request)
-        taken = await self._budget.take(caller.key.id.bytes)  # counted, whatever the answer will be
+        taken = await self._budget.take(caller.key.id.bytes)  # counted whatever the response will be
         at = self._clock()
         if not auth.is_live(caller.account.plan, at):
             raise PaymentRequired
@@ -101,11 +101,11 @@ class Guard:
         return caller
 
     async def flush(self) -> None:
-        """Writes when keys were last used. For a background task, every few seconds and at the end."""
+        """Write when keys were last used. For a background task, every few seconds and at shutdown."""
         await self._callers.flush()
 
     def refuse_plain_http(self, request: Request) -> None:
-        """Where the base URL is https: whoever came another way shall learn it at once."""
+        """Raise BadRequest for plain HTTP if the base URL is https."""
         if self._needs_https and not is_https(request, self._trusted):
             raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
 
@@ -135,7 +135,7 @@ class Permission:
 
 
 async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path parameter's name
-    """A dependency for `{id}`: anything but a UUID is a resource nobody has."""
+    """A dependency for `{id}`: no resource has an id that is not a UUID."""
     parsed = parse_id(id)
     if parsed is None:
         raise NotFound
@@ -143,35 +143,35 @@ async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path 
 
 
 def peer_address(request: Request, trusted: Sequence[Network]) -> str:
-    """Of the visitor, as far as proxies may be believed."""
+    """The visitor's IP address, from forwarding headers of trusted proxies."""
     return visitor_address(_peer(request), _forwarding_headers(request), trusted)
 
 
 def is_https(request: Request, trusted: Sequence[Network]) -> bool:
-    """As the visitor came, as far as proxies may be believed."""
+    """The visitor's scheme, from forwarding headers of trusted proxies."""
     scheme, headers = request.scope["scheme"], _forwarding_headers(request)
     return visitor_scheme(scheme, _peer(request), headers, trusted) == "https"
 
 
-class Came(Enum):
-    """How a visitor came whom we did not see come over HTTPS."""
+class Arrival(Enum):
+    """How a request arrived that is not known to have used HTTPS."""
 
-    DIRECTLY = auto()
-    """No proxy shows."""
-    PLAINLY = auto()
-    """Over plain HTTP, says a proxy that is trusted."""
-    UNTOLD = auto()
+    DIRECT = auto()
+    """No sign of a proxy."""
+    PLAIN_HTTP = auto()
+    """A trusted proxy says plain HTTP."""
+    UNSTATED = auto()
     """Through a proxy that does not say."""
-    DOUBTED = auto()
-    """A proxy says how that is not trusted, or one that is passes on an "https" that somebody before it wrote."""
+    UNTRUSTED = auto()
+    """An untrusted proxy says how, or a trusted one passes on an "https" that somebody before it wrote."""
 
 
-def how_they_came(request: Request, trusted: Sequence[Network]) -> Came:
+def classify_arrival(request: Request, trusted: Sequence[Network]) -> Arrival:
     headers, is_known = _forwarding_headers(request), is_trusted(_peer(request), trusted)
     proto = f"{headers.x_forwarded_proto},{read_forwarded(headers.forwarded)[1]}".lower()
     if "http" in proto:
-        return Came.PLAINLY if is_known and "https" not in proto else Came.DOUBTED
-    return Came.UNTOLD if is_known or is_passed_on(request) else Came.DIRECTLY
+        return Arrival.PLAIN_HTTP if is_known and "https" not in proto else Arrival.UNTRUSTED
+    return Arrival.UNSTATED if is_known or is_proxied(request) else Arrival.DIRECT
 
 
 def _peer(request: Request) -> str:
@@ -179,7 +179,7 @@ def _peer(request: Request) -> str:
 
 
 def rate_limit_key(address: str) -> bytes:
-    """Who is counted as one: a v4 address, or the /64 of a v6 one, which a single caller can have all of."""
+    """An IPv4 address, or the /64 of an IPv6 address: a single caller can have all of it."""
     try:
         parsed = ip_address(address)
     except ValueError:  # a peer without an address: a test's, a Unix socket's

@@ -1,4 +1,4 @@
-"""For load balancers and supervisors: is the process alive, can it serve."""
+"""Liveness and readiness, for load balancers and supervisors."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from waypost.kit.errors import Unavailable
 
 
 def routes(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
-    """`is_leaving`: the process has been told to stop, so nothing new should be sent to it."""
+    """`is_leaving`: the process is stopping, so it should get no new requests."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/healthz")

@@ -1,4 +1,4 @@
-"""What crawlers and browsers ask every host for."""
+"""Files that crawlers and browsers request from every host."""
 
 from fastapi import APIRouter
 from starlette.responses import PlainTextResponse, Response

@@ -1,4 +1,4 @@
-"""What a Prometheus of the operator's reads."""
+"""The endpoint that the operator's Prometheus scrapes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -10,16 +10,16 @@ from starlette.responses import Response
 
 from waypost.kit.proxies import Network
 from waypost.metrics import CONTENT_TYPE, Gauge, render
-from waypost.web.peers import for_peers
+from waypost.web.internal import internal_route
 
 Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
 
 
 def routes(data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
-    """`gauges`: what is looked up when somebody asks."""
+    """`gauges` are read for each request."""
 
-    async def answer(_: Request) -> Response:
-        told = await asyncio.to_thread(render, data_dir, await gauges())
-        return Response(told, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
+    async def show(_: Request) -> Response:
+        content = await asyncio.to_thread(render, data_dir, await gauges())
+        return Response(content, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
 
-    return for_peers("/metrics", answer, trusted=trusted, own_hosts=own_hosts)
+    return internal_route("/metrics", show, trusted=trusted, own_hosts=own_hosts)

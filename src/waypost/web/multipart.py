@@ -1,4 +1,4 @@
-"""Multipart bodies, with nested values named as PHP and browsers name them: `tags[]`, `tags[0]`, `utm_params[x]`."""
+"""Multipart bodies. Nested values are named as in PHP forms: `tags[]`, `tags[0]`, `utm_params[x]`."""
 
 import re
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from python_multipart.multipart import parse_options_header
 from waypost.kit.errors import Invalid
 from waypost.kit.fields import Upload
 
-Value = str | Upload | None
+FormValue = str | Upload | None
 
 _NAME = re.compile(r"([^\[\]]+)\[([^\[\]]*)\]")
-_PARTS = 300
-_HEAD = 1_024  # bytes of a part's headers
-_OPTIONS = 20  # of one header
+_MAX_PARTS = 300
+_MAX_HEADERS = 1_024  # bytes per part
+_MAX_OPTIONS = 20  # per header
 
 _Part = tuple[dict[bytes, bytes], bytes]
-"""Headers, their names in lower case; content."""
+"""Headers, with names in lower case, and content."""
 
 
 def read_multipart(body: bytes, boundary: bytes) -> dict[str, Any]:
@@ -30,16 +30,16 @@ def malformed(why: str) -> Invalid:
 
 
 def _parts(body: bytes, boundary: bytes) -> list[_Part]:
-    """Cut by what runs at memory's speed whatever the body holds: a parser of single bytes could be kept busy."""
+    """Split with bytes methods, which are fast for any body; a byte-by-byte parser could be kept busy."""
     if not boundary:
         raise malformed("The multipart body's Content-Type names no boundary.")
     parts: list[_Part] = []
-    _, *pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, _PARTS + 1)
+    _, *pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, _MAX_PARTS + 1)
     for piece in pieces:
         if piece.startswith(b"--"):
             return parts
-        if len(parts) == _PARTS:
-            raise malformed(f"The multipart body may have at most {_PARTS} parts.")
+        if len(parts) == _MAX_PARTS:
+            raise malformed(f"The multipart body may have at most {_MAX_PARTS} parts.")
         parts.append(_part(piece))
     raise malformed("The multipart body ends before its last boundary.")
 
@@ -49,8 +49,8 @@ def _part(piece: bytes) -> _Part:
     head, blank_line, content = rest.partition(b"\r\n\r\n")
     if padding.strip(b" \t") or not blank_line:
         raise malformed("The multipart body is malformed.")
-    if len(head) > _HEAD:
-        raise malformed(f"The headers of a part of the multipart body may have at most {_HEAD} bytes.")
+    if len(head) > _MAX_HEADERS:
+        raise malformed(f"The headers of a part of the multipart body may have at most {_MAX_HEADERS} bytes.")
     return dict(_header(line) for line in head.split(b"\r\n")), content
 
 
@@ -59,9 +59,9 @@ def _header(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip(b" \t")
 
 
-def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, Value]:
+def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, FormValue]:
     disposition = headers.get(b"content-disposition", b"")
-    if disposition.count(b";") > _OPTIONS:  # telling them apart takes the square of their number
+    if disposition.count(b";") > _MAX_OPTIONS:  # parsing them takes quadratic time
         raise malformed("A part of the multipart body is named with too many semicolons.")
     _, options = parse_options_header(disposition)
     if b"name" not in options:
@@ -70,15 +70,15 @@ def _named(headers: dict[bytes, bytes], content: bytes) -> tuple[str, Value]:
     if b"filename" not in options:
         return name, _text(content) or None
     filename = _text(options[b"filename"])
-    if not filename and not content:  # a browser's file input in which nothing was chosen
+    if not filename and not content:  # an empty file input of a browser
         return name, None
     return name, Upload(filename, headers.get(b"content-type", b"").decode("latin-1"), content)
 
 
-def nest(values: Iterable[tuple[str, Value]]) -> dict[str, Any]:
-    """`a[]` and `a[0]` make a list in the order sent, `a[x]` an object; of a name sent twice the last value stands.
+def nest(values: Iterable[tuple[str, FormValue]]) -> dict[str, Any]:
+    """Make a list of `a[]` and `a[0]` in the order sent, an object of `a[x]`. The last value of a name wins.
 
-    An empty element is none: a form with a row left blank means the others, and `a[]=` alone an empty list.
+    Empty list elements are dropped: a form may have a blank row, and `a[]=` alone means an empty list.
     """
     fields: dict[str, Any] = {}
     for name, value in values:

@@ -1,4 +1,4 @@
-"""The application of a process that is watched and nothing else: no API, no dashboard, bare answers."""
+"""The application of a process that only serves probes: no API, no dashboard, responses without body."""
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -13,7 +13,7 @@ from waypost.web import envelope
 
 
 def new_probes() -> FastAPI:
-    """Without routes. What is unknown gets a bare 404, as on a host that nobody has."""
+    """Without routes. Unknown paths get an empty 404, as on an unknown host."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(_NoSniff)
     app.add_exception_handler(HTTPException, _bare)
@@ -22,7 +22,7 @@ def new_probes() -> FastAPI:
 
 
 class _NoSniff:
-    """As the site has it, which a worker's probes are not a part of."""
+    """As `redirect.asgi` adds it, which the worker's probes do not pass through."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -35,4 +35,4 @@ async def _bare(_request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return Response(status_code=error.status_code, headers=error.headers)
     assert isinstance(error, WaypostError)  # noqa: S101  # registered for these two alone
-    return Response(status_code=envelope.answer(error).status_code, headers=envelope.headers_of(error))
+    return Response(status_code=envelope.error_response(error).status_code, headers=envelope.headers_of(error))

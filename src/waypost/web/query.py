@@ -1,4 +1,4 @@
-"""The parameters of a query string. An empty value means that the parameter is absent, as an untouched form field."""
+"""Query string parameters. An empty value means that the parameter is absent, like an untouched form field."""
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request

@@ -1,4 +1,4 @@
-"""The HTTP server of a web process: uvicorn, told to leave by an event instead of by signals, and with TLS beside."""
+"""The HTTP server of a web process: uvicorn, stopped by an event instead of signals, and with TLS sockets."""
 
 import asyncio
 import contextlib
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import uvicorn
 
-from waypost.web.handshakes import Handshakes
+from waypost.web.tls_listener import TlsListener
 
 
-class Server(uvicorn.Server):
+class WebServer(uvicorn.Server):
     def __init__(
         self, config: uvicorn.Config, tls: ssl.SSLContext | None = None, tls_sockets: Sequence[socket.socket] = ()
     ) -> None:
-        """Connections of `tls_sockets` are counted, limited and ended with all others."""
+        """Connections of `tls_sockets` are counted, limited and closed with all others."""
         super().__init__(config)
         self._tls = tls
         self._tls_sockets = tls_sockets
@@ -25,14 +25,14 @@ class Server(uvicorn.Server):
         if self._tls:
             for bound in self._tls_sockets:
                 bound.listen(self.config.backlog)
-                handshakes = Handshakes(bound, self._tls, self._protocol)
-                self.servers.append(handshakes)  # type: ignore[arg-type]  # it is asked for no more than it has
+                listener = TlsListener(bound, self._tls, self._protocol)
+                self.servers.append(listener)  # type: ignore[arg-type]  # uvicorn calls only what it has
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        yield  # the process listens to them, and to its parent's death, itself
+        yield  # the process itself handles them, and its parent's death
 
-    async def leave_on(self, stop: asyncio.Event) -> None:
+    async def exit_on(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self.should_exit = True
 

@@ -1,4 +1,4 @@
-"""Answers that are made while they are read."""
+"""Responses that are generated while they are sent."""
 
 import asyncio
 import contextlib
@@ -9,19 +9,19 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 
-class Streamed(StreamingResponse):
-    """`leave` is called at its end, whatever that is; it ends, too, when a piece stays unread for `unread` seconds."""
+class StreamedResponse(StreamingResponse):
+    """Calls `leave` however it ends. Also ends when the client reads nothing for `unread` seconds."""
 
     def __init__(
         self,
-        pieces: AsyncIterator[str] | AsyncIterator[bytes],
+        chunks: AsyncIterator[str] | AsyncIterator[bytes],
         media_type: str,
         leave: Callable[[], None],
         *,
         headers: Mapping[str, str],
         unread: float,
     ) -> None:
-        super().__init__(pieces, media_type=media_type, headers=headers)
+        super().__init__(chunks, media_type=media_type, headers=headers)
         self._leave = leave
         self._unread = unread
 
@@ -41,4 +41,4 @@ class Streamed(StreamingResponse):
 
 
 class _NotReadError(Exception):
-    """A piece stood still for too long."""
+    """The client did not read a chunk in time."""

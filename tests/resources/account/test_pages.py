@@ -141,7 +141,7 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
     ):
         page = await nobody.post("/signup", fields)
         assert page.status_code == 422
-        assert re.findall(r'class="fault" id="(\w+)-fault"', page.text) == faults
+        assert re.findall(r'class="fault" id="(\w+)-error"', page.text) == faults
         assert fields.get("password", HOSTILE) not in page.text
         assert HOSTILE not in page.text
         assert f'value="{fields.get("email", "")}"' in page.text
@@ -253,7 +253,7 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
         page = await ada.post("/account/password", {"current_password": current, "password": wanted})
         assert page.status_code == 422
-        assert f'id="{fault}-fault"' in page.text
+        assert f'id="{fault}-error"' in page.text
     before = ada.client.cookies["waypost"]
     answer = await ada.post("/account/password", {"current_password": PASSWORD, "password": OTHER})
     assert answer.headers["location"] == "/account/security?done=password"
@@ -283,7 +283,7 @@ async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) 
     for password in ("", OTHER):
         page = await nobody.post(second, {"password": password})
         assert page.status_code == 422
-        assert 'id="password-fault"' in page.text
+        assert 'id="password-error"' in page.text
         assert 'href="/forgot"' in page.text
     assert (await owner(mailing)).confirmed_at is None
     assert (await nobody.post(second, {"password": PASSWORD})).headers["location"] == "/account?done=confirmed"

@@ -121,7 +121,7 @@ async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
     ):
         refused = await ada.post("/domains", {"hostname": typed})
         assert (refused.status_code, told in refused.text, "<img src=x" in refused.text) == (422, True, False), typed
-        assert 'aria-describedby="hostname-hint hostname-fault"' in refused.text
+        assert 'aria-describedby="hostname-hint hostname-error"' in refused.text
         assert f'value="{typed}"' in unescape(refused.text)
     unpaid = await bob.post("/domains", {"hostname": "bob.brand.test"})
     assert (unpaid.status_code, "no active plan" in unpaid.text, "bob.brand.test" in unpaid.text) == (402, True, True)

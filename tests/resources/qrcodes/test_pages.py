@@ -96,7 +96,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     refused = await ada.post(f"/links/{link.id}/qrcode", typed)
     assert refused.status_code == 422
     assert values(refused.text) == typed
-    told = re.findall(r'<p class="fault" id="(\w+)-fault">([^<]+)</p>', refused.text)
+    told = re.findall(r'<p class="fault" id="(\w+)-error">([^<]+)</p>', refused.text)
     assert {name: text[:16] for name, text in told} == {
         "foreground": "This must be a h",
         "background": "This must be a h",

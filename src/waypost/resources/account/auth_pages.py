@@ -150,7 +150,7 @@ class AuthPages:
 
     async def reset(self, request: Request) -> Response:
         form = await self._form(request)
-        password, takes_all = form.text("password"), form.is_on("takes_all")
+        password, takes_all = form.text("password"), form.is_checked("takes_all")
         try:
             await self._deps.sign_in_limiter.take(request)
             proven = await _still(sign_in.reset(self._deps.auth, _token(request), password, takes_all=takes_all))
@@ -246,10 +246,10 @@ def faulty(
     views: Views, request: Request, template: str, form: Form, error: Invalid | RateLimited, **told: Any
 ) -> Response:
     if isinstance(error, Invalid):
-        return views.page(request, template, status=422, form=form.wrong(error.errors), **told)
+        return views.page(request, template, status=422, form=form.with_errors(error.errors), **told)
     seconds = "1 second" if error.retry_after == 1 else f"{error.retry_after} seconds"
     wait = f"Too many attempts. Try again in {seconds}."
-    answer = views.page(request, template, status=429, form=form.wrong({"body": [wait]}), **told)
+    answer = views.page(request, template, status=429, form=form.with_errors({"body": [wait]}), **told)
     answer.headers["Retry-After"] = str(error.retry_after)
     return answer
 

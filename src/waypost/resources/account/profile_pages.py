@@ -20,7 +20,7 @@ from waypost.resources.account.devices import called
 from waypost.resources.account.export import archive
 from waypost.resources.account.reauthentication import proof, require_recent
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
-from waypost.web.streaming import Streamed
+from waypost.web.streaming import StreamedResponse
 
 _DONE = {
     "name": "Your name was changed.",
@@ -109,7 +109,11 @@ class ProfilePages:
 
     async def change_password(self, request: Request) -> Response:
         session, form = await self._sent(request)
-        current, wanted, revokes_keys = form.text("current_password"), form.text("password"), form.is_on("revokes_keys")
+        current, wanted, revokes_keys = (
+            form.text("current_password"),
+            form.text("password"),
+            form.is_checked("revokes_keys"),
+        )
         try:
             await self._deps.sign_in_limiter.take_signed_in(session)
             proven = await sign_in.change_password(self._deps.auth, session, current, wanted, revokes_keys=revokes_keys)
@@ -198,7 +202,7 @@ class ProfilePages:
         name = f"waypost-{self._deps.auth.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         pieces, ended = archive(self._deps, session, self._exports), partial(self._exporting.discard, account)
-        return Streamed(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
+        return StreamedResponse(pieces, "application/zip", ended, headers=headers, unread=_UNREAD)
 
     async def ask_delete(self, request: Request) -> Response:
         session = await self._auth.session(request)

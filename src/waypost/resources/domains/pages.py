@@ -54,13 +54,13 @@ class DomainPages:
         form = await read_form(request)
         new, problems = parse(NewDomain, form.fields)
         if not self._auth.is_live(session):
-            return await self._list(request, form.wrong({"body": [PaymentRequired().message]}), status=402)
+            return await self._list(request, form.with_errors({"body": [PaymentRequired().message]}), status=402)
         try:
             domain = await service.create(self._deps, session, new, problems)
         except NoDomain as error:
-            return await self._list(request, form.wrong({"hostname": [error.message]}), status=422)
+            return await self._list(request, form.with_errors({"hostname": [error.message]}), status=422)
         except Invalid as error:
-            return await self._list(request, form.wrong(error.errors), status=422)
+            return await self._list(request, form.with_errors(error.errors), status=422)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
     async def show(self, request: Request) -> Response:
@@ -73,12 +73,12 @@ class DomainPages:
         domain = await self._find(request)
         form = await read_form(request)
         if not self._auth.is_live(session):
-            return self._page(request, domain, form.wrong({"body": [PaymentRequired().message]}), status=402)
+            return self._page(request, domain, form.with_errors({"body": [PaymentRequired().message]}), status=402)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
             await service.change(self._deps, session, domain.id, change, problems)
         except Invalid as error:
-            return self._page(request, domain, form.wrong(error.errors), status=422)
+            return self._page(request, domain, form.with_errors(error.errors), status=422)
         return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
 
     async def state(self, request: Request) -> Response:
@@ -115,7 +115,7 @@ class DomainPages:
         notice = "Domain deleted." if deleted else ""
         context: dict[str, Any] = {"page": found, "readable": readable}
         if request.headers.get("hx-target") == "found":  # polled while a check is in flight
-            return self._views.part(request, "domains/list.html", "found", **context)
+            return self._views.block(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
         return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **context)
 

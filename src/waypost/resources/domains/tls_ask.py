@@ -14,7 +14,7 @@ from waypost.kit.errors import NotFound
 from waypost.kit.proxies import Network
 from waypost.redirect import HostTable
 from waypost.redirect.route import MISSING
-from waypost.web.peers import for_peers
+from waypost.web.internal import internal_route
 
 
 def routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
@@ -25,4 +25,4 @@ def routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collectio
                 return Response(headers={"Cache-Control": "no-store"})
         raise NotFound
 
-    return for_peers("/internal/tls", answer, trusted=trusted, own_hosts=own_hosts)
+    return internal_route("/internal/tls", answer, trusted=trusted, own_hosts=own_hosts)

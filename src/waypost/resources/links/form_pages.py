@@ -81,8 +81,8 @@ class _LinkFormPages:
         self, request: Request, session: Session, form: Form, error: Invalid | Unavailable, link: Link | None = None
     ) -> Response:
         if isinstance(error, Invalid):
-            return await self._page(request, session, form.wrong(error.errors), link, status=422)
-        return await self._page(request, session, form.wrong({"body": [error.message]}), link, status=503)
+            return await self._page(request, session, form.with_errors(error.errors), link, status=422)
+        return await self._page(request, session, form.with_errors({"body": [error.message]}), link, status=503)
 
     async def _page(
         self, request: Request, session: Session, form: Form, link: Link | None = None, *, status: int = 200

@@ -87,7 +87,7 @@ class _LinkPages:
         context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_part:
-            answer = self._views.part(request, "links/list.html", "found", status=status, **context)
+            answer = self._views.block(request, "links/list.html", "found", status=status, **context)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
         context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
@@ -105,7 +105,7 @@ class _LinkPages:
         async with self._deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.part(request, "links/toggled.html", "row", **context)
+        return self._views.block(request, "links/toggled.html", "row", **context)
 
     async def confirm_delete(self, request: Request) -> Response:
         """A page, or for a script the content of a dialog."""
@@ -113,7 +113,7 @@ class _LinkPages:
         link = await service.find(self._deps, session, id_)
         context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
         if "hx-request" in request.headers:
-            return self._views.part(request, "links/delete.html", "question", **context)
+            return self._views.block(request, "links/delete.html", "question", **context)
         return self._views.page(request, "links/delete.html", **context)
 
     async def delete(self, request: Request) -> Response:

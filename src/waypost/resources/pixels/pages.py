@@ -62,14 +62,14 @@ class _Pages:
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
         if not self._auth.is_live(session):
-            return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
+            return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         doubt = _doubt(form, new.platform, new.pixel_id)
         if doubt and not problems:
             return self._page(request, "new", 422, form=form, doubt=doubt)
         try:
             pixel = await service.create(self._deps, session, new, problems)
         except Invalid as error:
-            return self._page(request, "new", 422, form=form.wrong(error.errors))
+            return self._page(request, "new", 422, form=form.with_errors(error.errors))
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
 
     async def show(self, request: Request) -> Response:
@@ -82,7 +82,7 @@ class _Pages:
         session, pixel = await self._find(request)
         form = await read_form(request)
         if not self._auth.is_live(session):
-            unpaid = form.wrong({"body": [PaymentRequired().message]})
+            unpaid = form.with_errors({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
         wanted, problems = parse(PixelChange, _changes(form))
         doubt = _doubt(form, wanted.platform or pixel.platform, wanted.pixel_id)
@@ -91,7 +91,7 @@ class _Pages:
         try:
             await service.change(self._deps, session, pixel.id, wanted, problems)
         except Invalid as error:
-            return await self._one(request, session, pixel, form.wrong(error.errors), status=422)
+            return await self._one(request, session, pixel, form.with_errors(error.errors), status=422)
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
 
     async def ask_to_delete(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class _Pages:
 
 def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
     """Told once: whoever sends the form again knows better."""
-    if platform is None or pixel_id is None or form.is_on("sure") or is_usual(platform, pixel_id.strip()):
+    if platform is None or pixel_id is None or form.is_checked("sure") or is_usual(platform, pixel_id.strip()):
         return ""
     hint = PLATFORM_HINTS[platform]  # type: ignore[index]  # parsed
     return _UNUSUAL.format(name=hint.name, id_is=hint.id_is)
@@ -134,4 +134,4 @@ def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
 def _changes(form: Form) -> dict[str, Any]:
     """A secret left blank stays as it is: it is not shown, so nobody can leave it standing."""
     sent = {name: value or "" for name, value in form.fields.items() if name not in _SECRETS or value is not None}
-    return sent | ({"access_token": None} if form.is_on("forget_token") else {})
+    return sent | ({"access_token": None} if form.is_checked("forget_token") else {})

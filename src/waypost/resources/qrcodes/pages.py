@@ -90,7 +90,7 @@ class _DesignPages:
         new, problems = parse(NewStyle, of_form(form.fields))
         style = code.style if problems else new.code_style
         return {
-            "form": form.wrong(problems.errors),
+            "form": form.with_errors(problems.errors),
             "code": code,
             "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
             "is_saved": style == code.style and not problems,

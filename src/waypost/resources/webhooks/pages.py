@@ -76,12 +76,12 @@ class _Pages:
         session = await self._auth.session(request)
         form = await read_form(request)
         if not self._auth.is_live(session):
-            return self._page(request, "new", 402, form=form.wrong({"body": [PaymentRequired().message]}))
+            return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
             webhook, secret = await service.create(self._deps, session, new, problems)
         except Invalid as error:
-            return self._page(request, "new", 422, form=form.wrong(error.errors))
+            return self._page(request, "new", 422, form=form.with_errors(error.errors))
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=self._snippets)
 
     async def log(self, request: Request) -> Response:

@@ -1,7 +1,6 @@
-"""What pages load: style sheets, scripts and fonts of our own or vendored, under names that change with their content.
+"""Static files of pages, our own and vendored. Their URLs change with their content, so browsers cache them forever.
 
-Read at the start, compressed when first asked for (the reference's script is 3.5 MB) and kept: a page's files are
-answered from memory, and a browser asks for each once.
+Read at startup, compressed on first use (the API reference's script is 3.5 MB), then served from memory.
 """
 
 import asyncio
@@ -32,20 +31,20 @@ _HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asset:
+class StaticFile:
     content: bytes
     media_type: str
 
 
 class Assets:
     def __init__(self, root: Traversable | None = None) -> None:
-        self._assets: dict[str, Asset] = {}
+        self._assets: dict[str, StaticFile] = {}
         self._urls: dict[str, str] = {}
         self._compressed: dict[str, bytes] = {}
         self._add(root or files("waypost.web.dashboard") / "static", PurePosixPath())
 
     def url(self, name: str) -> str:
-        """Of `app.css` or `vendor/htmx.min.js`. Raises KeyError for a file there is not: a page's mistake."""
+        """Of `app.css` or `vendor/htmx.min.js`. Raises KeyError for an unknown file, a mistake in a template."""
         return self._urls[name]
 
     def route(self) -> Route:
@@ -71,5 +70,5 @@ class Assets:
             elif name.suffix in _TYPES:
                 content = entry.read_bytes()
                 hashed = name.with_name(f"{name.stem}.{sha256(content).hexdigest()[:10]}{name.suffix}")
-                self._assets[str(hashed)] = Asset(content, _TYPES[name.suffix])
+                self._assets[str(hashed)] = StaticFile(content, _TYPES[name.suffix])
                 self._urls[str(name)] = f"{PATH}/{hashed}"

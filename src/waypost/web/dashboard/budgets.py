@@ -1,4 +1,4 @@
-"""How much somebody who is signed in may ask for, in any minute."""
+"""Rate limits of signed-in users, per minute."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +14,14 @@ _EXPENSIVE = 20
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Each account's: for all pages together, and for each thing that costs us or somebody else more than a page."""
+    """Per account: for all pages together, and for each kind of action that costs more than a page."""
 
     pages: Limiter
     expensive: Limiter
 
     @classmethod
     def open(cls, data_dir: Path) -> Self:
-        """Shared by all processes of this machine that have the same data directory."""
+        """Shared by all processes on this machine with the same data directory."""
         run = data_dir / "run"
         pages = FileLimiter(run / "limits-pages", limit=_PAGES, slots=4_096)
         return cls(pages, FileLimiter(run / "limits-expensive", limit=_EXPENSIVE, slots=8_192))

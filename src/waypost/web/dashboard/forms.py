@@ -1,6 +1,6 @@
-"""What a form sent, in the shape of an API body: so the resources' own schemas read it, and faults come back by field.
+"""Forms as API bodies: the resources' own schemas parse them, and errors come back by field.
 
-Names nest as in multipart bodies of the API: `tags[]`, `utm_params[utm_source]`. A field left blank is null.
+Nested names are as in multipart bodies of the API: `tags[]`, `utm_params[utm_source]`. A blank field is null.
 """
 
 from collections.abc import Mapping
@@ -21,42 +21,42 @@ _FIELDS = 300
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form as it stands on a page: what is in its fields, and what is wrong with them."""
+    """The values of a form's fields, and their errors."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     errors: Errors = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """What stands in a field, `utm_params.utm_source` for one within another; empty where nothing does."""
+        """The text of a field, `utm_params.utm_source` for a nested one. Empty if there is none."""
         value: Any = self.fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         return value if isinstance(value, str) else ""
 
     def texts(self, name: str) -> list[str]:
-        """Of a field that can be there several times."""
+        """Of a field that can occur several times."""
         value = self.fields.get(name)
         return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
-    def is_on(self, name: str) -> bool:
+    def is_checked(self, name: str) -> bool:
         return bool(self.text(name))
 
-    def fault(self, name: str) -> str:
-        """What is wrong with a field or with one of its entries, empty where nothing is."""
-        told = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
-        return " ".join(dict.fromkeys(text for texts in told for text in texts))
+    def error(self, name: str) -> str:
+        """The errors of a field and of its entries. Empty if there are none."""
+        found = (texts for key, texts in self.errors.items() if key == name or key.startswith(f"{name}."))
+        return " ".join(dict.fromkeys(text for texts in found for text in texts))
 
-    def wrong(self, errors: Errors) -> "Form":
+    def with_errors(self, errors: Errors) -> "Form":
         return replace(self, errors=errors)
 
 
 async def read_form(request: Request, limit: int = MULTIPART_LIMIT) -> Form:
-    """Raises Invalid on `body`, and TooLarge beyond `limit` bytes; without files a mebibyte is the most."""
+    """Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
     if kind == b"multipart/form-data":
         return Form(read_multipart(await read_body(request, limit), options.get(b"boundary", b"")))
     if kind != b"application/x-www-form-urlencoded":
-        raise malformed("Send a form.")
+        raise malformed("Send a form: application/x-www-form-urlencoded or multipart/form-data.")
     body = await read_body(request, min(limit, _LIMIT))
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="strict")

@@ -1,4 +1,4 @@
-"""The shapes of icons, on a ground of 24 by 24: strokes, coloured by what they stand in."""
+"""SVG icons: strokes in a box of 24 by 24, in the colour of the surrounding text."""
 
 from markupsafe import Markup
 
@@ -28,7 +28,7 @@ _SHAPES = {
     "more": "M5 12h.01M12 12h.01M19 12h.01",
 }
 _ICONS = {
-    name: Markup(  # noqa: S704  # of ours
+    name: Markup(  # noqa: S704  # our own constants
         f'<svg class="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="{shape}"/></svg>'
     )
     for name, shape in _SHAPES.items()
@@ -36,5 +36,5 @@ _ICONS = {
 
 
 def icon(name: str) -> Markup:
-    """Raises KeyError for one there is not: a page's mistake."""
+    """Raises KeyError for an unknown name, a mistake in a template."""
     return _ICONS[name]

@@ -1,6 +1,6 @@
-"""Sessions of the dashboard's requests: who is signed in, and whether an unsafe request comes from a page of ours.
+"""Sessions of the dashboard's requests: who is signed in, and whether an unsafe request comes from our own pages.
 
-Refuses to act on what another site sends with our visitor's cookie, whatever the browser lets through (R14).
+Refuses cross-site requests that carry our visitor's cookie, whatever the browser lets through (R14).
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from waypost.web.guard import peer_address
 
 _SAFE = {"GET", "HEAD"}
 _COUNTED = "waypost.counted"
-FOREIGN = "This request did not come from a page of this service. Open the page anew and try again."
+CROSS_SITE = "This request did not come from a page of this service. Reload the page and try again."
 
 
 class NotSignedIn(WaypostError):
-    """Sign in to go on."""
+    """Sign in to continue."""
 
 
 class SessionAuth:
@@ -49,7 +49,7 @@ class SessionAuth:
         self._cookie = "__Host-waypost" if is_secure else "waypost"
 
     async def session(self, request: Request) -> Session:
-        """Raises NotSignedIn, Forbidden for what another site sent, and RateLimited."""
+        """Raises NotSignedIn, Forbidden for a cross-site request, and RateLimited."""
         self.require_same_origin(request)
         found = await self.optional_session(request)
         if found is None:
@@ -57,7 +57,7 @@ class SessionAuth:
         return found
 
     async def optional_session(self, request: Request) -> Session | None:
-        """Who asks, if somebody is signed in; a request counts once, however often it is asked. Raises RateLimited."""
+        """The session, if there is one. Counts each request once, however often called. Raises RateLimited."""
         found = await self.read_session(request)
         if found and _COUNTED not in request.scope:
             request.scope[_COUNTED] = True
@@ -65,14 +65,14 @@ class SessionAuth:
         return found
 
     async def limit_expensive(self, session: Session, what: str) -> None:
-        """Before what costs us or somebody else more than a page. Raises RateLimited."""
+        """Before an action that costs more than a page. Raises RateLimited."""
         await self._budgets.limit_expensive(session.account.id, what)
 
     def is_live(self, session: Session) -> bool:
         return is_live(session.account.plan, self._clock())
 
     def require_live_plan(self, session: Session) -> None:
-        """Who has no live plan may look, switch off and delete. Raises PaymentRequired."""
+        """Without a live plan, users may only view, disable and delete. Raises PaymentRequired."""
         if not self.is_live(session):
             raise PaymentRequired
 
@@ -88,14 +88,14 @@ class SessionAuth:
         if request.method in _SAFE:
             return
         site = request.headers.get("sec-fetch-site")
-        if site is None:  # browsers of before 2023 say so in another way
+        if site is None:  # browsers before 2023 send only Origin
             origin = request.headers.get("origin", "")
             site = "same-origin" if origin == self._base_url else "cross-site"
         if site != "same-origin":
-            raise Forbidden(FOREIGN)
+            raise Forbidden(CROSS_SITE)
 
-    async def sign_in(self, request: Request, proven: Authenticated, answer: Response) -> None:
-        """A new session, whatever there was before. Raises NotSignedIn when what was proven holds no more."""
+    async def sign_in(self, request: Request, proven: Authenticated, response: Response) -> None:
+        """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid."""
         before = await self.read_session(request)
         try:
             async with self._db.write() as tx:
@@ -112,7 +112,7 @@ class SessionAuth:
                     await sessions.end(tx, before.account.id, before.id)
         except NotFound:
             raise NotSignedIn from None
-        answer.set_cookie(
+        response.set_cookie(
             self._cookie,
             token,
             max_age=int(sessions.AGE_LIMIT.total_seconds()),
@@ -121,9 +121,9 @@ class SessionAuth:
             samesite="lax",
         )
 
-    async def sign_out(self, request: Request, answer: Response) -> None:
+    async def sign_out(self, request: Request, response: Response) -> None:
         session = await self.read_session(request)
         if session:
             async with self._db.write() as tx:
                 await sessions.end(tx, session.account.id, session.id)
-        answer.delete_cookie(self._cookie, secure=self._is_secure, httponly=True, samesite="lax")
+        response.delete_cookie(self._cookie, secure=self._is_secure, httponly=True, samesite="lax")

@@ -1,7 +1,7 @@
-"""Pages out of templates: each room has its own, all of them stand in one frame.
+"""Renders the templates of all resources in one layout.
 
-Every text is escaped unless a template of ours made it. What a page may load and do is said in its headers: nothing
-from elsewhere, no inline script, no frame around it.
+Every text is escaped unless a template generated it. The headers allow a page nothing from other sites, no inline
+scripts and no framing.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from waypost.kit.clock import Clock
-from waypost.web.dashboard import shapes
+from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.icons import icon
 
@@ -28,13 +28,13 @@ HEADERS = {
     "Vary": "Accept-Encoding",
     "X-Frame-Options": "DENY",
 }
-_WORTH_IT = 1_000
-_LEVEL = 4  # a tenth more than the best, in a third of the time
+_MIN_COMPRESSED = 1_000
+_LEVEL = 4  # 10 % larger than the best level, in a third of the time
 
 
 class Views:
     def __init__(self, resources: Mapping[str, str], assets: Assets, *, base_url: str, clock: Clock) -> None:
-        """`resources`: of each its name in templates (`links/list.html`), and its package, which has `templates`."""
+        """`resources`: prefix of template names (`links/list.html`) to the package that has `templates`."""
         loaders = {name: PackageLoader(package) for name, package in resources.items()}
         self._environment = Environment(
             loader=PrefixLoader({"frame": PackageLoader("waypost.web.dashboard"), **loaders}),
@@ -44,35 +44,35 @@ class Views:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        # icons and assets as filters: of a text that stands in a template they are worked out when that is compiled
-        self._environment.filters.update(shapes.FILTERS, asset=assets.url, icon=icon)
+        # filters, because Jinja evaluates a filter of a constant when it compiles the template
+        self._environment.filters.update(filters.FILTERS, asset=assets.url, icon=icon)
         self._environment.globals.update(base_url=base_url)
         self._clock = clock
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
-        return self._answer(request, self.text(request, template, **context), status)
+        return self._respond(request, self.render(request, template, **context), status)
 
-    def text(self, request: Request, template: str, **context: Any) -> str:
-        session = request.scope.get(SESSION)
-        told = {"request": request, "session": session, "now": self._clock(), **context}
-        return self._environment.get_template(template).render(told)
+    def render(self, request: Request, template: str, **context: Any) -> str:
+        return self._environment.get_template(template).render(self._context(request, context))
 
-    def part(self, request: Request, template: str, block: str, *, status: int = 200, **context: Any) -> Response:
-        """One block of a template alone, for a page that replaces it in place."""
-        session = request.scope.get(SESSION)
+    def block(self, request: Request, template: str, block: str, *, status: int = 200, **context: Any) -> Response:
+        """Only one block of a template, which htmx replaces on the page."""
         found = self._environment.get_template(template)
-        shown = found.new_context({"request": request, "session": session, "now": self._clock(), **context})
-        return self._answer(request, "".join(found.blocks[block](shown)), status)
+        html = "".join(found.blocks[block](found.new_context(self._context(request, context))))
+        return self._respond(request, html, status)
 
-    def _answer(self, request: Request, html: str, status: int) -> Response:
-        """Compressed, which costs a millisecond. No secret is in a page that can be asked for twice, so its size tells
-        nobody any.
+    def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
+        return {"request": request, "session": request.scope.get(SESSION), "now": self._clock(), **context}
+
+    def _respond(self, request: Request, html: str, status: int) -> Response:
+        """Compressed, which costs a millisecond. Pages that can be requested twice have no secrets, so their compressed
+        size reveals none.
         """
-        if "gzip" not in request.headers.get("accept-encoding", "") or len(html) < _WORTH_IT:
+        if "gzip" not in request.headers.get("accept-encoding", "") or len(html) < _MIN_COMPRESSED:
             return HTMLResponse(html, status, HEADERS)
         content = gzip.compress(html.encode(), _LEVEL, mtime=0)
         return HTMLResponse(content, status, HEADERS | {"Content-Encoding": "gzip"})
 
 
 SESSION = "waypost.session"
-"""Where the reception leaves, in the ASGI scope, who is signed in."""
+"""Key in the ASGI scope: the session, or None."""

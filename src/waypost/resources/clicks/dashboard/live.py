@@ -18,7 +18,7 @@ from starlette.responses import StreamingResponse
 
 from waypost.kit.errors import Unavailable
 from waypost.resources.clicks.subject import Subject
-from waypost.web.streaming import Streamed
+from waypost.web.streaming import StreamedResponse
 
 MAX_STREAMS = 50
 MAX_STREAMS_OF_ACCOUNT = 4
@@ -110,7 +110,7 @@ class LiveClicks:
                 del self._channels[subject]
 
         messages = self._messages(stream, is_signed_in)
-        return Streamed(messages, "text/event-stream", leave, headers=_HEADERS, unread=UNREAD)
+        return StreamedResponse(messages, "text/event-stream", leave, headers=_HEADERS, unread=UNREAD)
 
     async def close(self) -> None:
         if self._polling:

@@ -100,9 +100,9 @@ class StatsPages:
         context |= {"choice": choice, **options}
         status = 422 if choice.form.errors else 200
         if _is_for_lists(request):
-            return self._views.part(request, "clicks/_lists.html", "lists", status=status, **context)
+            return self._views.block(request, "clicks/_lists.html", "lists", status=status, **context)
         if _is_for_part(request):
-            return self._views.part(request, template, "statistics", status=status, **context)
+            return self._views.block(request, template, "statistics", status=status, **context)
         return self._views.page(request, template, status=status, **context)
 
     async def _overview_live(self, request: Request) -> Response:
@@ -133,7 +133,7 @@ class StatsPages:
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.db.read() as tx:
             latest = await latest_clicks(tx, subject, shared_domain=self._deps.shared_domain)
-        return self._views.text(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
+        return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
 def _is_for_part(request: Request) -> bool:

@@ -71,7 +71,7 @@ for (const done of document.querySelectorAll("[data-done]")) {
 for (const form of document.querySelectorAll("form[data-keep]")) {
   const typed = sessionStorage.getItem(place(form));
   sessionStorage.removeItem(place(form));
-  if (!typed || form.querySelector(".fault")) continue;
+  if (!typed || form.querySelector(".error")) continue;
   const values = Map.groupBy(JSON.parse(typed), ([name]) => name);
   for (const field of form.elements) {
     const known = (values.get(field.name) ?? []).map(([, value]) => value);

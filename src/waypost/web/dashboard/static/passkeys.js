@@ -40,7 +40,7 @@ if (window.PublicKeyCredential) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       event.stopPropagation();
-      const fault = form.querySelector("[data-passkey-fault]");
+      const fault = form.querySelector("[data-passkey-error]");
       const button = form.querySelector("button");
       fault.textContent = "";
       button.disabled = true;

@@ -1,4 +1,4 @@
-"""How numbers, moments and lists read on a page: filters of the templates."""
+"""Template filters for numbers and times."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -15,7 +15,7 @@ def number(count: int) -> str:
 
 
 def short(count: int) -> str:
-    """At a point_read: 12,345 is 12.3k."""
+    """12.3k for 12,345"""
     for unit, sign in ((1_000_000_000, "bn"), (1_000_000, "m"), (1_000, "k")):
         if count >= unit:
             return f"{count / unit:.3g}{sign}" if count < 999.5 * unit else f"{count // unit}{sign}"
@@ -33,8 +33,8 @@ def ago(at: datetime, now: datetime) -> str:
     for unit, name in _UNITS:
         count = int(abs(seconds) // unit)
         if count:
-            told = f"{count} {name}{'' if count == 1 else 's'}"
-            return f"{told} ago" if seconds > 0 else f"in {told}"
+            duration = f"{count} {name}{'' if count == 1 else 's'}"
+            return f"{duration} ago" if seconds > 0 else f"in {duration}"
     return "just now" if seconds >= 0 else "in a moment"
 
 

@@ -1,6 +1,6 @@
-"""The TLS port: accepts, and lets nobody in before the handshake is done.
+"""The TLS port: connections reach the protocol only after their handshake.
 
-Whoever connects and says nothing keeps nobody out: of too many handshakes under way, the oldest is broken off.
+Clients that connect and stay silent do not block others: beyond a limit, the oldest pending handshake is cancelled.
 """
 
 import asyncio
@@ -11,18 +11,18 @@ from collections.abc import Callable
 
 import structlog
 
-_PATIENCE = 5.0  # seconds a visitor has for it
-_GOODBYE = 2.0  # seconds to answer the end of a connection
-_AT_ONCE = 1_000
-_SHARE = 4  # and no more than one in so many of the files that the process may have open
-_ACCEPTED_AT_ONCE = 100
-_REST = 1.0  # seconds
+_HANDSHAKE_TIMEOUT = 5.0  # seconds
+_SHUTDOWN_TIMEOUT = 2.0  # seconds
+_MAX_PENDING = 1_000
+_FILES_PER_HANDSHAKE = 4  # handshakes use at most a quarter of the process's file limit
+_ACCEPT_BATCH = 100
+_PAUSE = 1.0  # seconds
 
 log = structlog.get_logger(__name__)
 
 
-class Handshakes:
-    """Of one listening socket. Is to uvicorn what an asyncio.Server is: closed first, waited for last."""
+class TlsListener:
+    """For one listening socket. uvicorn uses it like an asyncio.Server: closes it first, waits for it last."""
 
     def __init__(
         self,
@@ -30,18 +30,20 @@ class Handshakes:
         context: ssl.SSLContext,
         protocol: Callable[[], asyncio.Protocol],
         *,
-        at_once: int = _AT_ONCE,
-        patience: float = _PATIENCE,
-        rest: float = _REST,
+        max_pending: int = _MAX_PENDING,
+        timeout: float = _HANDSHAKE_TIMEOUT,
+        pause: float = _PAUSE,
     ) -> None:
-        """Begins to accept. `rest`: after a connection that could not be."""
+        """Start to accept. `pause`: after a connection could not be accepted."""
         self._bound = bound
         self._context = context
         self._protocol = protocol
-        self._at_once = max(1, min(at_once, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _SHARE))
-        self._patience = patience
-        self._rest = rest
-        self._under_way: dict[asyncio.Task[None], None] = {}  # the oldest first
+        self._max_pending = max(
+            1, min(max_pending, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _FILES_PER_HANDSHAKE)
+        )
+        self._timeout = timeout
+        self._pause = pause
+        self._pending: dict[asyncio.Task[None], None] = {}  # the oldest first
         self._loop = asyncio.get_running_loop()
         self._is_out = False
         self._is_closed = False
@@ -52,45 +54,45 @@ class Handshakes:
         self._is_closed = True
         self._loop.remove_reader(self._bound)
         self._bound.close()
-        for task in self._under_way:
+        for task in self._pending:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._pending, return_exceptions=True)
 
     def _listen(self) -> None:
         if not self._is_closed:
             self._loop.add_reader(self._bound, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
+        for _ in range(_ACCEPT_BATCH):
             try:
                 connection, _ = self._bound.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another process was first
                 return
-            except OSError as error:  # no file is left, mostly: it would be heard of again and again
+            except OSError as error:  # usually no file descriptor is left; the event would fire again and again
                 if not self._is_out:
-                    log.error("no connection can be accepted", error=str(error))
+                    log.error("cannot accept connections", error=str(error))
                 self._is_out = True
                 self._loop.remove_reader(self._bound)
-                self._loop.call_later(self._rest, self._listen)
+                self._loop.call_later(self._pause, self._listen)
                 return
             self._is_out = False
             self._begin(connection)
 
     def _begin(self, connection: socket.socket) -> None:
-        if len(self._under_way) >= self._at_once:
-            oldest = next(iter(self._under_way))
-            del self._under_way[oldest]
+        if len(self._pending) >= self._max_pending:
+            oldest = next(iter(self._pending))
+            del self._pending[oldest]
             oldest.cancel()
         task = self._loop.create_task(self._shake_hands(connection))
-        self._under_way[task] = None
+        self._pending[task] = None
         task.add_done_callback(lambda _: self._end(task, connection))
 
     def _end(self, task: "asyncio.Task[None]", connection: socket.socket) -> None:
-        self._under_way.pop(task, None)
+        self._pending.pop(task, None)
         if task.cancelled():
-            connection.close()  # perhaps it had not even begun
+            connection.close()  # perhaps before the task began
 
     async def _shake_hands(self, connection: socket.socket) -> None:
         try:
@@ -100,8 +102,8 @@ class Handshakes:
                 self._protocol,
                 connection,
                 ssl=self._context,
-                ssl_handshake_timeout=self._patience,
-                ssl_shutdown_timeout=_GOODBYE,
+                ssl_handshake_timeout=self._timeout,
+                ssl_shutdown_timeout=_SHUTDOWN_TIMEOUT,
             )
-        except OSError:  # of whatever kind, it is the visitor's
+        except OSError:  # TLS and network errors of the client
             connection.close()

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from waypost.kit.clock import now
 from waypost.kit.errors import RateLimited
 from waypost.web.dashboard import Assets, Views, new_dashboard
-from waypost.web.dashboard.front import PLAIN, UNTOLD, UNTRUSTED, Front
+from waypost.web.dashboard.app_router import PLAIN, UNSTATED, UNTRUSTED, AppRouter
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_nobody_is_led_in_circles(has_tls: bool) -> None:
         "trusted": [ip_network("127.0.0.1/32")],
         "has_tls": has_tls,
     }
-    front, told = Front(_nothing, _nothing, ["api"], **known), UNTOLD.format(base_url="https://app.test")
+    front, told = AppRouter(_nothing, _nothing, ["api"], **known), UNSTATED.format(base_url="https://app.test")
     with capture_logs() as logs:
         for peer, headers in (
             ("127.0.0.1", {}),

@@ -11,7 +11,7 @@ import structlog
 import trustme
 import uvloop
 
-from waypost.web.handshakes import Handshakes
+from waypost.web.tls_listener import TlsListener
 
 CA = trustme.CA()
 
@@ -39,17 +39,17 @@ class Poor(socket):
         return super().accept()
 
 
-def listening(refusals: int = 0, **limits: float) -> Handshakes:
+def listening(refusals: int = 0, **limits: float) -> TlsListener:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     CA.issue_cert("app.test").configure_cert(context)
-    return Handshakes(Poor(create_server(("127.0.0.1", 0)), refusals), context, Echo, **limits)
+    return TlsListener(Poor(create_server(("127.0.0.1", 0)), refusals), context, Echo, **limits)
 
 
-async def connected(handshakes: Handshakes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connected(handshakes: TlsListener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     return await asyncio.open_connection(*handshakes._bound.getsockname())
 
 
-async def visit(handshakes: Handshakes) -> bytes:
+async def visit(handshakes: TlsListener) -> bytes:
     context = ssl.create_default_context()
     CA.configure_trust(context)
     host, port = handshakes._bound.getsockname()
@@ -61,12 +61,12 @@ async def visit(handshakes: Handshakes) -> bytes:
 
 
 async def the_silent_keep_nobody_out() -> None:
-    handshakes = listening(at_once=3, patience=3600)
+    handshakes = listening(max_pending=3, timeout=3600)
     silent = [await connected(handshakes) for _ in range(8)]
     assert [await visit(handshakes) for _ in range(5)] == [b"hello"] * 5
     for reader, _ in silent[:5]:
         assert await reader.read() == b""
-    assert len(handshakes._under_way) <= 3
+    assert len(handshakes._pending) <= 3
     handshakes.close()
     await handshakes.wait_closed()
     for reader, writer in silent:
@@ -75,7 +75,7 @@ async def the_silent_keep_nobody_out() -> None:
 
 
 async def patience_ends() -> None:
-    handshakes = listening(patience=0.01)
+    handshakes = listening(timeout=0.01)
     reader, writer = await connected(handshakes)
     writer.write(b"\x16\x03\x01\x02\x00\x01")  # the beginning of a greeting
     assert await reader.read() == b""
@@ -91,9 +91,9 @@ async def patience_ends() -> None:
 
 async def without_a_file_it_waits() -> None:
     with structlog.testing.capture_logs() as logs:
-        handshakes = listening(refusals=2, rest=0.01)
+        handshakes = listening(refusals=2, pause=0.01)
         assert await visit(handshakes) == b"hello"
-    assert [line["event"] for line in logs] == ["no connection can be accepted"]
+    assert [line["event"] for line in logs] == ["cannot accept connections"]
     handshakes.close()
     await handshakes.wait_closed()
 

@@ -1,0 +1,86 @@
+"""Routes requests on the application's host: some first path segments to the API, all others to the dashboard.
+
+If the base URL is https, the dashboard redirects plain HTTP to HTTPS, and refuses forms sent over plain HTTP: others
+may have read them already. To avoid redirect loops, it redirects only requests that are known to be plain HTTP. A proxy
+that does not say how its visitors arrived may have received them over HTTPS; its visitors get an explanation instead.
+"""
+
+from collections.abc import Collection, Sequence
+from urllib.parse import quote
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from waypost.kit.proxies import Network
+from waypost.web.guard import Arrival, classify_arrival, is_https
+
+_SAFE = {"GET", "HEAD"}
+_AS_SENT = "/?#[]@!$&'()*+,;=:%"
+PLAIN = "Use HTTPS: this request came over plain HTTP and nothing was done."
+UNTRUSTED = (
+    "This request came through a proxy that sends forwarding headers but is not trusted."
+    " If you run this service, add the proxy's address to WAYPOST_TRUSTED_PROXIES."
+)
+UNSTATED = (
+    "This service is at {base_url}, and this request came over plain HTTP. Open {base_url}. If you have just done that,"
+    " a proxy does not report that you use HTTPS: if you run this service, let the proxy send X-Forwarded-Proto and add"
+    " its address to WAYPOST_TRUSTED_PROXIES."
+)
+_NOT_CACHED = {"Cache-Control": "no-store"}
+"""A browser that cached the redirect would stay in a redirect loop after the proxy was fixed."""
+
+log = structlog.get_logger(__name__)
+
+
+class AppRouter:
+    def __init__(
+        self,
+        api: ASGIApp,
+        dashboard: ASGIApp,
+        api_segments: Collection[str],
+        *,
+        base_url: str,
+        trusted: Sequence[Network] = (),
+        has_tls: bool = False,
+    ) -> None:
+        """`has_tls`: this service terminates TLS itself, so a request without a proxy over HTTP is plain HTTP."""
+        self.api = api
+        self.dashboard = dashboard
+        self._api_segments = frozenset(api_segments)
+        self._base_url = base_url
+        self._needs_https = base_url.startswith("https:")
+        self._trusted = trusted
+        self._has_tls = has_tls
+        self._logged: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        segment = scope["path"][1:].partition("/")[0].lower() if scope["type"] == "http" else ""
+        if segment in self._api_segments or scope["type"] != "http":
+            await self.api(scope, receive, send)
+            return
+        request = Request(scope)
+        app: ASGIApp = self.dashboard
+        if self._needs_https and not is_https(request, self._trusted):
+            app = self._refuse_plain_http(request)
+        await app(scope, receive, send)
+
+    def _refuse_plain_http(self, request: Request) -> Response:
+        arrival = classify_arrival(request, self._trusted)
+        if arrival is Arrival.UNTRUSTED:
+            return self._refuse(UNTRUSTED)
+        if arrival is Arrival.UNSTATED or (arrival is Arrival.DIRECT and not self._has_tls):
+            return self._refuse(UNSTATED.format(base_url=self._base_url))
+        if request.method not in _SAFE:
+            return PlainTextResponse(PLAIN, 400)
+        path, query = request.scope["raw_path"], request.scope["query_string"]
+        target = path + (b"?" + query if query else b"") if path.startswith(b"/") else b"/"
+        return RedirectResponse(self._base_url + quote(target, safe=_AS_SENT), 308, _NOT_CACHED)
+
+    def _refuse(self, why: str) -> Response:
+        """Also logged for the operator, once."""
+        if why not in self._logged:
+            log.warning("dashboard cannot detect HTTPS", reason=why)
+        self._logged.add(why)
+        return PlainTextResponse(why, 400)
