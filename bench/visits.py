@@ -37,7 +37,9 @@ def write_visits(directory: Path, links: Sequence[UUID], count: int, *, first: i
 
 def new_rules() -> Rules:
     """As a worker has them whose operator has decided nothing."""
-    return Rules(trusted_proxies=(), ip_privacy="full", countries=countries.opened(None).of, visitor_key=bytes(32))
+    return Rules(
+        trusted_proxies=(), ip_privacy="full", countries=countries.open_countries(None).of, visitor_key=bytes(32)
+    )
 
 
 def new_lines(links: Sequence[UUID], *, first: int = 0) -> Iterator[bytes]:

@@ -273,7 +273,7 @@ def click_rules(settings: Settings) -> Rules:
     return Rules(
         settings.trusted_proxies,
         settings.ip_privacy,
-        countries.opened(settings.geoip_database).of,
+        countries.open_countries(settings.geoip_database).of,
         derived_key(settings, "visitors"),
         settings.shared_domain,
         urlsplit(settings.base_url).scheme,

@@ -25,7 +25,7 @@ from journeys.traffic import DIMENSIONS, QUARTERS, Target, Traffic
 from people import new_key, new_person
 
 from waypost.database import Database
-from waypost.resources.clicks.intake.countries import dated
+from waypost.resources.clicks.intake.countries import data_date
 from waypost.worker.parent import parent_command
 
 VISITS = int(os.environ.get("DAY_VISITS", "4000"))
@@ -82,7 +82,7 @@ def day(database_url: str, tmp_path: Path) -> Iterator[Day]:
         keys = asyncio.run(_keys(database_url))
         ids = {target.slug: _create(service, target, next(keys[target.account]), page.url) for target in LINKS}
         chance = Random(2026)
-        traffic = Traffic(chance, BEGIN, LINKS, places(chance, dated(None)), VISITS, f"127.0.0.1:{service.port}")
+        traffic = Traffic(chance, BEGIN, LINKS, places(chance, data_date(None)), VISITS, f"127.0.0.1:{service.port}")
         reported = Day(traffic, service.client, keys, ids)
         for number, moment in enumerate(traffic.moments):
             clock.set(moment)

@@ -57,4 +57,4 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
     if settings.geoip_database:
         from waypost.resources.clicks.intake import countries
 
-        yield "geoip_database", partial(countries.dated, settings.geoip_database)
+        yield "geoip_database", partial(countries.data_date, settings.geoip_database)

@@ -181,7 +181,7 @@ def _spool(directory: Path, limit: int) -> Finding:
 def _countries(settings: Settings, now: Clock) -> Finding:
     file = settings.geoip_database
     try:
-        day = countries.dated(file)
+        day = countries.data_date(file)
     except SettingsError as error:
         advice = "Name a country database in MaxMind's format that waypost may read, or remove the setting."
         return Finding("countries", "failed", str(error), advice)

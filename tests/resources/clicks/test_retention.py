@@ -109,7 +109,7 @@ async def test_without_the_setting_all_is_kept(db: Database) -> None:
 
 async def test_it_goes_on_where_it_was_interrupted(db: Database) -> None:
     await add(db, [click(40, visitor) for visitor in range(10)] + [click(20), click(0)])
-    first = await looked(retention(db, 30, at_once=3))
+    first = await looked(retention(db, 30, group=3))
     assert await first.step()
     assert await days(db) == [0, 20] + [40] * 7
     assert await boundary(db) == 30  # what is still there is not shown any more
@@ -119,7 +119,7 @@ async def test_it_goes_on_where_it_was_interrupted(db: Database) -> None:
 
 async def test_only_small_groups_at_once(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 20)] + [click(40, visitor) for visitor in range(10)])
-    poller, left = await looked(retention(db, 30, at_once=4)), []
+    poller, left = await looked(retention(db, 30, group=4)), []
     while await poller.step():
         left.append(len(await days(db)) - 2)
     assert left[:3] == [6, 2, 0]
@@ -164,7 +164,7 @@ async def test_what_comes_late_goes_too(db: Database) -> None:
 async def test_a_rebuild_afterwards_changes_nothing(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 30, 31)])
     before = await contents(db)
-    poller = await looked(retention(db, 30, at_once=1))
+    poller = await looked(retention(db, 30, group=1))
     assert await poller.step()
     assert (await rebuild(db)).corrected == 0
     await run(poller)
@@ -200,7 +200,7 @@ async def test_rows_go_also_when_nobody_comes_any_more(db: Database) -> None:
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_it_takes_its_turn_with_other_writers_of_figures(db: Database) -> None:
     await add(db, [click(0), click(20), click(40)])
-    poller = await looked(retention(db, 30, at_once=1))
+    poller = await looked(retention(db, 30, group=1))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(10):
         await rollups.lock(tx)

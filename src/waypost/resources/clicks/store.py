@@ -1,4 +1,4 @@
-"""Every statement that touches clicks and spool positions."""
+"""Stores clicks and spool positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.model import Click, clicks, spool_positions
 
 _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN"
-_AT_ONCE = 500  # parameters of one statement
+_PARAMETERS = 500  # of one statement
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of a segment: what lies between the two positions is drained, or being drained."""
+class SegmentRange:
+    """The bytes of a segment that one batch drains."""
 
     segment: str
     start: int
@@ -32,15 +32,15 @@ async def positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
     return {row.segment: row.position for row in found}
 
 
-async def advance(tx: Tx, span: Span) -> bool:
-    """False when another drainer was here first: the segment no longer stands where this span begins."""
+async def advance(tx: Tx, drained: SegmentRange) -> bool:
+    """False if another drainer was first: the segment's position is not the start of this range."""
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(spool_positions).values(segment=span.segment, position=span.end)
+    statement = insert(spool_positions).values(segment=drained.segment, position=drained.end)
     moved = await tx.execute(
         statement.on_conflict_do_update(
             index_elements=["segment"],
-            set_={"position": span.end},
-            where=spool_positions.c.position == span.start,
+            set_={"position": drained.end},
+            where=spool_positions.c.position == drained.start,
         ).returning(spool_positions.c.position)
     )
     return moved.one_or_none() is not None
@@ -51,22 +51,22 @@ async def forget(tx: Tx, segments: Sequence[str]) -> None:
 
 
 async def add(tx: Tx, new: Sequence[Click]) -> Sequence[Click]:
-    """Returns those that were not there yet: a segment can come back after its removal when a machine crashes.
+    """Returns the clicks that were new: a removed segment can come back when a machine crashes.
 
-    Past SQLAlchemy: this is the busiest write of the service. So ids are looked for only where one was refused.
+    Bypasses SQLAlchemy, because this is the busiest write of the service. Looks for known ids only after a conflict.
     """
     insert = _insert if tx.dialect.name == "sqlite" else _copy
     try:
         async with tx.begin_nested():
             await insert(tx, new)
     except _Repeated:
-        new = await _without_told(tx, new)
+        new = await _without_known(tx, new)
         await insert(tx, new)
     return new
 
 
 class _Repeated(Exception):
-    """A click with one of these ids is there already."""
+    """A click with one of these ids exists."""
 
 
 async def _insert(tx: Tx, new: Sequence[Click]) -> None:
@@ -77,7 +77,7 @@ async def _insert(tx: Tx, new: Sequence[Click]) -> None:
 
 
 async def _copy(tx: Tx, new: Sequence[Click]) -> None:
-    from psycopg import Error  # noqa: PLC0415  # loaded already where it is needed, and only there
+    from psycopg import Error  # noqa: PLC0415  # loaded already with PostgreSQL, and not needed otherwise
     from psycopg.errors import UniqueViolation  # noqa: PLC0415
 
     connection = (await tx.get_raw_connection()).driver_connection
@@ -88,13 +88,13 @@ async def _copy(tx: Tx, new: Sequence[Click]) -> None:
     except UniqueViolation:
         raise _Repeated from None
     except Error as error:
-        if error.sqlstate is None:  # the connection's, which knows of no line
+        if error.sqlstate is None:  # a connection error, without data
             raise
-        raise type(error)(f"COPY clicks: {error.sqlstate}") from None  # its text has the line, with an address
+        raise type(error)(f"COPY clicks: {error.sqlstate}") from None  # its text contains the line with an IP address
 
 
 def _line(click: Click) -> str:
-    """In COPY's text format; the driver would take five times as long to write it."""
+    """In the text format of COPY; the driver would take five times as long."""
     return (
         f"{click.id.hex()}\t{click.account_id.hex()}\t{click.link_id.hex()}\t{click.day}"
         f"\t{from_microseconds(click.at).isoformat()}\t{click.kind}\t{_text(click.bot)}\t{click.is_scan}"
@@ -111,15 +111,15 @@ def _text(value: str | None) -> str:
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\0": None})
 
 
-async def _without_told(tx: Tx, new: Sequence[Click]) -> list[Click]:
+async def _without_known(tx: Tx, new: Sequence[Click]) -> list[Click]:
     by_id = {click.id: click for click in new}
     ids = [UUID(bytes=id_) for id_ in by_id]
-    for start in range(0, len(ids), _AT_ONCE):
-        some = ids[start : start + _AT_ONCE]
-        for told in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(some))):
-            del by_id[told.bytes]
+    for start in range(0, len(ids), _PARAMETERS):
+        some = ids[start : start + _PARAMETERS]
+        for known in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(some))):
+            del by_id[known.bytes]
     return list(by_id.values())
 
 
 _row = attrgetter("id", "account_id", "link_id", "day", "at", *list(clicks.c.keys())[5:])
-"""The columns in their order; in C, and so at a fifth of the time."""
+"""The columns in order. In C, so it takes a fifth of the time."""

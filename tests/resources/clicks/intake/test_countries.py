@@ -12,14 +12,14 @@ import pytest
 
 from waypost.kit.errors import SettingsError
 from waypost.resources.clicks.intake import country_pack
-from waypost.resources.clicks.intake.countries import BUNDLED, COUNTRIES, Countries, dated, opened
+from waypost.resources.clicks.intake.countries import BUNDLED, COUNTRIES, Countries, data_date, open_countries
 
 SOURCES = Path("/usr/share/tor")
 
 
 @pytest.fixture(scope="session")
 def bundled() -> Countries:
-    return opened(None)
+    return open_countries(None)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def bundled() -> Countries:
 )
 def test_it_works(bundled: Countries, address: str, country: str) -> None:
     assert bundled(address) == country
-    assert bundled.date == dated(None) >= date(2026, 6, 25)
+    assert bundled.date == data_date(None) >= date(2026, 6, 25)
 
 
 NOWHERE = ["10.0.0.1", "192.168.1.1", "127.0.0.1", "::1", "fd00::1", "fe80::1%eth0", "255.255.255.255", "0.0.0.0", "::"]
@@ -107,13 +107,13 @@ def test_a_file_of_the_operator(tmp_path: Path) -> None:
         "2001:db8::/32": {"country": {"iso_code": "DE"}},
     }
     file = maxmind.write(tmp_path / "x.mmdb", networks, built=1_750_000_000)
-    countries = opened(file)
+    countries = open_countries(file)
     told = [countries(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
     assert told == ["NL", "NL", "BE", "DE"]
     assert {countries(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
         ""
     }
-    assert countries.date == dated(file) == date(2025, 6, 15)
+    assert countries.date == data_date(file) == date(2025, 6, 15)
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "torn").write_bytes(whole[len(whole) // 2 :])
     for path in (networks, tmp_path / "rubbish", tmp_path / "torn", tmp_path / "missing", tmp_path):
         with pytest.raises(SettingsError, match=f"^WAYPOST_GEOIP_DATABASE: {path}: "):
-            opened(path)
+            open_countries(path)
 
 
 def test_importing_it_loads_nothing() -> None:

@@ -199,7 +199,7 @@ async def test_a_disk_that_erases_nothing_stops_no_draining(db, spool, drainer, 
         for _ in range(3):
             spool.append(visit(link))
             await drain(drainer)
-    assert [line["event"] for line in logs] == ["drained visits cannot be erased"]
+    assert [line["event"] for line in logs] == ["drained visits could not be erased"]
     assert await counted(db, link) == (3, 3)
 
 

@@ -244,7 +244,7 @@ async def test_a_batch_that_fails_tells_nobody(db: Database, env: Env, spool: Sp
 async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
     db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drain_of_clicks, "_FURTHER_ROWS", 4)
+    monkeypatch.setattr(drain_of_clicks, "_MAX_DELIVERIES", 4)
     for _ in range(2):
         await subscribe(db, account_id=env.alice.account_id)
     link = await env.link()

@@ -1,7 +1,7 @@
-"""What a visitor used, told by the user agent: browser and platform as families, and the kind of device.
+"""Browser, platform and device of a user agent.
 
-ua-parser's patterns find the families; what people would read as the same browser is one name here. Refuses names of
-visitors' own making: figures are kept for each.
+ua-parser's patterns find families. Families of the same product share one name here. Names that a visitor invents
+become "Other", because statistics keep a row for each name.
 """
 
 import re
@@ -17,8 +17,8 @@ from waypost.resources.clicks.intake import families
 Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
 
-_GUESS = "?"  # before a family that may be any word of the visitor's
-_LOOKED_AT = 512  # bytes of a user agent: all that tells something comes earlier
+_GUESS = "?"  # prefix of a family that may be any word in the user agent
+_MAX_LENGTH = 512  # bytes of a user agent to examine: the relevant parts come earlier
 _CACHED = 4_096
 
 BROWSERS = {
@@ -35,7 +35,7 @@ BROWSERS = {
     "WeChat": ("WeChat Browser",),
     "QQ Browser": ("QQ Browser Mobile", "QQ Browser Mini"),
 }
-"""The name people read, and ua-parser's families that are it too. Families not listed keep their name."""
+"""Our name, and the families of ua-parser that it includes. Other families keep their name."""
 
 PLATFORMS = {
     "webOS": ("Web0S",),
@@ -69,18 +69,18 @@ OWN_PLATFORMS = {
     r"Xbox": "Xbox",
     r"HarmonyOS|OpenHarmony": "HarmonyOS",
 }
-"""Pattern: name. Asked before ua-parser's, which do not know them or take them for what they are built on."""
+"""Pattern: name. Matched before ua-parser's patterns, which miss these or report what they are built on."""
 
 _BROWSER_OF = {family: name for name, families in BROWSERS.items() for family in families}
 _PLATFORM_OF = {family: name for name, families in PLATFORMS.items() for family in families}
 
 _DESKTOPS = frozenset({"Windows", "macOS", "Linux", "ChromeOS", "FreeBSD", "OpenBSD", "NetBSD"})
-_OTHERS = re.compile(  # TVs, consoles, glasses, and programs
+_OTHERS = re.compile(  # TVs, consoles, headsets, and programs
     r"TV\b|\bTV|Web0S|NetCast|BRAVIA|\bAFT[A-Z]|CrKey|Roku|PlayStation|Xbox|Nintendo|Oculus|Quest \d|PowerShell"
 )
 _TABLETS = re.compile(r"iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,5}\b|\bSM-[TPX]\d|Nexus (?:7|9|10)\b")
 _PHONES = re.compile(r"Mobi|iPhone|iPod|Windows Phone|BlackBerry|Opera Mini|Symbian|MIDP|KAIOS")
-_BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs begin with their own name
+_BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs start with their own name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ class Agent:
 
 
 def agent_of(user_agent: bytes) -> Agent:
-    """Takes any bytes; what is unknown is "Other". The first call takes some 100 ms."""
-    return _agent_of(user_agent[:_LOOKED_AT])
+    """Accepts any bytes. Unknown parts are "Other". The first call takes some 100 ms."""
+    return _agent_of(user_agent[:_MAX_LENGTH])
 
 
 @lru_cache(_CACHED)
@@ -122,7 +122,7 @@ def _device(text: str, platform: str) -> Device:
         return "mobile"
     if not text.startswith(_BROWSER_STARTS):
         return "other"
-    if platform == "Android":  # Chrome's and Firefox's sign of a tablet: they do not say "Mobile"
+    if platform == "Android":  # Chrome and Firefox on tablets omit "Mobile"
         return "tablet"
     return "desktop" if platform in _DESKTOPS else "other"
 
@@ -132,16 +132,16 @@ class _Patterns:
     browsers: ua_parser_rs.UserAgentExtractor
     platforms: ua_parser_rs.OSExtractor
     words: frozenset[str]
-    """The names that ua-parser's patterns know."""
+    """The names that the patterns of ua-parser know."""
 
 
-_Row = tuple[str, str, None, None, None, None]
+_PatternRow = tuple[str, str, None, None, None, None]
 
 
 @cache
 def _patterns() -> _Patterns:
-    """Of ua-parser's the ones without devices: those would take three times the memory of the others."""
-    from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only the worker needs
+    """Without ua-parser's device patterns, which would take three times the memory of the others."""
+    from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])
     return _Patterns(
@@ -151,7 +151,7 @@ def _patterns() -> _Patterns:
     )
 
 
-def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_Row]:
+def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_PatternRow]:
     for pattern, name in own.items():
         yield pattern, name, None, None, None, None
     for pattern, family in listed:

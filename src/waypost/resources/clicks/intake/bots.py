@@ -1,8 +1,7 @@
-"""Which visits are of bots that say so: crawlers, and the fetchers of link previews.
+"""Recognizes bots by their user agent: crawlers, and fetchers of link previews.
 
-The patterns are those of crawler-user-agents, copies of two other lists (bot_lists/), and our own. A program that
-anyone runs to follow a link is no bot: HTTP clients and headless browsers count like people, and so do the browsers
-inside apps.
+The patterns come from crawler-user-agents, copies of two other lists (bot_lists/), and our own rules. A program that
+people run to follow a link is not a bot: HTTP clients, headless browsers and browsers inside apps count as people.
 """
 
 import json
@@ -18,19 +17,19 @@ import ua_parser_rs
 from waypost.resources.clicks.intake import declared
 from waypost.resources.clicks.model import CRAWLER, PREVIEW
 
-_LOOKED_AT = 512  # bytes of a user agent: bots name themselves earlier
+_MAX_LENGTH = 512  # bytes of a user agent to examine: bots name themselves earlier
 _NAME_LIMIT = 100
 _CACHED = 4_096
 _LISTS = Path(__file__).parent / "bot_lists"
 
 OWN = {
-    # bots that others claim to be, or that claim to be others, come before those others
+    # bots that imitate others, or that others imitate, come first
     r"facebookexternalhit/1\.1 Facebot Twitterbot": (PREVIEW, "iMessage"),
     r"kakaotalk-scrap": (PREVIEW, "KakaoTalk"),
     r"line-poker": (PREVIEW, "LINE"),
     r"Slackbot-LinkExpanding": (PREVIEW, "Slackbot"),
     r"Slack-ImgProxy": (PREVIEW, "Slackbot"),
-    r"^WhatsApp(?:/|$)": (PREVIEW, "WhatsApp"),  # inside a browser's user agent it is a person's app
+    r"^WhatsApp(?:/|$)": (PREVIEW, "WhatsApp"),  # inside a browser's user agent it is an app
     r"^Viber": (PREVIEW, "Viber"),
     r"Bluesky Cardyb": (PREVIEW, "Bluesky"),
     r"Google-PageRenderer|developers\.google\.com/\+/web/snippet": (PREVIEW, "Google Page Renderer"),
@@ -39,34 +38,34 @@ OWN = {
     r"(Pleroma|Akkoma|Misskey|Rocket\.Chat|ZulipURLPreview|LarkUrl2Meta|Nextcloud Server Crawler)": (PREVIEW, "$1"),
     r"(Yandex[A-Za-z]+)/.*yandex\.com/bots": (CRAWLER, "$1"),
     r"Yahoo! Slurp": (CRAWLER, "Yahoo! Slurp"),
-    r"Sogou [A-Za-z]+ ?[sS]pider": (CRAWLER, "Sogou Spider"),  # the package's would take the browser for it
+    r"Sogou [A-Za-z]+ ?[sS]pider": (CRAWLER, "Sogou Spider"),  # the package's pattern also matches the browser
 }
-"""Pattern: kind and name. Asked before the package's."""
+"""Pattern: kind and name. Matched before the package's patterns."""
 
 NOT_BOTS = frozenset(
     {
-        # HTTP clients: whoever runs one follows the link
+        # HTTP clients: people run them to follow the link
         *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "lwp-trivial"),
         *("Go-http-client", "Pcore-HTTP", "okhttp", "AHC\\/", "^Apache-HttpClient", "Jetty", "http_get", "axios"),
         *("HttpUrlConnection", "AnyEvent", "^curl", "^PHP-Curl-Class", "node-fetch", "sindresorhus\\/got"),
         *("ALittle Client", "[mM]echanize", "CustomAsyncHttpClient", "^HTTPie\\/", "Indy Library", "BTWebClient"),
-        # a network that hides the visitor's own user agent
+        # a network that hides the visitor's user agent
         "Amazon CloudFront",
-        # browsers without a window, run by people's programs
+        # headless browsers, run by people's programs
         *("PhantomJS", "HeadlessChrome", "Playwright", "Puppeteer", "Selenium"),
-        # browsers and apps in which people read pages, and the build of many phones' Android
+        # browsers and apps in which people read pages, and an Android build of many phones
         *("Code\\/1\\.", "Trae\\/", "Fluid", "MetaIAB Facebook", "AP3A\\.240617\\.008", "Sogou", "WhatsApp", "Viber"),
-        "BW\\/",  # any model's name may end so; ^BW\/ stays
+        "BW\\/",  # names of models may end like this; ^BW\/ stays
     }
 )
-"""Patterns of the package that are not used."""
+"""Unused patterns of the package."""
 
 STRICTER = {
-    # apps whose servers fetch under the same name: inside a browser's user agent it is a person
+    # apps whose servers use the same name: inside a browser's user agent it is a person
     **{f"{app}\\/": f"^{app}/" for app in ("Notion", "Tumblr", "Bluesky", "Grammarly", "PayPal", "Instapaper")},
     **{f"{app}\\/": f"^{app}/" for app in ("Overcast", "PocketCasts", "Asana", "Retool", "Stripe", "IFTTT", "Klaviyo")},
     "Goodreads": "compatible; Goodreads",
-    # words that are names of phones and apps too
+    # words that are also names of phones and apps
     **{word: f"{word}/" for word in ("Butterfly", "Charlotte")},
     **{word: f"^{word}" for word in ("Blackboard", "Magellan", "ds9", "Fever")},
     **{f"{word}\\/": f"^{word}/" for word in ("Make", "RED", "008", "Fetch")},
@@ -77,7 +76,7 @@ STRICTER = {
     "Sonic": "Sonic(?:/|Site)",
     "mail\\.ru": "top\\.mail\\.ru",
 }
-"""Patterns of the package that take too much, and what stands in their place."""
+"""Patterns of the package that match people, and their replacements."""
 
 BotKind = Literal["crawler", "preview"]
 
@@ -89,8 +88,8 @@ class Bot:
 
 
 def bot_of(user_agent: bytes) -> Bot | None:
-    """None for people. The first call takes some 200 ms, a new user agent some 60 µs, a known one nanoseconds."""
-    return _bot_of(user_agent[:_LOOKED_AT])
+    """None for people. The first call takes some 200 ms, a new user agent 60 µs, a known one nanoseconds."""
+    return _bot_of(user_agent[:_MAX_LENGTH])
 
 
 @lru_cache(_CACHED)
@@ -118,10 +117,10 @@ def _plain(name: str) -> str:
 def _kinds() -> ua_parser_rs.UserAgentExtractor:
     own = [(pattern, f"{kind}:{name}") for pattern, (kind, name) in OWN.items()]
     used = list(used_patterns())
-    joined = [  # one expression for all of a kind takes a third of the memory of one for each
+    joined = [  # one expression per kind takes a third of the memory of one per pattern
         (f"({'|'.join(pattern for pattern, its in used if its == kind)})", f"{kind}:$1") for kind in (PREVIEW, CRAWLER)
     ]
-    copied = [(f"({'|'.join(patterns)})", f"{CRAWLER}:$1") for patterns in copied_lists()]
+    copied = [(f"({'|'.join(patterns)})", f"{CRAWLER}:$1") for patterns in read_lists()]
     rules = [(f"(?i){pattern}", kind) for pattern, kind in declared.RULES]
     return _extractor([*own, *joined, *copied, *rules])
 
@@ -136,14 +135,14 @@ def _extractor(rows: list[tuple[str, str]]) -> ua_parser_rs.UserAgentExtractor:
 
 
 def used_patterns() -> Iterator[tuple[str, str]]:
-    """Of the package: each pattern with its kind."""
+    """Each used pattern of the package with its kind."""
     for pattern, tags in listed_patterns():
         if pattern not in NOT_BOTS:
             yield STRICTER.get(pattern, pattern), PREVIEW if "social-preview" in tags else CRAWLER
 
 
 def listed_patterns() -> list[tuple[str, list[str]]]:
-    """(pattern, tags). Importing the package would keep half a megabyte of examples in memory."""
+    """(pattern, tags). Read from the file: importing the package would keep half a megabyte of examples in memory."""
     spec = find_spec("crawleruseragents")
     assert spec, "crawler-user-agents is not installed"  # noqa: S101  # it is a dependency
     path = Path(str(spec.origin)).parent / "crawler-user-agents.json"
@@ -152,6 +151,6 @@ def listed_patterns() -> list[tuple[str, list[str]]]:
     return listed
 
 
-def copied_lists() -> Iterator[list[str]]:
+def read_lists() -> Iterator[list[str]]:
     for path in sorted(_LISTS.glob("*.txt")):
         yield [line for line in path.read_text().splitlines() if not line.startswith("#")]

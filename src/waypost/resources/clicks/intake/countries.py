@@ -1,7 +1,7 @@
-"""Which country an address is in: from the bundled pack, or from a MaxMind-format file of the operator's choice.
+"""Finds the country of an IP address, in the bundled data or in a MaxMind-format file of the operator.
 
-Answers with ISO 3166-1 codes alone: data sets have codes of their own for "Europe" or "a proxy" as well.
-Nothing is loaded before `opened` is called: the processes that answer visitors never need it.
+Returns ISO 3166-1 codes only: data sets also have their own codes for "Europe" or "a proxy". Loads nothing before
+`open_countries`: processes that answer visitors do not need it.
 """
 
 from collections.abc import Callable
@@ -32,10 +32,10 @@ BUNDLED = Path(__file__).parent / "geo" / "countries.xz"
 
 _SETTING = "WAYPOST_GEOIP_DATABASE"
 _CACHED = 8_192
-_LOOKED_AT = 10_000  # networks of a foreign file, before it is said to name no countries
+_SAMPLE = 10_000  # networks of a file to search for a country
 
 Lookup = Callable[[str], str]
-"""The country of an address, or "" when none is known or it is no address."""
+"""The country of an IP address. "" if it is unknown, or if the text is not an IP address."""
 
 
 class Countries:
@@ -44,36 +44,36 @@ class Countries:
     def __init__(self, find: Lookup, source: str, day: date) -> None:
         self.source = source
         self.date = day
-        """When the data were put together."""
+        """When the data was compiled."""
         self.of: Lookup = lru_cache(_CACHED)(find)
 
     def __call__(self, address: str) -> str:
         return self.of(address)
 
 
-def opened(path: Path | None) -> Countries:
-    """The bundled pack unless a file is named. Raises SettingsError for one that cannot be used."""
+def open_countries(path: Path | None) -> Countries:
+    """Opens the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
     pack = country_pack.read(BUNDLED.read_bytes())
     return Countries(pack.find, "bundled", pack.day)
 
 
-def dated(path: Path | None) -> date:
-    """When the data were put together, without loading the bundled ones. Raises SettingsError."""
+def data_date(path: Path | None) -> date:
+    """When the data was compiled. Does not load the bundled data. Raises SettingsError."""
     return _maxmind(path).date if path else country_pack.read_day(BUNDLED.read_bytes())
 
 
 def _maxmind(path: Path) -> Countries:
     try:
         reader = maxminddb.open_database(path)
-        has_countries = any(_country(record) for _, record in islice(reader, _LOOKED_AT))
+        has_countries = any(_country(record) for _, record in islice(reader, _SAMPLE))
     except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
         fault = getattr(error, "strerror", None) or "not a MaxMind-format database, or damaged"
         raise SettingsError(f"{_SETTING}: {path}: {fault}") from None
     about = reader.metadata()
     if not has_countries:
-        raise SettingsError(f"{_SETTING}: {path}: names no countries ({about.database_type}); take a Country database")
+        raise SettingsError(f"{_SETTING}: {path}: has no countries ({about.database_type}). Use a Country database.")
     return Countries(_finder(reader), about.database_type, datetime.fromtimestamp(about.build_epoch, UTC).date())
 
 
@@ -81,7 +81,7 @@ def _finder(reader: maxminddb.Reader) -> Lookup:
     def find(address: str) -> str:
         try:
             return _country(reader.get(_unwrapped(address)))
-        except (ValueError, maxminddb.InvalidDatabaseError):  # no address, or a damaged place in the file
+        except (ValueError, maxminddb.InvalidDatabaseError):  # not an IP address, or a damaged part of the file
             return ""
 
     return find
@@ -93,7 +93,7 @@ def _unwrapped(address: str) -> Any:
 
 
 def _country(record: object) -> str:
-    """Where the address is, or else where its network is registered."""
+    """The location of the IP address, otherwise the registration of its network."""
     for key in ("country", "registered_country"):
         named = record.get(key) if isinstance(record, dict) else None
         code = named.get("iso_code") if isinstance(named, dict) else None

@@ -1,4 +1,4 @@
-"""The bundled country data as a file: ranges of addresses, small on the disk, in memory and to load."""
+"""The file format of the bundled country data: ranges of IP addresses, small on disk and in memory, fast to load."""
 
 import lzma
 import socket
@@ -14,7 +14,7 @@ _MAGIC = b"Waypost-countries-1"
 _V4_MAPPED = 0xFFFF  # ::ffff:192.0.2.1
 
 Ranges = Sequence[tuple[int, str]]
-"""First address of each and its country, up to the next one's; the first begins at 0. Of IPv6 the upper half alone."""
+"""(first IP address, country) of each range; the first starts at 0. For IPv6, the upper half of the address only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class CountryPack:
     countries: Sequence[str]
     starts4: "array[int]"
     owners4: bytes
-    """Of each range the place of its country in `countries`."""
+    """For each range, the index of its country in `countries`."""
     starts6: "array[int]"
     owners6: bytes
 
     def find(self, address: str) -> str:
-        """The country's code, or "" for none. Takes any text."""
+        """Returns the country's code, or "" if unknown. Accepts any text."""
         try:
             return self._at4(int.from_bytes(socket.inet_pton(socket.AF_INET, address)))
         except (OSError, ValueError):
@@ -48,7 +48,7 @@ class CountryPack:
 
 
 def write(day: date, ranges4: Ranges, ranges6: Ranges) -> bytes:
-    """A line with day, countries and counts, then the ranges of IPv4 and of IPv6."""
+    """One line with day, countries and counts, then the ranges of IPv4 and IPv6."""
     countries = sorted({country for _, country in (*ranges4, *ranges6)})
     header = [_MAGIC, str(day).encode(), ",".join(countries).encode(), b"%d" % len(ranges4), b"%d" % len(ranges6)]
     body = [_columns(ranges4, countries, 4), _columns(ranges6, countries, 8)]
@@ -56,28 +56,28 @@ def write(day: date, ranges4: Ranges, ranges6: Ranges) -> bytes:
 
 
 def read(content: bytes) -> CountryPack:
-    whole = lzma.decompress(content)
-    header_end = whole.index(b"\n")
-    day, countries, count4, count6 = _header(whole[:header_end])
-    body = memoryview(whole)[header_end + 1 :]
+    data = lzma.decompress(content)
+    header_end = data.index(b"\n")
+    day, countries, count4, count6 = _header(data[:header_end])
+    body = memoryview(data)[header_end + 1 :]
     cut = count4 * (4 + 1)
     return CountryPack(day, countries, *_ranges(body[:cut], count4, "I"), *_ranges(body[cut:], count6, "Q"))
 
 
 def read_day(content: bytes) -> date:
-    """The day alone: what follows is not decompressed."""
+    """Decompresses the header only."""
     return _header(lzma.LZMADecompressor().decompress(content, 4_096).partition(b"\n")[0])[0]
 
 
 def _header(line: bytes) -> tuple[date, list[str], int, int]:
     magic, day, countries, count4, count6 = line.decode().split(" ")
     if magic != _MAGIC.decode():
-        raise ValueError("not a pack of countries")
+        raise ValueError("not a country pack")
     return date.fromisoformat(day), countries.split(","), int(count4), int(count6)
 
 
 def _columns(ranges: Ranges, countries: Sequence[str], size: int) -> bytes:
-    """Differences, of all of them the highest byte first, then the next one: most bytes are like their neighbours."""
+    """Differences of the starts, all highest bytes first: neighbouring bytes are similar and compress well."""
     starts = [start for start, _ in ranges]
     steps = [after - before for before, after in zip([0, *starts], starts, strict=False)]
     places = {country: place for place, country in enumerate(countries)}

@@ -1,7 +1,7 @@
-"""What a user agent says of itself, for bots that no list has yet, and for the people who look a little like one.
+"""Rules for user agents that no list has: bots that declare themselves, and people whose user agent looks similar.
 
-Patterns in Rust's syntax, asked in this order, without regard to case; the first that finds something decides. They run
-in time linear in the length of the text, whatever it holds: the engine has neither look-around nor back references.
+Patterns in Rust's syntax, case-insensitive; the first match decides. They take linear time for any text, because the
+engine supports neither look-around nor backreferences.
 """
 
 PEOPLE, BOT = "people", "bot"
@@ -31,14 +31,14 @@ _HTTP_CLIENTS = (
     r"requests?(?:\.js)?",
     # other languages, packages and copies of files
     *("r", "r-curl", "httr2?", "julia", "lua", "haskell", "cohttp", "wolfram", "matlab"),
-    # and all whose name says so
+    # any other name of an HTTP client
     *(r"[a-z0-9:_.-]*https?[ _-]?(?:requests?|requester|lite|lib2?|components?|get|kit|tiny|unit|c)?", "amphp"),
     *("ipworks", r"[a-z0-9:_.-]* ?http[a-z_ -]*client", r"[a-z0-9:_.-]*http(?:::|\.)[a-z0-9:_.-]*", "git"),
     *("git-[a-z-]+", "docker", "containerd", "pip", "npm", "pnpm", "yarn", "cargo", "composer", "maven", "gradle"),
     *("twine", "apache-maven", "homebrew", "conda", "microsoft-webdav-miniredir", "davclnt", "gvfs", "boto3?"),
     "aws-sdk-[a-z]+",
 )
-"""Whoever runs one follows the link. As the first word of a user agent."""
+"""People run them to follow a link. Each is the first word of a user agent."""
 
 _READERS = (
     # browsers, players, mail
@@ -50,7 +50,7 @@ _READERS = (
     *("outlook-[a-z]+", "macoutlook", "thunderbird", "mail", "airmail", "postbox", "foxmail", "amazon cloudfront"),
     *("apple-[a-z]+", "adobe"),
 )
-"""Programs in which people read, that do not begin like a browser. As the first word of a user agent."""
+"""Programs for people that do not start like a browser. Each is the first word of a user agent."""
 
 _OF_DEVICES = (
     *("cfnetwork/", "dalvik/", r"\bandroid", "iphone", r"\bipad", r"\bipod", r"\bios\b", r"\bdarwin\b", "blackberry"),
@@ -63,7 +63,7 @@ _OF_DEVICES = (
     *("^amazon;", "^echo/", "^sie-", r"\bscale/[0-9]", "roku", "crkey", "tizen", "kindle", "kobo", "khtml", "gecko"),
     *("trident", "msie", "webkit", "presto", "netscape", "browser", "firefox/", "chrome/", "safari/", "opera"),
 )
-"""What phones, televisions and consoles say, and the engines of browsers."""
+"""Words of phones, televisions and consoles, and of browser engines."""
 
 _SYSTEMS = (
     *("windows", r"\bwin(?:xp|nt|[0-9]{1,2})\b", "macintosh", "mac ?os", r"\bos ?x\b", "mac_powerpc", r"\bx11\b"),
@@ -82,7 +82,7 @@ _MODELS = (
     "htc_botdugls",
     "hbbtv/",
 )
-"""Phones and televisions whose name is like a bot's."""
+"""Phones and televisions with names like bots."""
 
 _SOFT = (
     *("fetch(?:er|or|ing)?", "monitor(?:ing)?", "check(?:er|s|ing)?", "validat(?:or|ion|e)", "scan(?:ner|ning)?"),
@@ -93,7 +93,7 @@ _SOFT = (
     *("pagespeed", "collector", "pentest", "vuln", "thumbnail(?:s|er)?", "thumb(?:shots?|s)?", "crawl", "feeds?"),
     *("rss", "preview(?:er)?", "inspect(?:or|ion)"),
 )
-"""What bots are for."""
+"""Purposes of bots."""
 
 
 def _first_word(words: tuple[str, ...]) -> str:
@@ -107,11 +107,11 @@ def _any(words: tuple[str, ...]) -> str:
 RULES = (
     (_first_word(_HTTP_CLIENTS), PEOPLE),
     (_any(_BROWSERS_WITH_ADDRESS), PEOPLE),
-    # an address to read about it or to write to
+    # a URL or email address for contact
     (r"https?:|\bwww\.|mailto:", BOT),
     (r"[a-z0-9_.+-]+ ?@ ?[a-z][a-z0-9.-]*\.[a-z]{2,}", BOT),
     (r"[a-z](?: at |\[at\]|\(at\)| \(?at\)? )[a-z0-9-]+(?: dot |\.|\[dot\]|\(dot\))[a-z]", BOT),
-    # what is no name at all, but tried on whoever reads it
+    # not a name but an injection attempt
     (r"\$\{|\{\{|\(\) ?\{|<(?:script|img|input|iframe|video|svg)|/bin/", BOT),
     # its name
     (_any(_MODELS), PEOPLE),
@@ -120,10 +120,10 @@ RULES = (
     (r"\(khtml, like gecko; [a-z]|(?:\)|safari/[0-9.]+|firefox/[0-9.]+) \(compatible; [a-ln-su-z]", BOT),
     (r"\(compatible; ?konqueror", PEOPLE),
     (r"^mozilla/5\.0 ?\(compatible; ?\+?[a-z][a-z0-9._-]*/v?[0-9]", BOT),
-    # what it is for; on phones words are names of models and apps
+    # its purpose; on phones these words are names of models and apps
     (r"\bandroid [0-9]|\((?:iphone|ipad|ipod)|cfnetwork/|^microsoft ", PEOPLE),
     (rf"(?:{_any(_SOFT)})(?:[^a-z]|$)", BOT),
-    # nothing of a browser, a phone or a system about it
+    # no sign of a browser, a phone or a system
     (rf"{_any(_OF_DEVICES)}|{_any(_SYSTEMS)}", PEOPLE),
     (_first_word(_READERS), PEOPLE),
     (r"^mozilla/5\.0 \(compatible[; a-z-]{0,8}\)$", PEOPLE),
@@ -135,7 +135,7 @@ RULES = (
 )
 
 NAMES = (
-    # "...bot", without what stands before it in the same word of an address or in a path
+    # "...bot", without the preceding part of a URL or path
     r"(?:^|[ ;(,/])([a-z0-9][a-z0-9_.!-]{0,60}(?:bot|crawler|spider)[a-z0-9_-]{0,30})",
     r"compatible[;,] ?\+?([a-z0-9][^;/(),]{0,60})",
     r"like gecko; ?([a-z][^;/(),]{0,60})",
@@ -144,4 +144,4 @@ NAMES = (
     r"^mozilla/5\.0 ([a-z][^;/(),]{0,60})",
     r"^([a-ln-z0-9][^/;(,]{0,60}|m[a-np-z0-9][^/;(,]{0,60}|mo[^z][^/;(,]{0,60})",
 )
-"""Where its name stands, the first that finds one."""
+"""The first match is its name."""

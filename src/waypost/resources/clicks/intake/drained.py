@@ -1,7 +1,7 @@
-"""What becomes of the drained part of the spool: its lines are overwritten, and segments without others removed.
+"""Erases drained lines of the spool, and removes segments that are drained completely.
 
-Lines hold whole addresses, forwarding headers and referrers, which are kept as clicks only as far as the privacy
-settings allow (R32). A segment that is still written to, or has more lines to drain, cannot be removed for that.
+Lines contain full IP addresses, forwarding headers and referrers, of which clicks keep only what the privacy settings
+allow (R32). A segment in use or with more lines cannot be removed for that, so its drained lines are overwritten.
 """
 
 import contextlib
@@ -13,23 +13,23 @@ from pathlib import Path
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, is_finished, read_lines, segments
 
-_LOOK = 1 << 16  # bytes; one whole line will do
+_PROBE = 1 << 16  # bytes; enough for one complete line
 _BLANK = b"\n" * (1 << 20)
-"""Empty lines, which mean nothing should they ever be read again."""
+"""Empty lines: readers ignore them."""
 
 
 @contextlib.contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """Meanwhile nothing is erased: for whoever copies lines that may be drained before they are copied."""
+    """Prevents erasing while lines are copied, for example by a backup."""
     with _opened(directory) as fd:
         fcntl.flock(fd, fcntl.LOCK_SH)
         yield
 
 
 def erase_drained(directory: Path, positions: Mapping[str, int], erased: Mapping[str, int]) -> Mapping[str, int]:
-    """Overwrites each segment up to its position, which must be committed. Returns how far each is erased.
+    """Overwrites each segment up to its committed position. Returns how far each is erased.
 
-    Nothing is while the spool is held: try again later. Raises OSError.
+    Does nothing while the spool is held. Raises OSError.
     """
     with _opened(directory) as fd:
         try:
@@ -54,7 +54,7 @@ def _erase(path: Path, start: int, end: int) -> None:
 
 
 def remove_drained(directory: Path, positions: Mapping[str, int], unreadable: Collection[str]) -> list[str]:
-    """Returns the names of those that are gone, for good."""
+    """Returns the names of the removed segments."""
     removed = []
     for path in segments(directory):
         with contextlib.suppress(FileNotFoundError):  # another drainer was faster
@@ -62,20 +62,20 @@ def remove_drained(directory: Path, positions: Mapping[str, int], unreadable: Co
                 path.unlink()
                 removed.append(path.name)
     if removed:
-        _make_it_last(directory)
+        _sync_directory(directory)
     return removed
 
 
 def _is_drained(path: Path, position: int) -> bool:
-    """Asked of a finished segment only: of one in use, the next line could be on its way."""
+    """For a finished segment only: another one may be about to get a line."""
     try:
-        return not read_lines(path, position, _LOOK)[0]
+        return not read_lines(path, position, _PROBE)[0]
     except UnknownFormat:
         return False
 
 
-def _make_it_last(directory: Path) -> None:
-    """Or the files could be back after a crash of the machine, when their positions are forgotten."""
+def _sync_directory(directory: Path) -> None:
+    """Otherwise a crash of the machine could bring the files back after their positions are deleted."""
     with _opened(directory) as fd:
         os.fsync(fd)
 

@@ -1,22 +1,22 @@
-"""Which names ua-parser's patterns find: most know a few words, and some take whatever stands in a place for one.
+"""Analyses which names ua-parser's patterns can find: most know a few words, some accept any word.
 
-What a visitor makes up is no family: figures are kept for each, and there would be as many as somebody likes.
+An invented word is not a family: statistics keep a row for each name, so anyone could create any number of rows.
 """
 
 import re
 
-_CHARACTER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # in a pattern, what stands for a single one
+_CHARACTER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # what matches one character in a pattern
 _OPENING = re.compile(r"\((?!\?)")
 _OPEN_ENDED = re.compile(r"[.+*]|\{\d+,(?:\d{2,})?\}")
 
 
 def takes_any(pattern: str, family: str) -> bool:
-    """`family`: as ua-parser writes it, where `$1` is what the pattern's first group finds."""
+    """Whether the pattern accepts any word. In `family`, `$1` stands for the first group of the pattern."""
     return "$1" in family and bool(_OPEN_ENDED.search(_first_group(pattern)))
 
 
 def words(pattern: str, family: str) -> list[str]:
-    """The names among which the pattern chooses, and, where groups lie inside each other, scraps that name nothing."""
+    """The names that the pattern chooses from. Nested groups add fragments, which match nothing."""
     if "$1" not in family:
         return [family]
     return [family.replace("$1", word) for word in _first_group(pattern).split("|") if not _OPEN_ENDED.search(word)]

@@ -1,4 +1,4 @@
-"""What is made of a visit's raw line, one named step after the other. Pure: no step looks anything up elsewhere."""
+"""Turns the raw line of a visit into a click, in a fixed sequence of steps. Pure: no step does I/O."""
 
 import re
 from binascii import unhexlify
@@ -18,7 +18,7 @@ from waypost.resources.clicks.intake.agents import agent_of
 from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.model import HUMAN, PREFETCH, Click
 
-_END_OF_TIME = 4_102_444_800_000_000  # the year 2100: no clock that is right tells of later ones for long
+_END_OF_TIME = 4_102_444_800_000_000  # the year 2100: a later time is a wrong clock
 _CACHED = 8_192
 _REFERRER_READ = 1_024  # bytes
 _REFERRER_KEPT = 500  # characters
@@ -27,34 +27,34 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _PREFETCHING = (b"prefetch", b"prerender", b"preview")
 _PLATFORMS = {letter: platform for platform, letter in PLATFORM_LETTERS.items()}
 _PIXEL = re.compile(rb"([%b])([0-9a-f]{32})" % "".join(_PLATFORMS).encode())
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and what turns text around
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")  # and bidirectional controls
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the operator decided."""
+    """The operator's settings."""
 
     trusted_proxies: Sequence[IPv4Network | IPv6Network]
     ip_privacy: str
     """`full`, `truncated` or `none`."""
     countries: Callable[[str], str]
-    """An address's country, "" for none."""
+    """The country of an IP address, "" if unknown."""
     visitor_key: bytes
-    """Up to 64 bytes. Without it nobody can tell which address a `visitor_id` was made of."""
+    """Up to 64 bytes. Without it nobody can derive an IP address from a `visitor_id`."""
     shared_domain: str = ""
     scheme: str = "https"
-    """Of the short links, as platforms are told of them."""
+    """Of the short links that platforms receive."""
 
 
 def address(click: Click, visit: Visit, rules: Rules) -> None:
-    """As a whole until `privacy`: the country is looked up by it."""
+    """Unmasked until `privacy`: the country depends on it."""
     peer = _text(visit.peer)
     if rules.trusted_proxies:
         headers = ForwardingHeaders(_text(visit.forwarded_for), forwarded=_text(visit.forwarded))
         click.ip = visitor_address(peer, headers, rules.trusted_proxies)
     elif b":" in visit.peer:
         click.ip = visitor_address(peer, ForwardingHeaders(), ())
-    else:  # IPv4, as the kernel wrote it: reading it would find nothing new
+    else:  # IPv4 from the kernel is canonical already
         click.ip = peer
 
 
@@ -63,9 +63,9 @@ def country(click: Click, _visit: Visit, rules: Rules) -> None:
 
 
 def privacy(click: Click, visit: Visit, rules: Rules) -> None:
-    """From here on nothing finer of the address is known than what is kept."""
-    asked = "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy
-    click.ip = storable_address(click.ip, asked)
+    """Masks the IP address as far as the settings and the visitor ask."""
+    level = "truncated" if visit.privacy and rules.ip_privacy == "full" else rules.ip_privacy
+    click.ip = storable_address(click.ip, level)
 
 
 def agent(click: Click, visit: Visit, _rules: Rules) -> None:
@@ -79,14 +79,14 @@ def referrer(click: Click, visit: Visit, _rules: Rules) -> None:
 
 
 def visitor(click: Click, visit: Visit, rules: Rules) -> None:
-    """The same for the same address and user agent on the same day and in the same account, and for nothing else."""
-    known = b"%b%d\0%b\0%b" % (click.account_id, click.day, click.ip.encode(), visit.user_agent)
-    digest = blake2b(known, digest_size=8, key=rules.visitor_key).digest()
+    """The same id for the same masked IP address, user agent, day and account only."""
+    identity = b"%b%d\0%b\0%b" % (click.account_id, click.day, click.ip.encode(), visit.user_agent)
+    digest = blake2b(identity, digest_size=8, key=rules.visitor_key).digest()
     click.visitor_id = int.from_bytes(digest, signed=True)
 
 
 def kind(click: Click, visit: Visit, _rules: Rules) -> None:
-    """A browser that fetches ahead, in case the visitor goes there, is not a visitor. Nor is a bot."""
+    """Prefetches of browsers and bots are not visitors."""
     if visit.purpose and any(word in visit.purpose.lower() for word in _PREFETCHING):
         click.kind = PREFETCH
     elif bot := bot_of(visit.user_agent):
@@ -119,7 +119,7 @@ STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (
 
 
 def click_of(visit: Visit, account_id: bytes, rules: Rules) -> Click:
-    """Raises ValueError or OverflowError for ids that are not hexadecimal and times out of reach: a damaged line."""
+    """Raises ValueError or OverflowError for a damaged line: an id that is not hexadecimal, a time out of range."""
     at = int(visit.at)
     if at >= _END_OF_TIME:
         raise OverflowError(at)
@@ -131,9 +131,9 @@ def click_of(visit: Visit, account_id: bytes, rules: Rules) -> Click:
 
 
 def redacted(visit: Visit, rules: Rules) -> Visit:
-    """With no more of address and referrer than its click will have, for a copy of the spool that is kept.
+    """A copy for backups with no more of IP address and referrer than its click will have.
 
-    It becomes the same click, but for the country, which is then that of the address as it is kept.
+    It becomes the same click, except that the country is that of the masked address.
     """
     click = Click(b"", b"", b"", 0, 0, 0)
     for step in (address, privacy, referrer, scan):
@@ -150,7 +150,7 @@ def redacted(visit: Visit, rules: Rules) -> Visit:
 
 @lru_cache(_CACHED)
 def _origin_and_path(raw: bytes) -> str:
-    """No more than that: a query can carry what the visitor did not mean to tell. "" for what is no web page."""
+    """Drops the query, which may contain private data. "" for anything but a web page."""
     if not raw.lower().startswith((b"http://", b"https://")):
         return ""
     try:
@@ -163,11 +163,11 @@ def _origin_and_path(raw: bytes) -> str:
 
 @lru_cache(_CACHED)
 def _fired(raw: bytes) -> tuple[tuple[str, UUID], ...]:
-    """What a torn line leaves of its last one is left out."""
+    """Skips a partial last pixel of a damaged line."""
     found = (_PIXEL.fullmatch(each) for each in raw.split(b","))
     return tuple((_PLATFORMS[each[1].decode()], UUID(each[2].decode())) for each in found if each)
 
 
 def _text(raw: bytes) -> str:
-    """Headers are bytes of no promised encoding; PostgreSQL takes no NUL."""
+    """Headers have no defined encoding. PostgreSQL stores no NUL."""
     return raw.decode("utf-8", "replace").replace("\0", "")
