@@ -146,7 +146,7 @@ async def test_by_keyboard(chromium: Browser, service: Service, seeded: SeededSe
     for _ in range(3):
         await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("button", name="Delete the link")).to_be_visible()
+    await expect(page.get_by_role("button", name="Delete link")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.locator("#confirm")).to_be_hidden()
     await expect(more).to_be_focused()

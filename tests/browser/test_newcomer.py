@@ -89,7 +89,7 @@ async def add_pixel(page: Page) -> None:
 async def make_link(page: Page, website: Website) -> None:
     """Ends on the link's own page."""
     await page.get_by_role("link", name="Links", exact=True).click()
-    await page.get_by_role("link", name="Make the first one").click()
+    await page.get_by_role("link", name="Create link").last.click()
     await page.get_by_label("Destination").fill(website.url)
     await page.get_by_label("Slug").fill("spring")
     await page.get_by_label("Tags").fill("sale, spring")
@@ -98,7 +98,7 @@ async def make_link(page: Page, website: Website) -> None:
     await expect(page.locator("#resulting")).to_have_text(f"{website.url}/?utm_source=newsletter")
     await page.get_by_text("Expiry and pixels").click()
     await page.get_by_label("Spring shoppers").check()
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create link").click()
     await expect(page.get_by_text("Your link is ready")).to_be_visible()
     await expect(page.get_by_text("Nobody has clicked yet.")).to_be_visible()
     await expect(page.locator("[data-live-badge]")).to_be_visible()

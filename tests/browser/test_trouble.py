@@ -55,5 +55,5 @@ async def test_failed_requests_show_one_line_and_keep_the_input(chromium: Browse
     await expect(line).to_contain_text("on our side")
     await page.unroute(SLUGS)
     await page.fill("#slug", "autumn")
-    await expect(page.locator("#slug-state")).to_have_text("This slug is free.")
+    await expect(page.locator("#slug-state")).to_have_text("This slug is available.")
     await expect(line).to_be_empty()

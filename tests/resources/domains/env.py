@@ -13,7 +13,7 @@ import httpx
 from fastapi import APIRouter
 from people import BASE_URL, FakeClock, Person, new_client
 from resources.links.env import SHARED
-from resources.links.env import Env as LinksRoom
+from resources.links.env import Env as LinksEnv
 from resources.links.env import open_env as open_links_env
 from sqlalchemy import select, update
 
@@ -31,7 +31,7 @@ TARGET = "cname.test"
 class Env:
     client: httpx.AsyncClient
     deps: WebDeps
-    links: LinksRoom
+    links: LinksEnv
 
     @property
     def alice(self) -> Person:
@@ -48,7 +48,7 @@ class Env:
     @property
     def told(self) -> list[str]:
         """What the redirect plane was told of, in order."""
-        return self.links.told
+        return self.links.changed_slugs
 
     async def ask(self, method: str, path: str = "", who: Person | None = None, **rest: Any) -> httpx.Response:
         headers = (who or self.alice).headers
@@ -97,8 +97,8 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
     async with open_links_env(db, directory) as beside:
         deps = WebDeps(
             db=db,
-            invalidate_host=partial(links.host_changed, beside.told.extend, beside.clock),
-            invalidate_host_pages=partial(links.host_pages_changed, beside.told.extend, beside.clock),
+            invalidate_host=partial(links.host_changed, beside.changed_slugs.extend, beside.clock),
+            invalidate_host_pages=partial(links.host_pages_changed, beside.changed_slugs.extend, beside.clock),
             detach_links=partial(links.detach_domain, clock=beside.clock),
             own_hosts=("app.test", TARGET, SHARED, "127.0.0.1"),
             cname_target=TARGET,

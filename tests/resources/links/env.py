@@ -1,4 +1,4 @@
-"""The links API with everything real around it: a database, a local website behind the real way out, Alice and Bob."""
+"""The links API with a real database, a local website behind the real outbound checks, Alice and Bob."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from waypost.resources.links import Deps, api, media, pixel_changed
 from waypost.resources.pixels import api as pixels_api
 from waypost.web import Guard
 
-HOST = "127.0.0.2"  # the only one of this machine that the way out is open to
+HOST = "127.0.0.2"  # the only local host that outbound requests may reach
 SHARED = "go.test"
 KEYS = KeyRing(["a key"])
 UNSAFE = "/malware"
@@ -32,7 +32,7 @@ PAGE = """<html><head><title>Page title</title><meta property="og:title" content
 
 @dataclass
 class Website:
-    """Answers every path with `pages[path]`, or 404; notes what was asked for."""
+    """Answers every path with `pages[path]`, or 404; records the requested paths."""
 
     pages: dict[str, tuple[int, str]] = field(default_factory=lambda: {"/page": (200, PAGE), UNSAFE: (200, PAGE)})
     seen: list[str] = field(default_factory=list)
@@ -71,8 +71,8 @@ class Env:
     site: Website
     alice: Person
     bob: Person
-    told: list[str]
-    """Slugs the redirect plane was told of, in order."""
+    changed_slugs: list[str]
+    """Announced to the redirect plane, in order."""
 
     async def post(self, fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
         headers = (who or self.alice).headers
@@ -148,7 +148,7 @@ def _routes(guard: Guard, deps: Deps, of_pixels: pixels.Deps, directory: Path) -
 
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
-    clock, told = FakeClock(), []
+    clock, changed_slugs = FakeClock(), []
     async with Website().open() as site:
         blocklist = directory / "blocklist"
         blocklist.write_text(site.url(UNSAFE) + "\n")
@@ -157,16 +157,16 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             db=db,
             destinations=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
             media=directory / "media",
-            routes_changed=told.extend,
+            routes_changed=changed_slugs.extend,
             shared_domain=SHARED,
             base_url=BASE_URL,
             clock=clock,
             reserved=RESERVED,
         )
 
-        of_pixels = pixels.Deps(db, KEYS, partial(pixel_changed, told.extend, clock), BASE_URL, clock)
+        of_pixels = pixels.Deps(db, KEYS, partial(pixel_changed, changed_slugs.extend, clock), BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, _routes, deps, of_pixels, deps.media, clock=clock) as client:
-            yield Env(client, deps, clock, site, alice, bob, told)
+            yield Env(client, deps, clock, site, alice, bob, changed_slugs)
         deps.images.close()

@@ -15,7 +15,7 @@ async def titles(env: Env, query: str) -> list[str]:
     return [link["title"] for link in answer.json()["data"]]
 
 
-async def test_it_works(env: Env) -> None:
+async def test_lists_links_newest_first_in_pages(env: Env) -> None:
     made = []
     for _ in range(3):
         made.append(await env.make())
@@ -36,12 +36,12 @@ async def test_it_works(env: Env) -> None:
     assert (await env.browse("?per_page=2&page=2")).json()["data"] == [made[0]]
 
 
-async def test_of_one_moment_the_later_id_is_newer(env: Env) -> None:
+async def test_links_of_the_same_time_are_sorted_by_id(env: Env) -> None:
     made = [await env.make() for _ in range(5)]
     assert (await env.browse()).json()["data"] == made[::-1]
 
 
-async def test_a_page_past_the_end(env: Env) -> None:
+async def test_a_page_past_the_end_is_empty(env: Env) -> None:
     await env.make()
     body = (await env.browse("?page=99999999999999999999")).json()
     assert (body["data"], body["meta"]["from"], body["meta"]["to"], body["meta"]["total"]) == ([], None, None, 1)
@@ -75,25 +75,25 @@ async def test_a_page_past_the_end(env: Env) -> None:
         ("_" * 255, []),
     ],
 )
-async def test_search_looks_at_title_slug_and_destination(env: Env, search: str, found: list[str]) -> None:
+async def test_search_matches_title_slug_and_destination(env: Env, search: str, found: list[str]) -> None:
     await env.make(title="Signs [?*] of patterns", slug="signs")
     await env.make(title="Frühling 100% Ö", slug="abc")
     await env.make(title="Other", slug="Sommer", utm_params={"utm_source": "Brief"})
     assert await titles(env, f"?search={quote(search)}") == found
 
 
-async def test_a_search_of_more_than_255_characters(env: Env) -> None:
+async def test_refuses_a_search_of_more_than_255_characters(env: Env) -> None:
     answer = await env.browse(f"?search={'_' * 256}")
     assert faults(answer) == {"search": ["This may have at most 255 characters."]}
 
 
-async def test_search_follows_a_change(env: Env) -> None:
+async def test_search_finds_the_changed_title(env: Env) -> None:
     link = await env.make(title="Before")
     await env.changed(link, title="After")
     assert (await titles(env, "?search=before"), await titles(env, "?search=after")) == ([], ["After"])
 
 
-async def test_tag(env: Env) -> None:
+async def test_filters_by_tag(env: Env) -> None:
     link = await env.make(title="Both", tags=["a", "b"])
     await env.make(title="One", tags=["a"])
     await env.make(env.bob, tags=["a"])
@@ -105,13 +105,13 @@ async def test_tag(env: Env) -> None:
     assert await titles(env, "?tag=c") == ["Both"]
 
 
-async def test_hostname(env: Env) -> None:
+async def test_filters_by_hostname(env: Env) -> None:
     await env.make(title="T")
     assert await titles(env, f"?hostname={SHARED.upper()}") == ["T"]
     assert await titles(env, "?hostname=links.example.com") == []
 
 
-async def test_status(env: Env) -> None:
+async def test_filters_by_status(env: Env) -> None:
     await env.make(title="on")
     await env.make(title="expiring", expires_at="2030-01-01T12:00:01Z")
     await env.changed(await env.make(title="off"), status="inactive")
@@ -121,19 +121,19 @@ async def test_status(env: Env) -> None:
     assert await titles(env, "?status=inactive") == ["off", "expiring"]
 
 
-async def test_filters_narrow_together(env: Env) -> None:
+async def test_combines_filters(env: Env) -> None:
     await env.make(title="x one", tags=["a"], slug="1")
     await env.make(title="x two", tags=["b"], slug="2")
     await env.make(title="y three", tags=["a"], slug="3")
     assert await titles(env, f"?search=x&tag=a&status=active&hostname={SHARED}") == ["x one"]
 
 
-async def test_every_fault_is_told_at_once(env: Env) -> None:
+async def test_reports_every_problem_at_once(env: Env) -> None:
     answer = await env.browse("?page=0&per_page=x&status=paused&search=a%0Ab&tag=a%00&hostname=%00")
     assert faults(answer).keys() == {"page", "per_page", "status", "search", "tag", "hostname"}
 
 
 @pytest.mark.parametrize("query", ["?sort=name", "?status=&search=&tag=&hostname=", "?per_page=5000"])
-async def test_what_narrows_nothing(env: Env, query: str) -> None:
+async def test_ignores_blank_and_unknown_parameters(env: Env, query: str) -> None:
     await env.make(title="T")
     assert await titles(env, query) == ["T"]

@@ -14,7 +14,7 @@ from waypost.resources.links import add_clicks
 LATER = "2030-01-01T12:01:00.000000Z"
 
 
-async def test_it_works(env: Env) -> None:
+async def test_changes_the_sent_fields(env: Env) -> None:
     link = await env.make(slug="old", title="Old", tags=["x"])
     env.clock.move(timedelta(minutes=1))
     changed = await env.changed(link, slug="new", title="New", tags=["a", "b"], expires_at="2031-01-01T00:00:00Z")
@@ -30,27 +30,27 @@ async def test_it_works(env: Env) -> None:
     assert (await env.find(link)).json() == {"data": changed}
 
 
-async def test_the_redirect_plane_is_told_of_both_slugs(env: Env) -> None:
+async def test_announces_both_slugs(env: Env) -> None:
     link = await env.make(slug="b")
-    env.told.clear()
+    env.changed_slugs.clear()
     await env.changed(link, slug="a")
-    assert env.told == ["a", "b"]
+    assert env.changed_slugs == ["a", "b"]
 
 
 @pytest.mark.parametrize("fields", [{}, {"title": "T"}, {"slug": "same", "tags": ["x"], "unknown": 1}])
-async def test_nothing_to_change(env: Env, fields: dict[str, Any]) -> None:
+async def test_a_change_without_effect_keeps_updated_at(env: Env, fields: dict[str, Any]) -> None:
     link = await env.make(slug="same", title="T", tags=["x"])
     env.clock.move(timedelta(minutes=1))
     assert await env.changed(link, **fields) == link
 
 
-async def test_what_it_showed_can_be_sent_back(env: Env) -> None:
+async def test_accepts_its_own_json(env: Env) -> None:
     link = await env.make(utm_params={"utm_source": "a"}, expires_at="2031-01-01T00:00:00Z")
     env.clock.move(timedelta(minutes=1))
     assert await env.changed(link, **{key: link[key] for key in link if key != "hostname"}) == link
 
 
-async def test_null_clears(env: Env) -> None:
+async def test_null_clears_fields(env: Env) -> None:
     link = await env.make(tags=["x"], expires_at="2031-01-01T00:00:00Z")
     nulls = ["title", "hostname", "og_title", "og_description", "og_image", "tags", "expires_at", "pixel_ids"]
     changed = await env.changed(link, **dict.fromkeys(nulls))
@@ -65,14 +65,14 @@ async def test_null_clears(env: Env) -> None:
     assert changed == link | cleared
 
 
-async def test_a_blank_clears_like_null(env: Env) -> None:
+async def test_blank_clears_like_null(env: Env) -> None:
     link = await env.make()
     blank = await env.changed(link, title="", og_title="", og_description=" \n")
     cleared = {"title": "Untitled", "og_title": None, "og_description": None}
     assert blank == link | cleared
 
 
-async def test_a_new_destination_leaves_the_preview(env: Env) -> None:
+async def test_a_new_destination_keeps_the_preview(env: Env) -> None:
     link = await env.make()
     env.site.pages["/other"] = (200, "<title>Other</title>")
     changed = await env.changed(link, destination_url=env.site.url("/other"))
@@ -80,7 +80,7 @@ async def test_a_new_destination_leaves_the_preview(env: Env) -> None:
     assert env.site.seen == ["/page", "/other"]
 
 
-async def test_a_new_destination_is_checked(env: Env) -> None:
+async def test_checks_a_new_destination(env: Env) -> None:
     link = await env.make()
     env.site.pages["/down"] = (500, "")
     for url in (env.site.url("/down"), env.site.url(UNSAFE), "http://10.0.0.1/", "nonsense", "http://go.test/x"):
@@ -88,14 +88,14 @@ async def test_a_new_destination_is_checked(env: Env) -> None:
     assert (await env.find(link)).json()["data"] == link
 
 
-async def test_off_and_on(env: Env) -> None:
+async def test_disables_and_enables_a_link(env: Env) -> None:
     link = await env.make()
     assert (await env.changed(link, status="inactive"))["status"] == "inactive"
     assert (await env.changed(link, title="still off"))["status"] == "inactive"
     assert (await env.changed(link, status="active"))["status"] == "active"
 
 
-async def test_every_fault_is_told_at_once(env: Env) -> None:
+async def test_reports_every_problem_at_once(env: Env) -> None:
     await env.make(slug="taken")
     link = await env.make()
     fields = {
@@ -115,26 +115,26 @@ async def test_every_fault_is_told_at_once(env: Env) -> None:
 
 
 @pytest.mark.parametrize("field", ["destination_url", "slug", "status"])
-async def test_what_may_not_be_null(env: Env, field: str) -> None:
+async def test_refuses_null_in_required_fields(env: Env, field: str) -> None:
     link = await env.make()
     assert faults(await env.patch(link, {field: None})) == {field: ["This may not be null."]}
 
 
-async def test_another_account_learns_nothing(env: Env) -> None:
+async def test_another_accounts_link_is_not_found(env: Env) -> None:
     link = await env.make()
     answer = await env.patch(link, {"title": 5}, env.bob)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     assert (await env.find(link)).json()["data"] == link
 
 
-async def test_a_multipart_form(env: Env) -> None:
+async def test_accepts_a_multipart_form(env: Env) -> None:
     link = await env.make(title="Old", og_title="Old")
     fields = [("title", "New"), ("og_title", ""), ("tags[0]", "a"), ("tags[1]", "b")]
     answer = await env.send_form("PATCH", f"/{link['id']}", fields)
     assert answer.json()["data"] == link | {"title": "New", "og_title": None, "tags": ["a", "b"]}
 
 
-async def test_of_32_changes_none_is_lost(env: Env) -> None:
+async def test_no_concurrent_change_is_lost(env: Env) -> None:
     link = await env.make()
     fields = ["title", "og_title", "og_description", "slug"]
     await asyncio.gather(*(env.changed(link, **{fields[n % 4]: f"v{n % 4}"}) for n in range(32)))
@@ -142,14 +142,14 @@ async def test_of_32_changes_none_is_lost(env: Env) -> None:
     assert [kept[name] for name in fields] == ["v0", "v1", "v2", "v3"]
 
 
-async def test_links_may_swap_slugs_at_the_same_moment(env: Env) -> None:
+async def test_two_links_swap_slugs_concurrently(env: Env) -> None:
     """Neither may win, but both are answered: locks are taken in one order."""
     one, two = await env.make(slug="one"), await env.make(slug="two")
     answers = await asyncio.gather(env.patch(one, {"slug": "two"}), env.patch(two, {"slug": "one"}))
     assert [answer.status_code for answer in answers] == [422, 422]
 
 
-async def test_clicks_counted_meanwhile_stay(env: Env) -> None:
+async def test_keeps_clicks_counted_meanwhile(env: Env) -> None:
     link = await env.make()
     async with env.deps.db.write() as tx:
         await add_clicks(tx, [(UUID(link["id"]).bytes, env.alice.account_id.bytes, 5)])

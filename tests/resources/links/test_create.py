@@ -12,7 +12,7 @@ from waypost.auth.model import accounts
 from waypost.resources.links import rules
 
 
-async def test_it_works(env: Env) -> None:
+async def test_creates_a_link_with_defaults(env: Env) -> None:
     answer = await env.post({"slug": "Spring-26_x", "tags": ["a", "b", "a"], "expires_at": "2030-02-01T01:00:00+01:00"})
     assert answer.status_code == 201
     assert list(answer.json()) == ["data"]
@@ -38,17 +38,17 @@ async def test_it_works(env: Env) -> None:
     assert (await env.find(link)).json() == {"data": link}
 
 
-async def test_the_destination_is_asked_once(env: Env) -> None:
+async def test_requests_the_destination_once(env: Env) -> None:
     await env.make()
     assert env.site.seen == ["/page"]
 
 
-async def test_the_redirect_plane_is_told(env: Env) -> None:
+async def test_announces_the_slug(env: Env) -> None:
     link = await env.make()
-    assert env.told == [link["slug"]]
+    assert env.changed_slugs == [link["slug"]]
 
 
-async def test_explicit_values_win_field_by_field(env: Env) -> None:
+async def test_explicit_values_win_over_scraped_ones(env: Env) -> None:
     link = await env.make(og_title="Mine")
     assert (link["og_title"], link["og_description"]) == ("Mine", "Scraped description")
     link = await env.make(title="T", og_description="D\nE", og_image="https://img.example.com/a.png")
@@ -57,18 +57,18 @@ async def test_explicit_values_win_field_by_field(env: Env) -> None:
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
-async def test_a_blank_counts_as_not_sent(env: Env, blank: str) -> None:
+async def test_blank_counts_as_not_sent(env: Env, blank: str) -> None:
     link = await env.make(title=blank, og_title=blank, og_description=blank)
     texts = [link[name] for name in ("title", "og_title", "og_description")]
     assert texts == ["Page title", "Scraped OG title", "Scraped description"]
 
 
-async def test_a_page_that_tells_nothing(env: Env) -> None:
+async def test_a_page_without_title_gives_untitled(env: Env) -> None:
     link = await env.make(destination_url=env.site.url("/missing"))
     assert (link["title"], link["og_title"], link["og_description"], link["og_image"]) == ("Untitled", None, None, None)
 
 
-async def test_null_means_omitted(env: Env) -> None:
+async def test_null_counts_as_omitted(env: Env) -> None:
     optional = ["slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file"]
     optional += ["utm_params", "tags", "expires_at", "pixel_ids"]
     link = await env.make(**dict.fromkeys(optional))
@@ -81,7 +81,7 @@ async def test_null_means_omitted(env: Env) -> None:
     assert len(link["slug"]) == 7
 
 
-async def test_too_much_of_one_field_is_told_once_and_hides_no_other(env: Env) -> None:
+async def test_reports_an_oversized_field_once_with_other_problems(env: Env) -> None:
     many = {"utm_params": {f"utm_{n}": 5 for n in range(5_000)}, "tags": [5] * 5_000, "pixel_ids": [5] * 5_000}
     assert faults(await env.post({"title": 5, **many})) == {
         "title": ["This must be a string."],
@@ -91,12 +91,12 @@ async def test_too_much_of_one_field_is_told_once_and_hides_no_other(env: Env) -
     }
 
 
-async def test_unknown_fields_are_ignored(env: Env) -> None:
+async def test_ignores_unknown_fields(env: Env) -> None:
     link = await env.make(id="x", clicks=7, created_at="x", colour="red", status="inactive")
     assert (link["clicks"], link["status"]) == (0, "active")
 
 
-async def test_every_fault_is_told_at_once(env: Env) -> None:
+async def test_reports_every_problem_at_once(env: Env) -> None:
     await env.make(slug="taken")
     answer = await env.post(
         {
@@ -176,7 +176,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_each_wrong_value_is_told_on_its_field(env: Env) -> None:
+async def test_reports_each_wrong_value_on_its_field(env: Env) -> None:
     keys = [await new_key(env.deps.db, env.alice.account_id) for _ in range(2)]
     for number, (name, value) in enumerate(WRONG):
         answer = await env.post({"slug": f"s{number}"} | {name: value}, keys[number % 2])
@@ -184,12 +184,12 @@ async def test_each_wrong_value_is_told_on_its_field(env: Env) -> None:
     assert (await env.browse()).json()["meta"]["total"] == 0
 
 
-async def test_a_missing_destination_is_told(env: Env) -> None:
+async def test_requires_a_destination(env: Env) -> None:
     answer = await env.client.post("/api/v1/links", json={"slug": "a/b"}, headers=env.alice.headers)
     assert faults(answer).keys() == {"destination_url", "slug"}
 
 
-async def test_an_unreachable_destination(env: Env) -> None:
+async def test_refuses_an_unreachable_destination(env: Env) -> None:
     env.site.pages["/down"] = (503, "")
     message = "The destination URL could not be reached. Check the URL and try again."
     assert faults(await env.post({"destination_url": env.site.url("/down")})) == {"destination_url": [message]}
@@ -197,12 +197,12 @@ async def test_an_unreachable_destination(env: Env) -> None:
     assert faults(await env.post({"destination_url": closed})).keys() == {"destination_url"}
 
 
-async def test_an_unsafe_destination(env: Env) -> None:
+async def test_refuses_an_unsafe_destination(env: Env) -> None:
     message = "The destination URL was flagged as unsafe and cannot be shortened."
     assert faults(await env.post({"destination_url": env.site.url(UNSAFE)})) == {"destination_url": [message]}
 
 
-async def test_the_limits_themselves_are_allowed(env: Env) -> None:
+async def test_accepts_values_at_their_limits(env: Env) -> None:
     url = env.site.url("/") + "x" * (2048 - len(env.site.url("/")))
     link = await env.make(
         destination_url=url,
@@ -215,7 +215,7 @@ async def test_the_limits_themselves_are_allowed(env: Env) -> None:
     assert (link["destination_url"], link["title"]) == (url, "ü" * 255)
 
 
-async def test_a_multipart_form(env: Env) -> None:
+async def test_accepts_a_multipart_form(env: Env) -> None:
     fields = [
         ("destination_url", env.site.url()),
         ("title", "Form"),
@@ -230,7 +230,7 @@ async def test_a_multipart_form(env: Env) -> None:
     assert link["og_title"] == "Scraped OG title"
 
 
-async def test_a_form_with_no_tag_in_it(env: Env) -> None:
+async def test_accepts_a_multipart_form_without_tags(env: Env) -> None:
     fields = [("destination_url", env.site.url()), ("tags[]", ""), ("tags[]", "a"), ("pixel_ids[]", "")]
     answer = await env.send_form("POST", "", fields)
     assert answer.json()["data"]["tags"] == ["a"]
@@ -239,7 +239,7 @@ async def test_a_form_with_no_tag_in_it(env: Env) -> None:
     assert answer.json()["data"]["tags"] == []
 
 
-async def test_a_link_expires(env: Env) -> None:
+async def test_an_expired_link_is_inactive(env: Env) -> None:
     link = await env.make(expires_at="2030-01-01T13:00:00Z")
     env.clock.move(timedelta(minutes=59))
     assert (await env.find(link)).json()["data"]["status"] == "active"
@@ -247,14 +247,14 @@ async def test_a_link_expires(env: Env) -> None:
     assert (await env.find(link)).json()["data"]["status"] == "inactive"
 
 
-async def test_of_32_that_want_one_slug_one_gets_it(env: Env) -> None:
+async def test_only_one_of_32_concurrent_requests_gets_a_slug(env: Env) -> None:
     answers = await asyncio.gather(*(env.post({"slug": "gold"}, [env.alice, env.bob][n % 2]) for n in range(32)))
     assert sorted(answer.status_code for answer in answers) == [201] + [422] * 31
     refused = next(answer for answer in answers if answer.status_code == 422)
     assert faults(refused) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_the_account_counts_its_links(env: Env) -> None:
+async def test_counts_the_accounts_links(env: Env) -> None:
     links = await asyncio.gather(*(env.make() for _ in range(8)))
     await env.delete(links[0])
     async with env.deps.db.read() as tx:
@@ -262,7 +262,7 @@ async def test_the_account_counts_its_links(env: Env) -> None:
         assert (await tx.execute(query)).scalar_one() == 7
 
 
-async def test_a_key_without_the_scope_has_no_body_read(env: Env) -> None:
+async def test_reads_no_body_of_a_key_without_the_scope(env: Env) -> None:
     reader = await new_key(env.deps.db, env.alice.account_id, scopes=["links:read"], now=START)
     answer = await env.client.post("/api/v1/links", content=b"{broken", headers=reader.headers)
     assert answer.status_code == 403

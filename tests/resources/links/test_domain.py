@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from domains import count, domain, forget
 from people import new_key
-from resources.domains.env import Env as DomainsRoom
+from resources.domains.env import Env as DomainsEnv
 from resources.domains.env import open_env
 from resources.links.env import KEYS, SHARED, Env, faults
 from resources.webhooks.env import URL
@@ -31,12 +31,12 @@ HERS = {"hostname": [rules.NO_SUCH_DOMAIN]}
 
 
 @pytest.fixture
-async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsRoom]:
+async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsEnv]:
     async with open_env(db, tmp_path) as opened:
         yield opened
 
 
-async def test_it_works(env: Env) -> None:
+async def test_a_link_moves_between_domains(env: Env) -> None:
     """A domain that nothing is proven of will do; the name is read as browsers read it."""
     db, alice = env.deps.db, env.alice.account_id
     live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_live=False)
@@ -59,7 +59,7 @@ async def test_it_works(env: Env) -> None:
     assert (await count(db, live), await count(db, pending)) == (1, 1)
 
 
-async def test_names_of_others_are_nobody_s(env: Env) -> None:
+async def test_refuses_domains_of_other_accounts(env: Env) -> None:
     db = env.deps.db
     bobs = await domain(db, env.bob.account_id, NAME)
     link = await env.make(slug="a")
@@ -70,7 +70,7 @@ async def test_names_of_others_are_nobody_s(env: Env) -> None:
     assert await count(db, bobs) == 0
 
 
-async def test_a_list_holds_those_of_one_domain(env: Env) -> None:
+async def test_filters_the_list_by_domain(env: Env) -> None:
     await domain(env.deps.db, env.alice.account_id, NAME)
     await domain(env.deps.db, env.bob.account_id, "bobs.test")
     there, here = await env.make(hostname=NAME), await env.make()
@@ -86,7 +86,7 @@ async def test_a_list_holds_those_of_one_domain(env: Env) -> None:
         assert (page["data"], page["meta"]["total"]) == (found, len(found)), query
 
 
-async def test_wherever_a_link_shows(env: Env) -> None:
+async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
     db = env.deps.db
     gone = await domain(db, env.alice.account_id, NAME)
     row = {"id": new_id(), "account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
@@ -111,7 +111,7 @@ async def test_wherever_a_link_shows(env: Env) -> None:
 # ── loops ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_no_link_leads_to_another(env: Env) -> None:
+async def test_refuses_destinations_on_domains_of_the_service(env: Env) -> None:
     """R23. What a stranger merely claims is nobody's, else anybody could keep anybody from linking to it."""
     db = env.deps.db
     await domain(db, env.alice.account_id, "mine.test", is_live=False)
@@ -136,7 +136,7 @@ async def test_no_link_leads_to_another(env: Env) -> None:
 # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_each_domain_counts_its_links(env: Env) -> None:
+async def test_counts_the_links_of_each_domain(env: Env) -> None:
     db = env.deps.db
     one, two = [await domain(db, env.alice.account_id, name) for name in ("one.test", "two.test")]
 
@@ -158,7 +158,7 @@ async def test_each_domain_counts_its_links(env: Env) -> None:
     assert await counts() == (0, 0)
 
 
-async def test_crowds_are_counted_and_wait_in_no_circle(env: Env) -> None:
+async def test_counts_concurrent_moves_without_deadlock(env: Env) -> None:
     """Links swap domains and slugs while others are made on both: each statement's locks come in one order."""
     db = env.deps.db
     hosts = ["one.test", "two.test"]
@@ -182,7 +182,7 @@ async def test_crowds_are_counted_and_wait_in_no_circle(env: Env) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_slug_and_a_domain_are_taken_in_one_order(env: Env) -> None:
+async def test_takes_slug_and_domain_in_one_order(env: Env) -> None:
     """Else one would hold the domain and wait for the slug of another that waits for the domain."""
     db = env.deps.db
     id_ = await domain(db, env.alice.account_id, NAME)
@@ -201,7 +201,7 @@ async def test_a_slug_and_a_domain_are_taken_in_one_order(env: Env) -> None:
 # ── a domain that is gone ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> None:
+async def test_links_of_a_deleted_domain_are_on_the_shared_one_at_once(both: DomainsEnv) -> None:
     env, db = both.links, both.deps.db
     brand = await both.make(NAME)
     await both.go_live(brand)
@@ -213,7 +213,7 @@ async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> 
     assert (await env.browse(f"?hostname={SHARED}")).json()["meta"]["total"] == 3
     assert (await env.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
     again = await both.make(NAME)  # an old link keeps its place, whether its row is written yet or not
-    assert await look(db, b"s0") == SHARED.encode()
+    assert await find_route(db, b"s0") == SHARED.encode()
     assert (await env.browse(f"?hostname={NAME}")).json()["meta"]["total"] == 0
     await env.changed(made[0], hostname=NAME)
     await env.changed(made[1], title="Another")
@@ -225,7 +225,7 @@ async def test_its_links_are_on_the_shared_domain_at_once(both: DomainsRoom) -> 
     assert await count(db, UUID(again["id"])) == 1
 
 
-async def test_rows_are_freed_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_detaches_links_in_batches(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waypost.resources.links.domain_detach._BATCH", 2)
     db = env.deps.db
     gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
@@ -238,8 +238,8 @@ async def test_rows_are_freed_in_steps(env: Env, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(env: Env) -> None:
-    """PostgreSQL looks again at a row it waited for, but not at the question that found it."""
+async def test_a_link_that_moves_during_the_detach_stays_there(env: Env) -> None:
+    """PostgreSQL checks a row again after waiting for it, but does not repeat the subquery that found it."""
     db = env.deps.db
     gone, kept = await domain(db, env.alice.account_id, NAME), await domain(db, env.alice.account_id, "kept.test")
     await env.make(hostname=NAME)
@@ -252,7 +252,7 @@ async def test_a_link_that_moves_while_it_is_freed_stays_where_it_moved(env: Env
     assert await domains_of_links(db) == {kept}
 
 
-async def test_creating_and_deleting_at_once_leaves_no_link_behind(both: DomainsRoom) -> None:
+async def test_concurrent_create_and_domain_delete_leave_no_link_behind(both: DomainsEnv) -> None:
     env, db = both.links, both.deps.db
     other = await new_key(db, both.alice.account_id)
     for turn in range(4):
@@ -271,10 +271,8 @@ async def test_creating_and_deleting_at_once_leaves_no_link_behind(both: Domains
     assert await domains_of_links(db) == {None}
 
 
-async def test_one_that_is_deleted_while_the_destination_is_looked_at(
-    env: Env, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the first look said, the transaction decides."""
+async def test_refuses_a_domain_deleted_during_the_destination_check(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction decides, whatever the first check found."""
     link = await env.make(slug="a")
     gone = new_id()
 
@@ -318,7 +316,7 @@ async def domains_of_links(db: Database) -> set[UUID | None]:
         return set((await tx.execute(select(links.c.domain_id).where(links.c.deleted_at.is_(None)))).scalars())
 
 
-async def look(db: Database, slug: bytes) -> bytes | None:
+async def find_route(db: Database, slug: bytes) -> bytes | None:
     """The host that the redirect plane serves it on."""
     routes = SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
     try:

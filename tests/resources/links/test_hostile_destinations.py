@@ -27,7 +27,7 @@ async def keys(env: Env, requests: int) -> Sequence[Person]:
     return [await new_key(env.deps.db, env.alice.account_id) for _ in range(requests // 50 + 1)]
 
 
-async def test_create(env: Env, forbidden: Receiver) -> None:
+async def test_create_refuses_hostile_destinations(env: Env, forbidden: Receiver) -> None:
     urls = spellings(forbidden.port)
     people = await keys(env, len(urls))
     for number, url in enumerate(urls):
@@ -37,7 +37,7 @@ async def test_create(env: Env, forbidden: Receiver) -> None:
     assert (await env.browse()).json()["meta"]["total"] == 0
 
 
-async def test_change(env: Env, forbidden: Receiver) -> None:
+async def test_change_refuses_hostile_destinations(env: Env, forbidden: Receiver) -> None:
     link = await env.make()
     urls = spellings(forbidden.port)
     people = await keys(env, len(urls))

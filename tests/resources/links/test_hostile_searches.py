@@ -37,34 +37,32 @@ def _noted(db: Database) -> Iterator[list[tuple[str, Any]]]:
     event.remove(engine, "before_cursor_execute", note)
 
 
-@pytest.mark.parametrize("wanted", WORST)
-async def test_no_pattern_is_longer_than_a_trigram(env: Env, statements: list[tuple[str, Any]], wanted: str) -> None:
+@pytest.mark.parametrize("search", WORST)
+async def test_no_pattern_is_longer_than_a_trigram(env: Env, statements: list[tuple[str, Any]], search: str) -> None:
     """A GLOB or LIKE of 254 signs takes a hundred times as long as a comparison of bytes."""
-    await env.make(title=wanted)
+    await env.make(title=search)
     statements.clear()
-    answer = await env.browse(f"?search={wanted.replace('%', '%25')}")
-    assert [link["title"] for link in answer.json()["data"]] == [wanted]
+    answer = await env.browse(f"?search={search.replace('%', '%25')}")
+    assert [link["title"] for link in answer.json()["data"]] == [search]
     assert statements
     for statement, parameters in statements:
         assert not any(slow in statement for slow in ("GLOB", "strpos"))
         if " LIKE " in statement:
-            assert wanted not in parameters.values()
+            assert search not in parameters.values()
 
 
-async def test_signs_mean_themselves(env: Env, db: Database) -> None:
+async def test_special_characters_match_literally(env: Env, db: Database) -> None:
     for number, title in enumerate((*SIGNS, "a", "plain")):
         await env.make(title=title, slug=str(number))
-    for wanted in SIGNS:
+    for search in SIGNS:
         async with db.read() as tx:
-            filter_, request = LinkFilter(search=wanted), PageRequest(1, 100)
+            filter_, request = LinkFilter(search=search), PageRequest(1, 100)
             page = await lists.exact_page(tx, env.alice.account_id, filter_, request, env.clock())
-        assert {link.title for link in page.items} == {each for each in SIGNS if wanted.casefold() in each.casefold()}
+        assert {link.title for link in page.items} == {each for each in SIGNS if search.casefold() in each.casefold()}
 
 
-async def test_few_trigrams_are_compared_in_the_event_loop(
-    env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_compares_few_trigrams_in_the_event_loop(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trigrams, "_QUERIED", 1_000)
-    wanted = "".join(chr(0x4E00 + number) for number in range(255))
+    search = "".join(chr(0x4E00 + number) for number in range(255))
     async with db.read() as tx:
-        assert len(await trigrams.rarest(tx, env.alice.account_id, wanted)) <= trigrams._COMPARED
+        assert len(await trigrams.rarest(tx, env.alice.account_id, search)) <= trigrams._COMPARED

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from resources.links.env import Env, faults
-from resources.links.test_images import picture, upload
+from resources.links.test_images import image_bytes, upload
 from sqlalchemy import select, update
 
 from waypost.auth.model import accounts
@@ -33,11 +33,11 @@ def on_disk(env: Env) -> int:
     return sum((env.deps.media / name).stat().st_size for name in env.hosted())
 
 
-async def test_bytes_follow_what_becomes_of_images(env: Env, db: Database) -> None:
-    link = await upload(env, picture())
-    other = await upload(env, picture("JPEG", (300, 200)))
+async def test_counts_the_bytes_of_all_images(env: Env, db: Database) -> None:
+    link = await upload(env, image_bytes())
+    other = await upload(env, image_bytes("JPEG", (300, 200)))
     assert await used(env, db) == on_disk(env) > 0
-    await env.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP", (100, 100)))
+    await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("WEBP", (100, 100)))
     assert await used(env, db) == on_disk(env)
     await env.changed(link, og_image=None)
     assert await used(env, db) == on_disk(env) > 0
@@ -46,49 +46,49 @@ async def test_bytes_follow_what_becomes_of_images(env: Env, db: Database) -> No
     assert (await used(env, db), env.hosted()) == (0, [])
 
 
-async def test_an_image_that_does_not_fit_is_refused_and_leaves_nothing(env: Env, db: Database) -> None:
+async def test_refuses_an_image_over_the_quota_without_traces(env: Env, db: Database) -> None:
     await set_used(env, db, LIMIT - 10)
-    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     link = await env.make()
-    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture())
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     assert (await used(env, db), env.hosted()) == (LIMIT - 10, [])
 
 
-async def test_one_that_fits_exactly_is_kept(env: Env, db: Database) -> None:
-    await set_used(env, db, LIMIT - len(clean(picture()).content))
-    await upload(env, picture())
+async def test_accepts_an_image_that_fits_exactly(env: Env, db: Database) -> None:
+    await set_used(env, db, LIMIT - len(clean(image_bytes()).content))
+    await upload(env, image_bytes())
     assert await used(env, db) == LIMIT
 
 
-async def test_a_full_account_has_nothing_decoded(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_decodes_nothing_for_a_full_account(env: Env, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "clean", lambda _: pytest.fail("it was decoded"))
     await set_used(env, db, LIMIT)
-    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert faults(answer) == {"og_image_file": [rules.IMAGE_QUOTA_USED]}
     assert env.site.seen == []
 
 
 async def test_a_full_account_may_replace_and_remove_images(env: Env, db: Database) -> None:
-    link = await upload(env, picture("PNG", (300, 300)))
+    link = await upload(env, image_bytes("PNG", (300, 300)))
     await set_used(env, db, LIMIT)
-    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture("PNG", (20, 10)))
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("PNG", (20, 10)))
     assert answer.status_code == 200
     assert await used(env, db) < LIMIT
     await env.changed(link, og_image=None)
 
 
-async def test_uploads_at_once_do_not_pass_the_limit_together(env: Env, db: Database) -> None:
-    await set_used(env, db, LIMIT - 2 * len(clean(picture()).content))
-    sent = [env.send_form("POST", "", [("destination_url", env.site.url())], file=picture()) for _ in range(5)]
+async def test_concurrent_uploads_do_not_exceed_the_quota(env: Env, db: Database) -> None:
+    await set_used(env, db, LIMIT - 2 * len(clean(image_bytes()).content))
+    sent = [env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes()) for _ in range(5)]
     statuses = sorted(answer.status_code for answer in await asyncio.gather(*sent))
     assert statuses == [201, 201, 422, 422, 422]
     assert await used(env, db) == LIMIT
     assert len(env.hosted()) == 2
 
 
-async def test_an_upload_that_is_cut_off_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, goes_on, write = asyncio.Event(), threading.Event(), media._write
     loop = asyncio.get_running_loop()
 

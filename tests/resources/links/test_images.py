@@ -23,7 +23,7 @@ START_OF_SCAN = b"\xff\xda"
 FORMATS = [("PNG", "png"), ("JPEG", "jpg"), ("WEBP", "webp"), ("GIF", "gif")]
 
 
-def picture(kind: str = "PNG", size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
+def image_bytes(kind: str = "PNG", size: tuple[int, int] = (40, 20), **options: Any) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", size, (200, 30, 30)).save(out, kind, **options)
     return out.getvalue()
@@ -48,8 +48,8 @@ async def upload(env: Env, content: bytes, *fields: tuple[str, str]) -> dict[str
     return answer.json()["data"]
 
 
-async def test_it_works(env: Env) -> None:
-    link = await upload(env, picture(), ("og_image", "https://example.com/loses.png"))
+async def test_hosts_an_uploaded_image(env: Env) -> None:
+    link = await upload(env, image_bytes(), ("og_image", "https://example.com/loses.png"))
     url = link["og_image"]
     assert url.startswith(f"{BASE_URL}/media/")
     assert (await env.find(link)).json()["data"]["og_image"] == url
@@ -65,8 +65,8 @@ async def test_it_works(env: Env) -> None:
 
 
 @pytest.mark.parametrize(("kind", "extension"), FORMATS)
-def test_each_format_stays_what_it_is(kind: str, extension: str) -> None:
-    image = clean(picture(kind))
+def test_keeps_the_format(kind: str, extension: str) -> None:
+    image = clean(image_bytes(kind))
     assert (image.extension, opened(image.content).format, opened(image.content).size) == (extension, kind, (40, 20))
 
 
@@ -75,15 +75,15 @@ def test_metadata_is_dropped_and_orientation_applied() -> None:
     exif[0x0112] = 6  # to be turned by 90 degrees
     exif[0x010F] = "Secret Camera"
     for kind in ("JPEG", "PNG", "WEBP"):
-        content = picture(kind, exif=exif, icc_profile=b"secret profile" * 20, comment=b"Secret comment")
+        content = image_bytes(kind, exif=exif, icc_profile=b"secret profile" * 20, comment=b"Secret comment")
         made = clean(content).content
         assert opened(made).size == (20, 40), kind
         assert b"secret" not in made.lower(), kind
         assert b"Exif" not in made, kind
 
 
-def test_what_follows_the_image_is_dropped() -> None:
-    assert b"<script>" not in clean(picture("GIF") + b"<script>alert(1)</script>").content
+def test_drops_data_after_the_image() -> None:
+    assert b"<script>" not in clean(image_bytes("GIF") + b"<script>alert(1)</script>").content
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
@@ -94,14 +94,14 @@ def test_animations_stay_animated(kind: str) -> None:
         made.seek(number)
         made.load()
         assert made.info["duration"] == 70
-        shown = made.convert("RGBA")
-        assert shown.getpixel((number + 5, 5))[3] == 255
-        assert shown.getpixel((25, 15))[3] == 0, "what was transparent stays so"
-        assert shown.getpixel((number - 1, 5))[3] == 0 if number else True, "no trail of the frame before"
+        frame = made.convert("RGBA")
+        assert frame.getpixel((number + 5, 5))[3] == 255
+        assert frame.getpixel((25, 15))[3] == 0, "what was transparent stays so"
+        assert frame.getpixel((number - 1, 5))[3] == 0 if number else True, "no trail of the frame before"
 
 
-def test_limits_themselves_are_allowed() -> None:
-    assert opened(clean(picture("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
+def test_accepts_images_at_the_limits() -> None:
+    assert opened(clean(image_bytes("PNG", (images.MAX_SIDE, 3))).content).size == (images.STORED_SIDE, 1)
     assert opened(clean(animation("GIF", images.MAX_FRAMES, (30, 10))).content).n_frames == 200
     assert opened(clean(scanned(images.MAX_SCANS)).content).size == (40, 20)
 
@@ -117,7 +117,7 @@ def bomb(width: int, height: int) -> bytes:
 
 def scanned(scans: int) -> bytes:
     """A progressive JPEG whose last scan is said again and again."""
-    content = picture("JPEG", progressive=True)
+    content = image_bytes("JPEG", progressive=True)
     last = content[content.rindex(START_OF_SCAN) : -2]
     return content[:-2] + last * (scans - content.count(START_OF_SCAN)) + content[-2:]
 
@@ -136,15 +136,15 @@ def growing_gif() -> bytes:
         (b"", images.NOT_AN_IMAGE),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", images.NOT_AN_IMAGE),
         (b"%PDF-1.7", images.NOT_AN_IMAGE),
-        (picture("BMP"), images.NOT_AN_IMAGE),
-        (picture("TIFF"), images.NOT_AN_IMAGE),
-        (picture("PNG")[:-30], images.NOT_AN_IMAGE),
-        (picture("JPEG", (300, 300))[:-400], images.NOT_AN_IMAGE),
-        (picture("WEBP")[:-20], images.NOT_AN_IMAGE),
-        (picture("GIF")[:-20], images.NOT_AN_IMAGE),
+        (image_bytes("BMP"), images.NOT_AN_IMAGE),
+        (image_bytes("TIFF"), images.NOT_AN_IMAGE),
+        (image_bytes("PNG")[:-30], images.NOT_AN_IMAGE),
+        (image_bytes("JPEG", (300, 300))[:-400], images.NOT_AN_IMAGE),
+        (image_bytes("WEBP")[:-20], images.NOT_AN_IMAGE),
+        (image_bytes("GIF")[:-20], images.NOT_AN_IMAGE),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, images.NOT_AN_IMAGE),
         (b"\0" * (images.MAX_BYTES + 1), images.TOO_LARGE),
-        (picture("PNG", (8193, 1)), images.TOO_MANY_PIXELS),
+        (image_bytes("PNG", (8193, 1)), images.TOO_MANY_PIXELS),
         (bomb(5001, 5000), images.TOO_MANY_PIXELS),
         (bomb(8000, 12000), images.TOO_MANY_PIXELS),
         (bomb(50_000, 50_000), images.TOO_MANY_PIXELS),
@@ -156,32 +156,34 @@ def growing_gif() -> bytes:
     ],
     ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else "",
 )
-def test_what_is_refused(content: bytes, message: str) -> None:
+def test_refuses_bad_images(content: bytes, message: str) -> None:
     with pytest.raises(BadImage) as refused:
         clean(content)
     assert str(refused.value) == message
 
 
-async def test_the_event_loop_goes_on_meanwhile() -> None:
-    studio = ImageCleaner()
-    cleaning = asyncio.create_task(studio.clean(picture("PNG", (2000, 2000)), account=new_id()))
+async def test_does_not_block_the_event_loop() -> None:
+    cleaner = ImageCleaner()
+    cleaning = asyncio.create_task(cleaner.clean(image_bytes("PNG", (2000, 2000)), account=new_id()))
     turns = 0
     while not cleaning.done():
         await asyncio.sleep(0)
         turns += 1
-    studio.close()
+    cleaner.close()
     assert turns > 10
 
 
-async def test_the_line_of_waiting_images_is_short() -> None:
-    studio, account = ImageCleaner(waiting_each=1), new_id()
-    three = await asyncio.gather(*[studio.clean(picture(), account=account) for _ in range(3)], return_exceptions=True)
+async def test_the_queue_of_images_is_short() -> None:
+    cleaner, account = ImageCleaner(waiting_each=1), new_id()
+    three = await asyncio.gather(
+        *[cleaner.clean(image_bytes(), account=account) for _ in range(3)], return_exceptions=True
+    )
     assert [type(result) for result in three] == [CleanImage, CleanImage, Unavailable]
-    assert (await studio.clean(picture(), account=account)).extension == "png"
-    studio.close()
+    assert (await cleaner.clean(image_bytes(), account=account)).extension == "png"
+    cleaner.close()
 
 
-async def test_one_account_s_images_leave_room_for_another_s(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_accounts_images_do_not_block_anothers(monkeypatch: pytest.MonkeyPatch) -> None:
     """R30: twelve uploads that take for ever, and then somebody else's."""
     blocked, greedy = threading.Event(), new_id()
 
@@ -191,25 +193,25 @@ async def test_one_account_s_images_leave_room_for_another_s(monkeypatch: pytest
         return CleanImage(content, "png")
 
     monkeypatch.setattr(images, "clean", slow)
-    studio = ImageCleaner()
-    twelve = [asyncio.create_task(studio.clean(b"slow", account=greedy)) for _ in range(12)]
-    assert (await studio.clean(b"quick", account=new_id())).content == b"quick"
+    cleaner = ImageCleaner()
+    twelve = [asyncio.create_task(cleaner.clean(b"slow", account=greedy)) for _ in range(12)]
+    assert (await cleaner.clean(b"quick", account=new_id())).content == b"quick"
     blocked.set()
     results = await asyncio.gather(*twelve, return_exceptions=True)
     assert {type(result) for result in results} == {CleanImage, Unavailable}
-    studio.close()
+    cleaner.close()
 
 
 def tiled(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
     """Small as a PNG, and large once its pixels are mixed."""
     tile = Image.frombytes(mode, (16, 16), Random(1).randbytes(256 * len(mode)))
-    whole = Image.new(mode, size)
+    canvas = Image.new(mode, size)
     for left in range(0, size[0], 16):
-        whole.paste(tile, (left, 0))
-    row = whole.crop((0, 0, size[0], 16))
+        canvas.paste(tile, (left, 0))
+    row = canvas.crop((0, 0, size[0], 16))
     for top in range(16, size[1], 16):
-        whole.paste(row, (0, top))
-    return whole
+        canvas.paste(row, (0, top))
+    return canvas
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -243,7 +245,7 @@ def test_a_small_animation_does_not_grow_beyond_the_limits() -> None:
     assert made.fp.seek(0, io.SEEK_END) <= images.STORED_BYTES
 
 
-def test_what_stays_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_images_that_stay_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     content = encoded(tiled((300, 300)), "PNG")
     monkeypatch.setattr(images, "STORED_BYTES", len(content))
     monkeypatch.setattr(images, "_encode", lambda *_: bytes(len(content) + 1))
@@ -252,7 +254,7 @@ def test_what_stays_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16"])
-def test_a_large_image_keeps_its_look(mode: str) -> None:
+def test_reducing_in_bands_shows_no_seams(mode: str) -> None:
     """It is reduced in bands, whose seams must not show."""
     grey = Image.linear_gradient("L").resize((100, 5000))
     image = grey.convert("I").point(lambda value: value * 256).convert("I;16") if mode == "I;16" else grey.convert(mode)
@@ -264,10 +266,10 @@ def test_a_large_image_keeps_its_look(mode: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
-def test_a_large_image_is_turned_the_right_way_up(kind: str) -> None:
+def test_applies_the_orientation_of_large_images(kind: str) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    assert opened(clean(picture(kind, (3000, 1500), exif=exif)).content).size == (1024, 2048)
+    assert opened(clean(image_bytes(kind, (3000, 1500), exif=exif)).content).size == (1024, 2048)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
@@ -278,19 +280,19 @@ def test_frames_are_counted_before_any_is_decoded(kind: str, monkeypatch: pytest
         clean(content)
 
 
-async def test_a_refused_image_is_told_beside_other_faults(env: Env) -> None:
+async def test_reports_a_bad_image_with_other_problems(env: Env) -> None:
     answer = await env.send_form("POST", "", [("destination_url", "nonsense"), ("slug", "a/b")], file=b"nonsense")
     assert faults(answer).keys() == {"destination_url", "slug", "og_image_file"}
     assert env.hosted() == []
 
 
-async def test_the_name_the_sender_gave_does_not_matter(env: Env) -> None:
+async def test_ignores_the_file_name_of_the_upload(env: Env) -> None:
     fields = [("destination_url", env.site.url())]
-    answer = await env.send_form("POST", "", fields, file=picture("GIF"), name="../../etc/x.svg")
+    answer = await env.send_form("POST", "", fields, file=image_bytes("GIF"), name="../../etc/x.svg")
     assert answer.json()["data"]["og_image"].endswith(".gif")
 
 
-async def test_a_form_in_which_no_file_was_chosen(env: Env) -> None:
+async def test_accepts_a_form_without_a_file(env: Env) -> None:
     answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=b"", name="")
     link = answer.json()["data"]
     assert link["og_image"] == env.site.url("/card.png")
@@ -298,30 +300,30 @@ async def test_a_form_in_which_no_file_was_chosen(env: Env) -> None:
     assert again.json()["data"] == link | {"title": "T"}
 
 
-async def test_a_text_in_its_place_is_refused(env: Env) -> None:
+async def test_refuses_text_in_place_of_a_file(env: Env) -> None:
     fields = [("destination_url", env.site.url()), ("og_image_file", "text")]
     message = "This must be a file: send it as a multipart/form-data part with a filename."
     assert faults(await env.post(dict(fields))) == {"og_image_file": [message]}
     assert faults(await env.send_form("POST", "", fields)) == {"og_image_file": [message]}
 
 
-async def test_a_write_that_fails_leaves_no_file(env: Env) -> None:
+async def test_a_failed_write_leaves_no_file(env: Env) -> None:
     await env.make(env.bob, slug="taken")
     fields = [("destination_url", env.site.url()), ("slug", "taken")]
-    assert faults(await env.send_form("POST", "", fields, file=picture())).keys() == {"slug"}
+    assert faults(await env.send_form("POST", "", fields, file=image_bytes())).keys() == {"slug"}
     assert env.hosted() == []
 
 
-async def test_a_disk_that_takes_nothing(env: Env) -> None:
+async def test_answers_503_when_the_disk_is_not_writable(env: Env) -> None:
     env.deps.media.write_text("a file where the directory should be")
-    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "http_error")
     assert (await env.browse()).json()["meta"]["total"] == 0
 
 
 async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
-    link = await upload(env, picture())
-    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=picture("WEBP"))
+    link = await upload(env, image_bytes())
+    answer = await env.send_form("PATCH", f"/{link['id']}", [], file=image_bytes("WEBP"))
     changed = answer.json()["data"]["og_image"]
     assert [f"{BASE_URL}/media/{name}" for name in env.hosted()] == [changed]
     assert changed.endswith(".webp")
@@ -330,20 +332,20 @@ async def test_a_change_replaces_the_image_and_its_file(env: Env) -> None:
 
 @pytest.mark.parametrize("value", [None, "https://example.com/a.png"])
 async def test_a_change_to_another_image_removes_the_file(env: Env, value: str | None) -> None:
-    link = await upload(env, picture())
+    link = await upload(env, image_bytes())
     assert (await env.changed(link, og_image=value))["og_image"] == value
     assert env.hosted() == []
 
 
-async def test_an_image_sent_back_as_shown_stays(env: Env) -> None:
-    link = await upload(env, picture())
+async def test_keeps_the_image_when_its_url_is_sent_back(env: Env) -> None:
+    link = await upload(env, image_bytes())
     assert await env.changed(link, og_image=link["og_image"]) == link
     assert (await env.client.get(link["og_image"])).status_code == 200
 
 
-async def test_a_file_that_will_not_go_spoils_no_answer(env: Env) -> None:
+async def test_logs_a_file_that_cannot_be_removed(env: Env) -> None:
     for leave in (env.delete, lambda link: env.patch(link, {"og_image": None})):
-        link = await upload(env, picture())
+        link = await upload(env, image_bytes())
         file = env.deps.media / link["og_image"].rpartition("/")[2]
         file.unlink()
         file.mkdir()  # nobody can unlink a directory
@@ -352,24 +354,24 @@ async def test_a_file_that_will_not_go_spoils_no_answer(env: Env) -> None:
         assert [(entry["event"], entry["name"]) for entry in logged] == [("image file not removed", file.name)]
 
 
-async def test_an_address_of_ours_is_an_image(env: Env) -> None:
-    url = (await upload(env, picture()))["og_image"]
+async def test_accepts_the_url_of_a_hosted_image(env: Env) -> None:
+    url = (await upload(env, image_bytes()))["og_image"]
     assert (await env.make(og_image=url))["og_image"] == url
 
 
 @pytest.mark.parametrize("name", ["a b.png", "a\\b.png", "a" * 32 + ".png?x= y"])
-async def test_what_only_begins_like_an_address_of_ours(env: Env, name: str) -> None:
+async def test_refuses_urls_that_only_begin_like_a_hosted_image(env: Env, name: str) -> None:
     assert faults(await env.post({"og_image": f"{BASE_URL}/media/{name}"})).keys() == {"og_image"}
 
 
-async def test_a_deleted_links_image_goes(env: Env) -> None:
-    await env.delete(await upload(env, picture()))
+async def test_deleting_a_link_removes_its_image(env: Env) -> None:
+    await env.delete(await upload(env, image_bytes()))
     assert env.hosted() == []
 
 
 @pytest.mark.parametrize(
     "name", ["", "x.png", "..%2fblocklist", "%2e%2e/blocklist", "a" * 32 + ".svg", "a" * 32 + ".png", ".."]
 )
-async def test_nothing_else_is_served(env: Env, name: str) -> None:
+async def test_serves_no_other_files(env: Env, name: str) -> None:
     answer = await env.client.get(f"/media/{name}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

@@ -1,4 +1,4 @@
-"""The links on pages: the list, the form and what it says, faults beside their fields, and whose links one sees."""
+"""Pages of links: the list, the form with its problems, and who may see a link."""
 
 import asyncio
 import io
@@ -54,7 +54,7 @@ async def api(place: Place, who: Browser) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-async def test_it_works(place: Place, site: Website) -> None:
+async def test_creates_a_link_and_lists_it(place: Place, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     key = await api(place, ada)
     assert "No links yet" in (await ada.get("/links")).text
@@ -82,7 +82,7 @@ async def test_it_works(place: Place, site: Website) -> None:
     assert {answer.headers["location"] for answer in answers} == {f"/links/{fields['form_id']}?done=created"}
     assert "Your link is ready" in (await ada.get(answers[0].headers["location"])).text
     page = (await ada.get("/links")).text
-    for told in (
+    for text in (
         "app.test/spring",
         "Page title",
         f"{HOST}:{site.port}",
@@ -90,7 +90,7 @@ async def test_it_works(place: Place, site: Website) -> None:
         "1 link<",
         "Expires in",
     ):
-        assert told in page, told
+        assert text in page, text
     made = (await ada.client.get(f"/api/v1/links/{fields['form_id']}", headers=key)).json()["data"]
     assert (made["destination_url"], made["tags"]) == (site.url("/page/?utm_source=news%20letter"), ["one", "two"])
     assert (made["title"], made["og_title"], made["pixel_ids"]) == ("Page title", "A card", [pixel_id])
@@ -104,17 +104,17 @@ async def test_a_change_sends_only_what_differs(place: Place, site: Website) -> 
     ada = await place.browser("ada@example.com")
     id_ = await make(ada, site, slug="a", expires_at="2030-01-01T13:00:05", **{"utm_params[utm_source]": "x"})
     page = (await ada.get(f"/links/{id_}/edit")).text
-    shown = {
+    saved = {
         "destination_url": site.url("/page/"),
         "slug": "a",
         "title": "Page title",
         "expires_at": "2030-01-01T13:00:05",
     }
-    for name, value in shown.items():
+    for name, value in saved.items():
         assert re.search(rf'name="{name}"[^>]*value="{re.escape(value)}"', page), name
     place.clock.move(timedelta(hours=2))
     site.seen.clear()
-    same = shown | {
+    same = saved | {
         "og_title": "Scraped OG title",
         "og_description": "Scraped description",
         "og_image": site.url("/card.png"),
@@ -136,7 +136,7 @@ async def test_a_change_sends_only_what_differs(place: Place, site: Website) -> 
     assert (row.destination_url, row.utm_params, row.og_description) == (site.url("/page/"), {}, "Scraped description")
 
 
-async def test_faults_stand_beside_their_fields_and_input_is_kept(place: Place, site: Website) -> None:
+async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: Place, site: Website) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     taken = await make(bob, site, slug="taken")
     fields = {
@@ -156,14 +156,14 @@ async def test_faults_stand_beside_their_fields_and_input_is_kept(place: Place, 
     assert answer.status_code == 422
     assert "<script>harm" not in answer.text
     assert "<img src=x" not in answer.text
-    for told in (
+    for text in (
         "is already taken",
         "is not a public host name",
         "time in the future",
         "at most 255",
         "must be a UUID",
     ):
-        assert told in page, told
+        assert text in page, text
     for name in ("destination_url", "slug", "og_image", "expires_at"):
         assert re.search(rf'<input[^>]*name="{name}"[^>]*aria-invalid="true"', answer.text), name
     for kept in (fields["destination_url"], "x" * 300, HOSTILE, "foreign.example", "y" * 256):
@@ -177,7 +177,7 @@ async def test_faults_stand_beside_their_fields_and_input_is_kept(place: Place, 
     assert (wrong.status_code, wrong.text.count('class="fault"')) == (422, 2)
 
 
-async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Website) -> None:
+async def test_searches_sorts_and_pages_the_list(place: Place, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     ids = [
@@ -214,7 +214,7 @@ async def test_the_list_is_searched_sorted_and_turned(place: Place, site: Websit
     assert 'rel="next">Next</a>' in (await ada.get("/links?sort=clicks")).text
 
 
-async def test_a_link_is_switched_copied_and_deleted(place: Place, site: Website) -> None:
+async def test_disables_copies_and_deletes_a_link(place: Place, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     id_ = await make(ada, site, slug="a", new_tags="t", **{"utm_params[utm_source]": "x"})
     answer = await ada.post(f"/links/{id_}/switch?tag=t", {"status": "inactive"})
@@ -233,12 +233,12 @@ async def test_a_link_is_switched_copied_and_deleted(place: Place, site: Website
     assert "No links yet" in (await ada.get("/links")).text
 
 
-async def test_an_uploaded_image_stays_until_another_comes(place: Place, site: Website) -> None:
+async def test_keeps_an_uploaded_image_until_it_is_replaced(place: Place, site: Website) -> None:
     ada = await place.browser("ada@example.com")
-    picture = io.BytesIO()
-    Image.new("RGB", (2, 2)).save(picture, "PNG")
+    image_bytes = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(image_bytes, "PNG")
     fields = {"destination_url": site.url(), "slug": "a"}
-    for content, status in ((b"no image", 422), (picture.getvalue(), 303)):
+    for content, status in ((b"no image", 422), (image_bytes.getvalue(), 303)):
         file = {"og_image_file": ("a.png", content, "image/png")}
         answer = await ada.client.post("/links/new", data=fields, files=file, headers=SAME_ORIGIN)
         assert answer.status_code == status
@@ -253,13 +253,13 @@ async def test_an_uploaded_image_stays_until_another_comes(place: Place, site: W
     assert (await ada.get(path)).status_code == 404
 
 
-async def test_the_form_tells_of_slugs_and_destinations(place: Place, site: Website) -> None:
+async def test_the_form_checks_slugs_and_previews_destinations(place: Place, site: Website) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     mine = await make(ada, site, slug="mine")
     gone = await make(ada, site, slug="gone")
     await ada.post(f"/links/{gone}/delete")
     await make(bob, site, slug="taken")
-    for query, told in {
+    for query, text in {
         "slug=fresh": "is available",
         "slug=mine": "already taken",
         f"slug=mine&link={mine}": "current slug",
@@ -269,15 +269,15 @@ async def test_the_form_tells_of_slugs_and_destinations(place: Place, site: Webs
         "slug=a%20b": "only letters",
         "slug=": "letters, digits",
     }.items():
-        assert told in (await ada.get(f"/links/check-slug?{query}")).text, query
+        assert text in (await ada.get(f"/links/check-slug?{query}")).text, query
     card = await ada.post("/links/preview", {"destination_url": site.url()})
-    for told in ("Scraped OG title", "Scraped description", "/card.png", 'data-title="Page title"'):
-        assert told in card.text, told
+    for text in ("Scraped OG title", "Scraped description", "/card.png", 'data-title="Page title"'):
+        assert text in card.text, text
     refused = await ada.post("/links/preview", {"destination_url": "http://10.0.0.1/"})
     assert "is not on the public internet" in refused.text
 
 
-async def test_what_is_another_s_is_not_there(place: Place, site: Website) -> None:
+async def test_links_of_other_accounts_are_not_found(place: Place, site: Website) -> None:
     ada, bob, nobody = [await place.browser(f"{name}@example.com") for name in ("ada", "bob")] + [await place.browser()]
     id_ = await make(ada, site, slug="a")
     for path in (
@@ -299,7 +299,7 @@ async def test_what_is_another_s_is_not_there(place: Place, site: Website) -> No
     assert (await ada.get("/a")).status_code == 302
 
 
-async def test_without_a_plan_nothing_is_made(place: Place, site: Website) -> None:
+async def test_creates_nothing_without_a_plan(place: Place, site: Website) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     answer = await ada.post("/links/new", {"destination_url": site.url(), "slug": "kept"})
     assert (answer.status_code, 'href="/plan"' in answer.text, 'value="kept"' in answer.text) == (402, True, True)
@@ -313,16 +313,16 @@ def _order(page: str) -> list[str]:
 def _domain(place: Place, who: Browser) -> dict[str, Any]:
     assert who.account
     now = place.clock()
-    told = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
+    domain = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
     counts = {"failures": 0, "links_count": 0}
-    return {"id": new_id(), "account_id": who.account.id, "created_at": now, "updated_at": now} | told | counts
+    return {"id": new_id(), "account_id": who.account.id, "created_at": now, "updated_at": now} | domain | counts
 
 
 @pytest.mark.parametrize(
     ("sent", "is_open"),
     [({"utm_params[utm_term]": ""}, False), ({"utm_params[utm_term]": "shoes"}, True), ({"utm_params": "text"}, False)],
 )
-async def test_a_refused_form_opens_the_campaign_s_parameters_where_there_are_some(
+async def test_a_refused_form_opens_campaign_parameters_if_filled_in(
     place: Place, sent: dict[str, str], is_open: bool
 ) -> None:
     ada = await place.browser("ada@example.com")

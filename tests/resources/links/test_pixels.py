@@ -23,7 +23,7 @@ from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 MISSING = "01a1fbb2-2855-72ee-8e77-c161c4205e89"
 
 
-async def test_it_works(env: Env) -> None:
+async def test_attaches_pixels(env: Env) -> None:
     one, two = await env.pixel(), await env.pixel(platform="tiktok")
     link = await env.make(pixel_ids=[two, one])
     assert link["pixel_ids"] == [two, one]
@@ -35,35 +35,35 @@ async def test_it_works(env: Env) -> None:
     assert (await env.find(link)).json()["data"] == changed
 
 
-async def test_their_order_is_the_link_s_own(env: Env) -> None:
+async def test_keeps_the_order_of_pixels(env: Env) -> None:
     ids = [await env.pixel() for _ in range(12)]
     for order in (ids[::-1], ids[6:] + ids[:6]):
         link = await env.make(pixel_ids=order)
         assert (await env.find(link)).json()["data"]["pixel_ids"] == order
 
 
-async def test_each_counts_once_at_its_first_place(env: Env) -> None:
+async def test_removes_duplicate_pixels(env: Env) -> None:
     one, two = await env.pixel(), await env.pixel()
     link = await env.make(pixel_ids=[two, one, two, one.upper()])
     assert link["pixel_ids"] == [two, one]
 
 
 @pytest.mark.parametrize("nothing", [[], None])
-async def test_all_are_detached(env: Env, nothing: Any) -> None:
+async def test_detaches_all_pixels(env: Env, nothing: Any) -> None:
     link = await env.make(pixel_ids=[await env.pixel()])
     assert (await env.changed(link, pixel_ids=nothing))["pixel_ids"] == []
     async with env.deps.db.read() as tx:
         assert await tx.scalar(select(func.count()).select_from(link_pixels)) == 0
 
 
-async def test_what_is_not_sent_stays_attached(env: Env) -> None:
+async def test_keeps_pixels_that_are_not_sent(env: Env) -> None:
     pixel = await env.pixel()
     link = await env.make(pixel_ids=[pixel])
     for fields in ({"title": "Another"}, {"destination_url": env.site.url("/page?2")}, {"slug": "another"}):
         assert (await env.changed(link, **fields))["pixel_ids"] == [pixel]
 
 
-async def test_the_same_again_is_no_change(env: Env) -> None:
+async def test_the_same_pixels_are_no_change(env: Env) -> None:
     pixel, other = await env.pixel(), await env.pixel()
     link = await env.make(pixel_ids=[pixel, other])
     env.clock.move(timedelta(hours=1))
@@ -71,7 +71,7 @@ async def test_the_same_again_is_no_change(env: Env) -> None:
     assert (await env.changed(link, pixel_ids=[other, pixel]))["updated_at"] != link["updated_at"]
 
 
-async def test_faults_are_told_by_their_index(env: Env) -> None:
+async def test_reports_problems_by_index(env: Env) -> None:
     own, foreign = await env.pixel(), await env.pixel(env.bob)
     sent = [own, foreign, MISSING, "x", 5, None, own, [own], own.replace("-", "")]
     wrong = {"pixel_ids.1": [rules.NO_SUCH_PIXEL], "pixel_ids.2": [rules.NO_SUCH_PIXEL]}
@@ -84,23 +84,21 @@ async def test_faults_are_told_by_their_index(env: Env) -> None:
     assert (await env.find(link)).json()["data"] == link
 
 
-async def test_a_link_may_have_20(env: Env) -> None:
+async def test_a_link_has_at_most_20_pixels(env: Env) -> None:
     ids = [await env.pixel() for _ in range(21)]
     assert faults(await env.post({"pixel_ids": ids})) == {"pixel_ids": ["This may have at most 20 entries."]}
     assert (await env.make(pixel_ids=ids[:20]))["pixel_ids"] == ids[:20]
 
 
-async def test_a_form_is_taken(env: Env) -> None:
+async def test_accepts_pixels_in_a_multipart_form(env: Env) -> None:
     ids = [await env.pixel(), await env.pixel()]
     fields = [("destination_url", env.site.url()), *(("pixel_ids[]", id_) for id_ in ids)]
     answer = await env.send_form("POST", "", fields)
     assert (answer.status_code, answer.json()["data"]["pixel_ids"]) == (201, ids)
 
 
-async def test_one_that_is_deleted_while_the_destination_is_looked_at(
-    env: Env, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the first look said, the transaction decides."""
+async def test_refuses_a_pixel_deleted_during_the_destination_check(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction decides, whatever the first check found."""
     pixel = await env.pixel()
     link = await env.make()
 
@@ -115,7 +113,7 @@ async def test_one_that_is_deleted_while_the_destination_is_looked_at(
     await env.make(slug="free")
 
 
-async def test_attaching_and_deleting_at_once_leaves_nothing_attached(env: Env) -> None:
+async def test_concurrent_attach_and_delete_leave_nothing_attached(env: Env) -> None:
     link = await env.make()
     pixels_made = [await env.pixel() for _ in range(8)]
     other = await new_key(env.deps.db, env.alice.account_id)
@@ -126,7 +124,7 @@ async def test_attaching_and_deleting_at_once_leaves_nothing_attached(env: Env) 
             assert await tx.scalar(select(func.count()).select_from(link_pixels)) == 0
 
 
-async def test_the_event_of_its_creation_tells_of_them(env: Env) -> None:
+async def test_the_created_event_includes_pixels(env: Env) -> None:
     pixel = await env.pixel()
     row = {"id": new_id(), "account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
     row |= {"created_at": env.clock(), "updated_at": env.clock()}
@@ -141,7 +139,7 @@ async def test_the_event_of_its_creation_tells_of_them(env: Env) -> None:
 # ── routes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def look(env: Env, slug: bytes, keys: KeyRing = KEYS) -> Route | None:
+async def find_route(env: Env, slug: bytes, keys: KeyRing = KEYS) -> Route | None:
     db = env.deps.db
     routes = SqliteRoutes(db.path, SHARED, keys) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, keys)
     try:
@@ -155,33 +153,33 @@ def route(env: Env, link: dict[str, Any], *fired: tuple[str, str, str | None]) -
     return new_route(SHARED.encode(), env.site.url(), UUID(link["id"]), pixels=tags)
 
 
-async def test_a_route_has_them_in_the_link_s_order(env: Env) -> None:
+async def test_a_route_has_pixels_in_the_links_order(env: Env) -> None:
     one, two = await env.pixel(pixel_id="111"), await env.pixel(platform="tiktok", pixel_id="C222")
     link = await env.make(slug="a", pixel_ids=[two, one])
-    found = await look(env, b"a")
+    found = await find_route(env, b"a")
     assert found == route(env, link, (two, "tiktok", "C222"), (one, "facebook", "111"))
     assert found is not None
     assert found[3] is not None
     await env.changed(link, pixel_ids=[one, two])
-    assert await look(env, b"a") == route(env, link, (one, "facebook", "111"), (two, "tiktok", "C222"))
+    assert await find_route(env, b"a") == route(env, link, (one, "facebook", "111"), (two, "tiktok", "C222"))
     await env.change_pixel(two, platform="google_ads", pixel_id="AW-3")
-    assert await look(env, b"a") == route(env, link, (one, "facebook", "111"), (two, "google_ads", "AW-3"))
+    assert await find_route(env, b"a") == route(env, link, (one, "facebook", "111"), (two, "google_ads", "AW-3"))
 
 
-async def test_a_route_without_is_plain(env: Env) -> None:
+async def test_a_route_without_pixels_has_no_tags(env: Env) -> None:
     pixel = await env.pixel()
     link = await env.make(slug="a")
     await env.make(slug="b", pixel_ids=[pixel])
-    assert await look(env, b"a") == route(env, link)
+    assert await find_route(env, b"a") == route(env, link)
     link = await env.make(slug="c", pixel_ids=[pixel])
     await env.delete_pixel(pixel)
-    found = await look(env, b"c")
+    found = await find_route(env, b"c")
     assert found == route(env, link)
     assert found is not None
     assert found[3] is None
 
 
-async def test_of_one_that_no_key_opens_the_log_tells_once(env: Env) -> None:
+async def test_logs_a_pixel_that_cannot_be_decrypted_once(env: Env) -> None:
     moved, fine = await env.pixel(pixel_id="111"), await env.pixel(pixel_id="222")
     link = await env.make(slug="a", pixel_ids=[moved, fine])
     async with env.deps.db.write() as tx:
@@ -190,13 +188,13 @@ async def test_of_one_that_no_key_opens_the_log_tells_once(env: Env) -> None:
     db = env.deps.db
     routes = SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
     expected = route(env, link, (moved, "facebook", None), (fine, "facebook", "222"))
-    with capture_logs() as told:
+    with capture_logs() as entries:
         for _ in range(3):
             assert await routes.find(b"a") == expected
     routes.close()
-    assert [line["pixel"] for line in told] == [moved]
+    assert [line["pixel"] for line in entries] == [moved]
     with capture_logs():
-        plain = await look(env, b"a", KeyRing(["another key"]))
+        plain = await find_route(env, b"a", KeyRing(["another key"]))
     assert plain == route(env, link, (moved, "facebook", None), (fine, "facebook", None))
     assert plain is not None
     assert plain[3] is None

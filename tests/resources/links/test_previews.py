@@ -1,4 +1,4 @@
-"""The page that bots are shown of a link: every fact in it, and nothing but facts."""
+"""The page that bots get for a link: every field is in it, and nothing else."""
 
 import io
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ async def seen(env: Env, link: dict, base_url: str = BASE_URL) -> Seen:
     return Seen(page)
 
 
-async def test_it_works(env: Env) -> None:
+async def test_shows_open_graph_and_twitter_tags(env: Env) -> None:
     link = await env.make(slug="Here", title="T", og_title="OG", og_description="D", og_image="https://i.test/a.png")
     page = await seen(env, link, "https://app.test")
     assert page.tags == {
@@ -83,7 +83,7 @@ async def test_it_works(env: Env) -> None:
     assert (page.href, page.texts["a"]) == (env.site.url(), env.site.url())
 
 
-async def test_without_tags_the_title_has_to_do(env: Env) -> None:
+async def test_falls_back_to_the_title(env: Env) -> None:
     link = await env.make(title="Title")
     page = await seen(env, await env.changed(link, og_title=None, og_description=None, og_image=None))
     assert (page.tags["og:title"], page.tags["twitter:title"], page.texts["h1"]) == ("Title", "Title", "Title")
@@ -91,23 +91,23 @@ async def test_without_tags_the_title_has_to_do(env: Env) -> None:
     assert not page.tags.keys() & {"og:description", "twitter:description", "og:image", "twitter:image"}
 
 
-async def test_an_image_of_ours_has_an_absolute_address(env: Env) -> None:
-    picture = io.BytesIO()
-    Image.new("RGB", (4, 4)).save(picture, "png")
-    sent = await env.send_form("POST", "", [("destination_url", env.site.url())], picture.getvalue())
+async def test_a_hosted_image_has_an_absolute_url(env: Env) -> None:
+    image_bytes = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(image_bytes, "png")
+    sent = await env.send_form("POST", "", [("destination_url", env.site.url())], image_bytes.getvalue())
     link = sent.json()["data"]
     page = await seen(env, link)
     assert page.tags["og:image"] == page.tags["twitter:image"] == link["og_image"]
     assert link["og_image"].startswith(f"{BASE_URL}/media/")
 
 
-async def test_a_link_on_its_own_domain(env: Env) -> None:
+async def test_uses_the_links_domain(env: Env) -> None:
     await domain(env.deps.db, env.alice.account_id, "brand.test")
     link = await env.make(slug="a", hostname="brand.test")
     assert (await seen(env, link)).tags["og:url"] == "http://brand.test/a"
 
 
-async def test_what_leads_nowhere_has_no_page(env: Env) -> None:
+async def test_disabled_and_deleted_links_have_no_page(env: Env) -> None:
     deleted, off = await env.make(), await env.make()
     await env.delete(deleted)
     await env.changed(off, status="inactive")
@@ -116,7 +116,7 @@ async def test_what_leads_nowhere_has_no_page(env: Env) -> None:
 
 
 @pytest.mark.parametrize("url", ["sqlite:///{0}/none/waypost.db", "postgresql://postgres@/none?host={0}"])
-async def test_a_database_that_is_gone_is_told(url: str, tmp_path: Path) -> None:
+async def test_raises_unavailable_without_a_database(url: str, tmp_path: Path) -> None:
     db = Database(url.format(tmp_path))
     with pytest.raises(Unavailable):
         await render_page(db, SHARED, BASE_URL, uuid4().hex.encode())
@@ -127,25 +127,25 @@ def assert_says(page: Seen, card: PreviewPage) -> None:
     """Exactly what it was given, in the elements and attributes of an ordinary page."""
     assert page.elements == Seen(render(CARD)).elements
     for kind in ("og", "twitter"):
-        told = [page.tags[f"{kind}:{name}"] for name in ("title", "description", "image")]
-        assert told == [card.title, card.description, card.image]
+        texts = [page.tags[f"{kind}:{name}"] for name in ("title", "description", "image")]
+        assert texts == [card.title, card.description, card.image]
     assert (page.tags["og:url"], page.href) == (card.url, card.destination)
     assert (page.texts["title"], page.texts["h1"], page.texts["p"]) == (card.title, card.title, card.description)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_hostile_text_is_text(text: str) -> None:
+def test_escapes_hostile_text(text: str) -> None:
     card = PreviewPage(text, text, text, text, text)
     assert_says(Seen(render(card)), card)
 
 
 @given(*[st.text(min_size=1)] * 5)
-def test_any_text_is_text(url: str, destination: str, title: str, description: str, image: str) -> None:
+def test_escapes_any_text(url: str, destination: str, title: str, description: str, image: str) -> None:
     card = PreviewPage(url, destination, title, description, image)
     assert_says(Seen(render(card)), card)
 
 
-def test_of_a_long_destination_a_person_is_shown_the_beginning() -> None:
+def test_shortens_a_long_destination() -> None:
     card = PreviewPage("https://go.test/a", "https://example.com/" + "a" * 2000, "Title")
     page = Seen(render(card))
     assert page.href == card.destination

@@ -17,7 +17,7 @@ def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
     return SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
 
 
-async def look(env: Env, slug: bytes) -> Route | None:
+async def find_route(env: Env, slug: bytes) -> Route | None:
     routes = routes_of(env.deps.db)
     try:
         return await routes.find(slug)
@@ -25,35 +25,35 @@ async def look(env: Env, slug: bytes) -> Route | None:
         routes.close()
 
 
-async def test_it_works(env: Env) -> None:
+async def test_finds_a_route_by_slug(env: Env) -> None:
     link = await env.make(slug="Here", expires_at="2031-01-01T00:00:00.5Z")
     expiry = env.clock().replace(year=2031, hour=0, microsecond=500_000).timestamp()
-    assert await look(env, b"Here") == new_route(SHARED.encode(), env.site.url(), UUID(link["id"]), expiry)
-    assert await look(env, b"here") is None
+    assert await find_route(env, b"Here") == new_route(SHARED.encode(), env.site.url(), UUID(link["id"]), expiry)
+    assert await find_route(env, b"here") is None
 
 
 @pytest.mark.parametrize("slug", [b"", b"\0", b"\xff\xfe", b"a" * 9000])
-async def test_what_no_slug_can_be(env: Env, slug: bytes) -> None:
-    assert await look(env, slug) is None
+async def test_bytes_that_are_no_slug_have_no_route(env: Env, slug: bytes) -> None:
+    assert await find_route(env, slug) is None
 
 
-async def test_it_follows_changes(env: Env) -> None:
+async def test_routes_follow_changes(env: Env) -> None:
     link = await env.make(slug="a")
     await env.changed(link, slug="b")
-    assert await look(env, b"a") is None
-    found = await look(env, b"b")
+    assert await find_route(env, b"a") is None
+    found = await find_route(env, b"b")
     assert found is not None
     assert found[2] == NEVER
     await env.changed(link, status="inactive")
-    assert await look(env, b"b") is None
+    assert await find_route(env, b"b") is None
     await env.changed(link, status="active")
-    assert await look(env, b"b") == found
+    assert await find_route(env, b"b") == found
     await env.delete(link)
-    assert await look(env, b"b") is None
+    assert await find_route(env, b"b") is None
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_changes_are_told_to_other_processes(env: Env) -> None:
+async def test_other_processes_read_changes(env: Env) -> None:
     await env.make(slug="before")
     routes = SqliteRoutes(env.deps.db.path, SHARED, KEYS)
     link = await env.make(slug="a")
@@ -66,7 +66,7 @@ async def test_changes_are_told_to_other_processes(env: Env) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_changes_are_told_to_other_machines(env: Env, database_url: str) -> None:
+async def test_other_machines_are_notified_of_changes(env: Env, database_url: str) -> None:
     async with await AsyncConnection.connect(database_url, autocommit=True) as listening:
         await listening.execute(f"LISTEN {ROUTE_CHANNEL}")
         link = await env.make(slug="a")
@@ -78,7 +78,7 @@ async def test_changes_are_told_to_other_machines(env: Env, database_url: str) -
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_old_changes_are_forgotten(db: Database, env: Env) -> None:
+async def test_old_changes_are_deleted(db: Database, env: Env) -> None:
     routes = SqliteRoutes(db.path, SHARED, KEYS)
     async with db.write() as tx:
         await store.announce(tx, ["old"], env.clock())

@@ -10,25 +10,25 @@ from waypost.kit.reserved import RESERVED
 from waypost.resources.links import rules, store
 
 
-async def test_it_works(env: Env) -> None:
+async def test_generates_a_slug(env: Env) -> None:
     link = await env.make()
     assert len(link["slug"]) == 7
     assert set(link["slug"]) <= set(rules.ALPHABET)
 
 
-async def test_they_are_case_sensitive(env: Env) -> None:
+async def test_slugs_are_case_sensitive(env: Env) -> None:
     await env.make(slug="Case")
     assert (await env.make(env.bob, slug="case"))["slug"] == "case"
 
 
-async def test_a_slug_changed_away_stays_with_its_account(env: Env) -> None:
+async def test_a_released_slug_stays_with_its_account(env: Env) -> None:
     link = await env.make(slug="first")
     await env.changed(link, slug="second")
     assert faults(await env.post({"slug": "first"}, env.bob)) == {"slug": [rules.SLUG_TAKEN]}
     assert (await env.changed(link, slug="first"))["slug"] == "first"
 
 
-async def test_a_taken_slug_stays_taken_in_a_change(env: Env) -> None:
+async def test_a_change_cannot_take_a_taken_slug(env: Env) -> None:
     await env.make(env.bob, slug="bobs")
     link = await env.make(slug="mine")
     assert faults(await env.patch(link, {"slug": "bobs"})) == {"slug": [rules.SLUG_TAKEN]}
@@ -36,7 +36,7 @@ async def test_a_taken_slug_stays_taken_in_a_change(env: Env) -> None:
     assert faults(await env.post({"slug": "mine"}, env.bob)) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_a_refused_claim_leaves_nothing(env: Env) -> None:
+async def test_a_refused_request_claims_nothing(env: Env) -> None:
     """The slug that was let go in the same transaction is still held."""
     await env.make(env.bob, slug="zz-bobs")
     link = await env.make(slug="aa-mine")
@@ -44,7 +44,7 @@ async def test_a_refused_claim_leaves_nothing(env: Env) -> None:
     assert faults(await env.post({"slug": "aa-mine"})) == {"slug": [rules.SLUG_TAKEN]}
 
 
-async def test_chance_never_revives_an_old_slug(env: Env) -> None:
+async def test_a_generated_slug_never_revives_an_old_one(env: Env) -> None:
     await env.delete(await env.make(slug="Abc2345"))
     async with env.deps.db.write() as tx:
         ids = {"account_id": env.alice.account_id, "link_id": new_id()}
@@ -53,22 +53,22 @@ async def test_chance_never_revives_an_old_slug(env: Env) -> None:
 
 
 @pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])
-def test_reserved_words(slug: str) -> None:
+def test_refuses_reserved_words(slug: str) -> None:
     assert rules.slug_problem(slug, RESERVED)
     assert rules.slug_problem(slug, frozenset()) is None
 
 
-def test_made_ones_grow_after_collisions() -> None:
+def test_generated_slugs_grow_after_collisions() -> None:
     assert [len(rules.generated_slug(attempt, RESERVED)) for attempt in (0, 3, 4, 8)] == [7, 7, 8, 9]
 
 
-def test_made_ones_say_nothing_rude() -> None:
+def test_generated_slugs_are_not_rude() -> None:
     assert all(rules.is_rude(slug) for slug in ("xFuCkyz", "aSh1tbc", "2cUnT34"))
     assert not any(rules.is_rude(rules.generated_slug(0, RESERVED)) for _ in range(500))
 
 
 @given(st.text(max_size=300))
-def test_only_plain_characters_pass(slug: str) -> None:
+def test_allows_only_plain_characters(slug: str) -> None:
     plain = 0 < len(slug) <= 255 and all(
         character.isascii() and (character.isalnum() or character in "-_") for character in slug
     )

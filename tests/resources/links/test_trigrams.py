@@ -27,23 +27,23 @@ def used_for_few_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trigrams, "_SHARE", math.inf)
 
 
-async def candidates(db: Database, env: Env, wanted: str) -> list[int] | None:
+async def candidates(db: Database, env: Env, search: str) -> list[int] | None:
     async with db.read() as tx:
         account = env.alice.account_id
-        return await trigrams.candidates(tx, account, await trigrams.rarest(tx, account, wanted.casefold()))
+        return await trigrams.candidates(tx, account, await trigrams.rarest(tx, account, search.casefold()))
 
 
-async def titles(db: Database, env: Env, wanted: str) -> list[str]:
+async def titles(db: Database, env: Env, search: str) -> list[str]:
     """Of the list of what was searched for, which the index leads."""
-    assert await candidates(db, env, wanted) is not None
+    assert await candidates(db, env, search) is not None
     async with db.read() as tx:
         account, request = env.alice.account_id, PageRequest(1, 300)
-        page = await lists.exact_page(tx, account, LinkFilter(search=wanted), request, env.clock())
+        page = await lists.exact_page(tx, account, LinkFilter(search=search), request, env.clock())
     assert page.total == len(page.items)
     return sorted(link.title for link in page.items)
 
 
-async def test_it_finds_what_is_there_and_of_whom(env: Env, db: Database) -> None:
+async def test_finds_only_the_accounts_links(env: Env, db: Database) -> None:
     link = await env.make(title="Summer sale")
     await env.make(env.bob, title="Summer fair")
     assert await titles(db, env, "MMER") == ["Summer sale"]
@@ -52,7 +52,7 @@ async def test_it_finds_what_is_there_and_of_whom(env: Env, db: Database) -> Non
     assert len(await candidates(db, env, "summer") or []) == 2
 
 
-async def test_it_follows_what_becomes_of_links(env: Env, db: Database) -> None:
+async def test_the_index_follows_changes_and_deletions(env: Env, db: Database) -> None:
     link = await env.make(title="Summer sale")
     await env.changed(link, title="Autumn sale")
     assert await candidates(db, env, "summer") == []
@@ -66,7 +66,7 @@ async def test_it_follows_what_becomes_of_links(env: Env, db: Database) -> None:
         assert await tx.scalar(text("SELECT count(*) FROM link_numbers")) == 0
 
 
-async def test_what_would_not_be_faster_is_not_asked_of_it(
+async def test_is_not_used_where_it_would_not_be_faster(
     env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
@@ -80,7 +80,7 @@ async def test_what_would_not_be_faster_is_not_asked_of_it(
     assert await candidates(db, env, "number 1") is None
 
 
-async def test_where_most_links_are_somebody_elses_it_is_not_asked(
+async def test_is_not_used_by_accounts_with_a_small_share_of_links(
     env: Env, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trigrams, "_SHARE", 2)
@@ -91,14 +91,14 @@ async def test_where_most_links_are_somebody_elses_it_is_not_asked(
     assert await candidates(db, env, "summer") is None
 
 
-async def test_long_texts_are_found(env: Env, db: Database) -> None:
+async def test_finds_long_texts(env: Env, db: Database) -> None:
     title = "".join(chr(0x4E00 + number) for number in range(255))
     await env.make(title=title)
     assert await titles(db, env, title) == [title]
     assert await titles(db, env, title[:-1] + "x") == []
 
 
-async def test_it_finds_what_all_texts_hold(env: Env, db: Database) -> None:
+async def test_finds_what_reading_all_texts_finds(env: Env, db: Database) -> None:
     link, random = await env.make(), Random(5)
     async with db.read() as tx:
         row = dict((await tx.execute(select(links))).mappings().one())
@@ -123,12 +123,12 @@ async def test_it_finds_what_all_texts_hold(env: Env, db: Database) -> None:
             await tx.execute(delete(links).where(links.c.id == ids[number]))
     await env.delete(link)
     for _ in range(200):
-        wanted = some(6) + some(1) + some(1)
-        holding = (each for each in texts.values() if wanted.casefold() in str(each["search_text"]))
-        assert await titles(db, env, wanted) == sorted(str(each["title"]) for each in holding)
+        search = some(6) + some(1) + some(1)
+        holding = (each for each in texts.values() if search.casefold() in str(each["search_text"]))
+        assert await titles(db, env, search) == sorted(str(each["title"]) for each in holding)
 
 
-async def test_its_numbers_outlast_a_vacuum(env: Env, db: Database, database_url: str) -> None:
+async def test_survives_a_vacuum(env: Env, db: Database, database_url: str) -> None:
     gone = await env.make(title="Summer fair")
     await env.make(title="Summer sale")
     async with db.write() as tx:  # from now on numbers have a gap

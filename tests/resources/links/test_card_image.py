@@ -1,4 +1,4 @@
-"""The picture of a card, shown by us: pixels of public addresses for who is signed in, and nothing else for anybody."""
+"""GET /links/card-image: images of public hosts for signed-in users, and nothing else for anybody."""
 
 import io
 from collections.abc import AsyncIterator
@@ -25,11 +25,11 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
         yield opened
 
 
-def picture(kind: str = "PNG") -> bytes:
+def image_bytes(kind: str = "PNG") -> bytes:
     """With something in it that is nobody's business."""
-    file, told = io.BytesIO(), PngInfo()
-    told.add_text("Comment", "where it was taken")
-    Image.new("RGB", (40, 21), "teal").save(file, kind, **({"pnginfo": told} if kind == "PNG" else {}))
+    file, metadata = io.BytesIO(), PngInfo()
+    metadata.add_text("Comment", "where it was taken")
+    Image.new("RGB", (40, 21), "teal").save(file, kind, **({"pnginfo": metadata} if kind == "PNG" else {}))
     return file.getvalue()
 
 
@@ -38,61 +38,68 @@ async def ask(browser: Browser, url: str, **headers: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
-async def test_it_works(place: Place, kind: str) -> None:
+async def test_serves_the_re_encoded_image(place: Place, kind: str) -> None:
     ada = await place.browser("ada@example.com")
-    script = always(response(200, picture(kind), content_type=f"image/{kind.lower()}"))
+    script = always(response(200, image_bytes(kind), content_type=f"image/{kind.lower()}"))
     async with Receiver(script) as site, Receiver(redirect(site.url("/card"))) as moved:
-        shown = await ask(ada, moved.url("/old?a=1&b=2"), **{"Sec-Fetch-Site": "same-origin"})
-        assert (shown.status_code, shown.headers["content-type"]) == (200, f"image/{kind.lower()}")
+        answer = await ask(ada, moved.url("/old?a=1&b=2"), **{"Sec-Fetch-Site": "same-origin"})
+        assert (answer.status_code, answer.headers["content-type"]) == (200, f"image/{kind.lower()}")
         assert b"GET /old?a=1&b=2 " in moved.heads[0]
         for head in (*site.heads, *moved.heads):
             assert not {b"cookie", b"referer", b"authorization"} & {
                 line.partition(b":")[0] for line in head.lower().split(b"\r\n")
             }
-    assert Image.open(io.BytesIO(shown.content)).size == (40, 21)
-    assert b"where it was taken" not in shown.content
-    told = {name: shown.headers[name] for name in ("content-security-policy", "x-content-type-options")}
-    assert told == {"content-security-policy": "sandbox; default-src 'none'", "x-content-type-options": "nosniff"}
-    assert shown.headers["cache-control"] == "private, max-age=3600"
-    assert shown.headers["cross-origin-resource-policy"] == "same-origin"
+    assert Image.open(io.BytesIO(answer.content)).size == (40, 21)
+    assert b"where it was taken" not in answer.content
+    answers = {name: answer.headers[name] for name in ("content-security-policy", "x-content-type-options")}
+    assert answers == {"content-security-policy": "sandbox; default-src 'none'", "x-content-type-options": "nosniff"}
+    assert answer.headers["cache-control"] == "private, max-age=3600"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-async def test_whatever_is_refused_is_refused_alike(place: Place) -> None:
+async def test_every_failure_is_the_same_404(place: Place) -> None:
     """So that nobody learns which addresses of the inside answer."""
     ada = await place.browser("ada@example.com")
-    told: dict[str, httpx.Response] = {}
+    answers: dict[str, httpx.Response] = {}
     for name, answer in {
         "svg": response(200, SVG, content_type="image/svg+xml"),
         "svg that says it is a png": response(200, SVG, content_type="image/png"),
         "page": response(200, b"<title>x</title>", content_type="text/html"),
-        "without a type": response(200, picture()),
-        "too much": response(200, picture() + bytes(MAX_BYTES), content_type="image/png"),
-        "not there": response(404, picture(), content_type="image/png"),
-        "broken": response(500, picture(), content_type="image/png"),
-        "cut off": response(200, picture()[:40], content_type="image/png"),
+        "without a type": response(200, image_bytes()),
+        "too much": response(200, image_bytes() + bytes(MAX_BYTES), content_type="image/png"),
+        "not there": response(404, image_bytes(), content_type="image/png"),
+        "broken": response(500, image_bytes(), content_type="image/png"),
+        "cut off": response(200, image_bytes()[:40], content_type="image/png"),
         "nothing": response(200, content_type="image/png"),
     }.items():
         async with Receiver(always(answer)) as site:
-            told[name] = await ask(ada, site.url())
+            answers[name] = await ask(ada, site.url())
             assert site.connections == 1, name
     gone = site.url()
     async with servers.canary() as inside, Receiver(redirect(inside.url())) as site:
         for url in (inside.url(), f"http://localhost:{inside.port}/", site.url(), f"http://[::ffff:{PRIVATE}]/"):
-            told[url] = await ask(ada, url)
-        for url in ("", "x", "file:///etc/passwd", f"data:image/png,{picture()[:9]!r}", site.url("/" * 3_000), gone):
-            told[url or "blank"] = await ask(ada, url)
+            answers[url] = await ask(ada, url)
+        for url in (
+            "",
+            "x",
+            "file:///etc/passwd",
+            f"data:image/png,{image_bytes()[:9]!r}",
+            site.url("/" * 3_000),
+            gone,
+        ):
+            answers[url or "blank"] = await ask(ada, url)
         assert inside.connections == 0
-    assert {name: answer.status_code for name, answer in told.items()} == dict.fromkeys(told, 404)
-    assert len({answer.text for answer in told.values()}) == 1
-    assert len({tuple(sorted(answer.headers.items())) for answer in told.values()}) == 1
-    async with Receiver(always(response(200, picture(), content_type="image/png"))) as site:
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 404)
+    assert len({answer.text for answer in answers.values()}) == 1
+    assert len({tuple(sorted(answer.headers.items())) for answer in answers.values()}) == 1
+    async with Receiver(always(response(200, image_bytes(), content_type="image/png"))) as site:
         assert [(await ask(ada, site.url())).status_code for _ in range(2)] == [200, 429]
 
 
-async def test_it_is_no_way_out_for_strangers(place: Place) -> None:
+async def test_refuses_strangers_and_other_sites(place: Place) -> None:
     nobody, ada = await place.browser(), await place.browser("ada@example.com")
     lapsed = await place.browser("bob@example.com", plan="none")
-    async with Receiver(always(response(200, picture(), content_type="image/png"))) as site:
+    async with Receiver(always(response(200, image_bytes(), content_type="image/png"))) as site:
         assert (await ask(nobody, site.url())).headers["location"].startswith("/login")
         assert (await ask(lapsed, site.url())).status_code == 404
         for elsewhere in ("cross-site", "same-site", "none"):
@@ -100,7 +107,7 @@ async def test_it_is_no_way_out_for_strangers(place: Place) -> None:
         assert site.connections == 0
 
 
-async def test_the_form_shows_it(place: Place) -> None:
+async def test_the_form_shows_the_card_image(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     head = b'<meta property="og:image" content="/card.png?a=1&amp;b=%22%3E"><title>x</title>'
     async with Receiver(always(response(200, head, content_type="text/html"))) as site:

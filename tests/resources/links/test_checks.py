@@ -2,7 +2,7 @@
 
 import pytest
 from resources.links.env import Env, faults
-from resources.links.test_images import picture
+from resources.links.test_images import image_bytes
 
 from waypost.resources.links import images, rules
 from waypost.resources.links.images import CleanImage
@@ -33,22 +33,22 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return noted
 
 
-async def test_they_run_before_the_expensive_ones(env: Env, decoded: list[bytes]) -> None:
+async def test_cheap_checks_run_before_expensive_ones(env: Env, decoded: list[bytes]) -> None:
     await env.make(env.bob, slug="taken")
     link = await env.make()
     env.site.seen.clear()
     for method, path in (("POST", ""), ("PATCH", f"/{link['id']}")):
         for field in REFUSED:
             fields = [("destination_url", env.site.url()), field]
-            answer = await env.send_form(method, path, fields, file=picture())
+            answer = await env.send_form(method, path, fields, file=image_bytes())
             assert "destination_url" not in faults(answer), field
     assert (env.site.seen, decoded) == ([], [])
-    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=picture())
+    answer = await env.send_form("POST", "", [("destination_url", env.site.url())], file=image_bytes())
     assert answer.status_code == 201
     assert (len(env.site.seen), len(decoded)) == (1, 1)
 
 
-async def test_a_refused_destination_is_reported_beside_other_faults(env: Env) -> None:
+async def test_reports_a_refused_destination_with_other_problems(env: Env) -> None:
     for url in ("http://10.0.0.1/", "http://[::1]/", "ftp://example.com/", "http://", "nonsense"):
         assert faults(await env.post({"destination_url": url, "slug": "a/b"})).keys() == {"destination_url", "slug"}
 
@@ -58,7 +58,7 @@ async def test_a_refused_destination_is_reported_beside_other_faults(env: Env) -
     [(b"GIF" + bytes(images.MAX_BYTES), images.TOO_LARGE), (b"<svg/>", images.NOT_AN_IMAGE)],
     ids=["too large", "no image"],
 )
-async def test_a_file_that_is_refused_at_sight_costs_no_visit(env: Env, content: bytes, message: str) -> None:
+async def test_an_unacceptable_file_causes_no_request(env: Env, content: bytes, message: str) -> None:
     answer = await env.send_form("POST", "", [("destination_url", env.site.url()), ("slug", "a/b")], file=content)
     assert faults(answer) == {"slug": [rules.slug_problem("a/b", ())], "og_image_file": [message]}
     assert env.site.seen == []
