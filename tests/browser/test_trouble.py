@@ -31,15 +31,15 @@ async def test_failed_requests_show_one_line_and_keep_the_input(chromium: Browse
     page = (await owner(chromium, service)).page
     await page.goto("/links/new")
     await page.fill("#destination_url", "http://127.0.0.1:1/a")
-    await expect(page.locator("#card .fault")).to_be_visible()  # what was asked before the trouble is answered
-    line = page.locator("#trouble")
+    await expect(page.locator("#card .error")).to_be_visible()  # the earlier request has a response
+    line = page.locator("#request-error")
     for index, (happens, reported) in enumerate(
         (
             (answer(429, **{"Retry-After": "7"}), "Try again in 7 seconds"),
             (answer(500), "on our side"),
-            (answer(404), "not there any more"),
+            (answer(404), "no longer exists"),
             (answer(403), "refused"),
-            (nothing, "No answer came."),
+            (nothing, "No response."),
         )
     ):
         await page.route(SLUGS, happens)

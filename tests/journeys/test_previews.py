@@ -56,4 +56,4 @@ def test_a_change_is_seen_by_the_next_bot(service: Service) -> None:
         assert tags(visit(service, "news", BOTS["preview"]))["og:title"] == title
     service.client.delete(f"/api/v1/links/{made['id']}")
     gone = visit(service, "news", BOTS["preview"])
-    assert (gone.status_code, "This link leads nowhere" in gone.text) == (404, True)
+    assert (gone.status_code, "<h1>Link not found" in gone.text) == (404, True)

@@ -71,7 +71,7 @@ async def test_a_link_that_is_gone_is_missing_for_bots(fast, previews, visits, m
     previews.has_link = False
     answer = await fast.say(asks(method=method), bodies=method == b"GET")
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
-    assert (b"This link leads nowhere" in answer) == (method == b"GET")
+    assert (b"<h1>Link not found" in answer) == (method == b"GET")
     assert visits() == []
 
 
@@ -110,7 +110,7 @@ async def test_what_leads_nowhere_does_so_for_bots(fast, source, visits) -> None
     for request in (asks(path=b"/nothing"), asks(path=b"/over"), asks(path=b"/%00")):
         answer = await fast.say(request)
         assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
-        assert b"This link leads nowhere" in answer
+        assert b"<h1>Link not found" in answer
     assert (await fast.say(asks(host=b"evil.example"))).endswith(b"content-length: 0\r\n\r\n")
     assert visits() == []
 

@@ -125,7 +125,7 @@ def _said(answer: bytes) -> bytes:
     told = headers.pop(b"location", None)
     if told:
         assert (body, headers[b"cache-control"]) == (b"", b"private, no-store")
-    elif b"This link leads nowhere" in body:
+    elif b"<h1>Link not found" in body:
         told = b"page"
     elif headers == {b"content-length": b"0"}:
         told = b"nothing"

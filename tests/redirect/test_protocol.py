@@ -85,7 +85,7 @@ async def test_expiry_is_looked_at_on_every_hit(fast, source, visits) -> None:
 async def test_a_missing_link_has_a_page(fast, visits) -> None:
     answer = await fast.say(head(b"GET /nothing"))
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
-    assert b"This link leads nowhere" in answer
+    assert b"<h1>Link not found" in answer
     assert visits() == []
 
 

@@ -1,4 +1,4 @@
-"""How the few pages of the plane look, and the headers they come with: no script, nothing loaded from anywhere."""
+"""Pages that the redirect engine serves, and their headers: no scripts, no external resources."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -34,8 +34,8 @@ NOT_FOUND = f"""<!doctype html>
 <title>Link not found</title>
 <style>{STYLE}</style>
 <main>
-<h1>This link leads nowhere</h1>
-<p>It may have expired or been removed, or its address may be mistyped.</p>
+<h1>Link not found</h1>
+<p>It may have expired or been deleted, or the URL may be misspelled.</p>
 </main>
 </html>
 """.encode()

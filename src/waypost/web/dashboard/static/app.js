@@ -1,4 +1,4 @@
-// What every page can do: copy, ask before something is deleted, send a form once, keep what was typed, and say what failed.
+// For every page: copy buttons, confirmation dialogs, forms that are sent once and keep their input, and errors of requests.
 
 const toast = (text) => {
   const place = document.getElementById("toast");
@@ -15,23 +15,23 @@ document.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(button.dataset.copy);
       toast("Copied");
     } catch {
-      toast("This browser does not let us copy: select the text instead"); // as all do over plain HTTP
+      toast("Can't copy in this browser. Select the text and copy it."); // as in all browsers over plain HTTP
     }
   }
   const opener = event.target.closest("[data-dialog]");
   const dialog = opener && document.getElementById(opener.dataset.dialog);
   if (dialog) {
-    event.preventDefault(); // the opener can be a link to a page that asks the same where no script runs
+    event.preventDefault(); // without scripts, the opener is a link to a page with the same question
     dialog.showModal();
   }
   const open = event.target.closest("[data-close]") && event.target.closest("dialog[open]");
   if (open) {
-    event.preventDefault(); // as above: it can be a link that leads back
+    event.preventDefault(); // likewise a link back
     open.close();
   }
 });
 
-// A form is sent once: a second click while the first is under way does nothing.
+// Send a form once: ignore further clicks until the response arrives.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.ariaBusy === "true") {
@@ -39,16 +39,16 @@ document.addEventListener("submit", (event) => {
     return;
   }
   keep(form);
-  if (!form.matches("[hx-post], [hx-get], [data-again]")) form.ariaBusy = "true"; // a download leaves the page as it is
+  if (!form.matches("[hx-post], [hx-get], [data-again]")) form.ariaBusy = "true"; // a download does not replace the page
 });
 document.addEventListener("htmx:beforeOnLoad", (event) => {
-  if (event.detail.xhr.getResponseHeader("HX-Redirect")) keep_all(); // to sign in again
+  if (event.detail.xhr.getResponseHeader("HX-Redirect")) keep_all(); // to the sign-in page
 });
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy=true]")) form.ariaBusy = null;
 });
 
-// What was typed survives a session that has ended meanwhile: it comes back with the page, until the form succeeds.
+// Input survives an expired session: it is restored with the page until the form succeeds.
 const place = (form) => `typed:${location.pathname}:${form.id}`;
 
 function keep(form) {
@@ -80,34 +80,34 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
   }
 }
 
-// What could not be fetched or sent is told in one line until something comes through again. The page stays as it is.
-const trouble = document.getElementById("trouble");
-const told = (xhr) => {
+// A failed request shows one line until another request succeeds. The page itself does not change.
+const alertLine = document.getElementById("request-error");
+const describe = (xhr) => {
   const wait = Number(xhr.getResponseHeader("Retry-After"));
-  if (xhr.status === 429) return `That was a lot at once. Try again ${wait ? `in ${wait} second${wait === 1 ? "" : "s"}` : "in a minute"}: what you typed is still here.`;
-  if (xhr.status >= 500) return "Something went wrong on our side. Try again in a moment: what you typed is still here.";
-  if (xhr.status === 404) return "This is not there any more. Load the page anew to see what is.";
-  return "That was refused. Load the page anew and try again.";
+  if (xhr.status === 429) return `Too many requests. Try again ${wait ? `in ${wait} second${wait === 1 ? "" : "s"}` : "in a minute"}. Your input is kept.`;
+  if (xhr.status >= 500) return "Something went wrong on our side. Try again in a moment. Your input is kept.";
+  if (xhr.status === 404) return "This no longer exists. Reload the page.";
+  return "The request was refused. Reload the page and try again.";
 };
-let later = new WeakSet(); // requests begun since: one that was under way already says nothing
+let later = new WeakSet(); // requests started since then: only their success clears the line
 const fail = (text) => {
-  if (!trouble) return;
+  if (!alertLine) return;
   keep_all();
   later = new WeakSet();
-  if (trouble.textContent !== text) trouble.textContent = text;
+  if (alertLine.textContent !== text) alertLine.textContent = text;
 };
-document.addEventListener("htmx:responseError", (event) => fail(told(event.detail.xhr)));
+document.addEventListener("htmx:responseError", (event) => fail(describe(event.detail.xhr)));
 for (const lost of ["htmx:sendError", "htmx:timeout"]) {
-  document.addEventListener(lost, () => fail("No answer came. Check your connection and try again: what you typed is still here."));
+  document.addEventListener(lost, () => fail("No response. Check your connection and try again. Your input is kept."));
 }
 document.addEventListener("htmx:beforeSend", (event) => later.add(event.detail.xhr));
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  if (!detail.successful || !trouble?.textContent || !later.has(detail.xhr)) return;
-  trouble.textContent = "";
-  if (!detail.xhr.getResponseHeader("HX-Redirect")) forget_all(); // else it would come back over what is new by then
+  if (!detail.successful || !alertLine?.textContent || !later.has(detail.xhr)) return;
+  alertLine.textContent = "";
+  if (!detail.xhr.getResponseHeader("HX-Redirect")) forget_all(); // otherwise old input would replace newer input
 });
 
-// On a phone the menu begins closed, and Escape closes it.
+// On phones the menu starts closed, and Escape closes it.
 const menu = document.querySelector("details.menu");
 const isNarrow = matchMedia("(max-width: 48rem)");
 if (menu && isNarrow.matches) menu.open = false;

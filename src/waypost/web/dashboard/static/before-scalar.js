@@ -1,5 +1,5 @@
-// A library in Scalar tries whether it may compile code, and does without where it may not. It is told no here, before
-// the page's policy would say it: so whatever that reports is worth a look.
+// A library in Scalar tests whether it may compile code, and works without. This refuses the test before the
+// Content-Security-Policy does, so that every violation that the browser reports is unexpected.
 
 globalThis.Function = new Proxy(Function, {
   construct() {

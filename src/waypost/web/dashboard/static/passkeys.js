@@ -1,19 +1,19 @@
-// Passkeys: asks the server what to sign, the device to sign it, and sends the form with what it signed.
+// Passkeys: get the challenge from the server, let the device sign it, and send the form with the signature.
 
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0));
 const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 
-const REFUSED = "That did not work: it was cancelled, took too long, or the device has no passkey for this.";
+const REFUSED = "No passkey was used: the request was cancelled, timed out, or this device has no matching passkey.";
 
-function asked(options) {
+function decode(options) {
   const known = (options.excludeCredentials ?? []).map((each) => ({ ...each, id: bytes(each.id) }));
   const publicKey = { ...options, challenge: bytes(options.challenge) };
   if (options.user) Object.assign(publicKey, { user: { ...options.user, id: bytes(options.user.id) }, excludeCredentials: known });
   return { publicKey };
 }
 
-function told(credential) {
+function encode(credential) {
   const { response } = credential;
   const parts = { clientDataJSON: text(response.clientDataJSON) };
   for (const name of ["attestationObject", "authenticatorData", "signature", "userHandle"]) {
@@ -22,16 +22,16 @@ function told(credential) {
   return JSON.stringify({ id: credential.id, rawId: text(credential.rawId), type: credential.type, response: parts });
 }
 
-async function answer(form) {
+async function sign(form) {
   const body = new URLSearchParams(new FormData(form));
   const reply = await fetch(form.dataset.options, { method: "POST", body });
   if (!reply.ok) {
-    const fault = reply.status === 422 ? (await reply.json()).fault : "Too many attempts. Try again in a minute.";
-    throw Object.assign(new Error(fault), { isTold: true });
+    const message = reply.status === 422 ? (await reply.json()).fault : "Too many attempts. Try again in a minute.";
+    throw Object.assign(new Error(message), { isServerError: true });
   }
-  const options = asked(await reply.json());
+  const options = decode(await reply.json());
   const made = form.dataset.passkey === "make" ? navigator.credentials.create(options) : navigator.credentials.get(options);
-  return told(await made);
+  return encode(await made);
 }
 
 if (window.PublicKeyCredential) {
@@ -40,15 +40,15 @@ if (window.PublicKeyCredential) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       event.stopPropagation();
-      const fault = form.querySelector("[data-passkey-error]");
+      const alertLine = form.querySelector("[data-passkey-error]");
       const button = form.querySelector("button");
-      fault.textContent = "";
+      alertLine.textContent = "";
       button.disabled = true;
       try {
-        form.elements.credential.value = await answer(form);
+        form.elements.credential.value = await sign(form);
         form.submit();
       } catch (error) {
-        fault.textContent = error.isTold ? error.message : REFUSED;
+        alertLine.textContent = error.isServerError ? error.message : REFUSED;
         button.disabled = false;
       }
     });

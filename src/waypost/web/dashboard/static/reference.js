@@ -1,4 +1,4 @@
-// The API's reference. Scalar is told to call nowhere, and the page's policy would refuse it if it did.
+// The API reference. Scalar may send no requests to other sites; the Content-Security-Policy would block them.
 
 const place = document.getElementById("reference");
 
@@ -20,12 +20,12 @@ globalThis.Scalar.createApiReference(place, {
   theme: "none",
 });
 
-// What Scalar leaves out for who cannot see: names of its buttons, states that their roles do not have, keys to scroll by.
+// Accessibility fixes for Scalar: names of buttons, valid roles and states, keyboard scrolling.
 const set = (within, selector, change) => within.querySelectorAll(selector).forEach(change);
 const name = (text) => (button) => {
   if (!button.ariaLabel && !button.innerText.trim()) button.ariaLabel = text;
 };
-function mend() {
+function fixAccessibility() {
   set(place, "aside[role=navigation], [role=tablist].client-libraries-list, button[role=search], [role=tab].client-libraries", (each) => each.removeAttribute("role"));
   set(place, "button[aria-selected]:not([role])", (each) => {
     each.ariaCurrent = each.ariaSelected;
@@ -43,6 +43,6 @@ new MutationObserver(() => {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    mend();
+    fixAccessibility();
   });
 }).observe(place, { subtree: true, childList: true, attributeFilter: ["aria-selected", "role"] });
