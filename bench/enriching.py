@@ -12,7 +12,7 @@ from bench.run import Run
 from bench.visits import new_lines, new_rules
 from waypost.kit.ids import new_id
 from waypost.redirect.spool import decode
-from waypost.resources.clicks.intake.steps import Rules, click_of
+from waypost.resources.clicks.intake.steps import Rules, new_click
 
 _ROUNDS = 5
 _ACCOUNT = bytes(16)
@@ -30,5 +30,5 @@ def _round(lines: list[bytes], rules: Rules) -> float:
     for line in lines:
         visit = decode(line[:-1])
         if visit:
-            click_of(visit, _ACCOUNT, rules)
+            new_click(visit, _ACCOUNT, rules)
     return (time.perf_counter() - began) / len(lines) * 1e6

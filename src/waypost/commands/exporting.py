@@ -21,8 +21,7 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
-from waypost.resources.clicks.model import KINDS, ClickKind
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import KINDS, ClickKind, Subject
 from waypost.resources.links import links
 
 _BUFFER = 1 << 20

@@ -18,9 +18,8 @@ from waypost.kit.clock import DAY, microseconds, timestamp
 from waypost.resources import links
 from waypost.resources.clicks.days import DaySlice
 from waypost.resources.clicks.listing import latest, slices
-from waypost.resources.clicks.model import Click, click_retention
+from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
-from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store
 
 HOUR = timedelta(hours=1)

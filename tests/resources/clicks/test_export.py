@@ -19,9 +19,8 @@ from waypost.kit.ids import new_id
 from waypost.resources.clicks import export as exporting
 from waypost.resources.clicks import store
 from waypost.resources.clicks.export import CSV_COLUMNS, ExportFormat, ExportQuery, export
-from waypost.resources.clicks.model import Click, click_retention
+from waypost.resources.clicks.model import Click, Subject, click_retention
 from waypost.resources.clicks.schemas import to_json
-from waypost.resources.clicks.subject import Subject
 from waypost.resources.links.model import links
 
 SHARED = "go.test"

@@ -21,7 +21,7 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.resources.clicks.dashboard import live
 from waypost.resources.clicks.dashboard.live import LiveClicks
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import Subject
 from waypost.resources.links import store
 
 

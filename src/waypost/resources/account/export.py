@@ -18,7 +18,7 @@ from waypost.resources import domains, links, pixels, webhooks
 from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.export import ExportQuery, json_lines, pages
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import Subject
 
 _README = """Contents:
 

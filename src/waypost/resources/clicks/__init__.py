@@ -1,4 +1,4 @@
-"""Clicks: visits read from this machine's spool, told what they are, counted exactly once."""
+"""Clicks: visits from the spool, enriched and counted exactly once."""
 
 from waypost.resources.clicks.intake.drain import Drainer
 from waypost.resources.clicks.intake.steps import Rules

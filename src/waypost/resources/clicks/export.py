@@ -18,10 +18,9 @@ from waypost.auth import all_account_ids
 from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import EPOCH, from_microseconds
 from waypost.resources.clicks.days import kept_since
-from waypost.resources.clicks.model import HUMAN, Click, ClickKind, clicks
-from waypost.resources.clicks.rows import COLUMNS, click_of
+from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject, clicks
 from waypost.resources.clicks.schemas import to_json
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.store import COLUMNS, click_of
 from waypost.resources.links import SHORT_LINKS
 
 ExportFormat = Literal["csv", "ndjson"]

@@ -23,12 +23,12 @@ from waypost.resources.clicks.model import (
     WHOLE_DAY,
     Click,
     ClickKind,
+    Subject,
     click_dimensions,
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.rows import COLUMNS, click_of
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.store import COLUMNS, click_of
 
 _T, _D = click_totals.c, click_dimensions.c
 _COUNTS: dict[ClickKind | None, ColumnElement[int]] = {

@@ -1,7 +1,7 @@
-"""What a click is: the row of one visit, and what is added up from the rows so that figures cost the same at any size.
+"""Clicks, and the statistics aggregated from them, whose cost does not depend on the number of clicks.
 
-All keys begin with the day: what is written today lies together, however much was written before. A `subject` is a link
-or an account; both have UUIDs, so the figures of both stand in the same tables.
+All keys start with the day, so today's rows are stored together. A subject is a link or an account. Both have UUIDs, so
+the same tables hold the statistics of both.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, ForeignKey, Index, Integer, SmallInteger, Table, Text
 
 from waypost.database import Id, Instant, metadata
 
@@ -22,14 +22,14 @@ KINDS: tuple[ClickKind, ...] = (HUMAN, CRAWLER, PREVIEW, PREFETCH)
 
 Dimension = Literal["country", "referrer", "agent", "link"]
 DIMENSIONS: dict[Dimension, int] = {"country": 1, "referrer": 2, "agent": 3, "link": 4}
-"""As numbers in the table.
+"""Their numbers in the table.
 
-`agent` is device, browser and platform with tabs between them: most links have few visits a day, and this is one row
-for each where there would be three. `link` is told of accounts only; its values are the links' ids, 32 hex digits.
+`agent` is device, browser and platform, separated by tabs: most links have few visits a day, so this is one row
+instead of three. `link` is for accounts only; its values are link ids in 32 hex digits.
 """
 
 WHOLE_DAY = -1
-"""In place of a quarter: a row of the day itself, so that a year is read in 365 rows. Its visitors are all new."""
+"""In place of a quarter: the row of a full day, so that a year takes 365 rows. All its visitors are new."""
 
 clicks = Table(
     "clicks",
@@ -51,7 +51,7 @@ clicks = Table(
     Column("platform", Text, nullable=False),
     sqlite_with_rowid=False,  # ids grow with time, so rows are appended to the tree
 )
-# the kind is in it, so that what is passed over on the way to a page is not looked up
+# with the kind, so that rows before a page are skipped within the index
 Index("ix_clicks_link", *(clicks.c[name] for name in ("day", "link_id", "created_at", "id", "kind")))
 Index("ix_clicks_account", *(clicks.c[name] for name in ("day", "account_id", "created_at", "id", "kind")))
 
@@ -67,13 +67,13 @@ click_totals = Table(
     Column("subject_id", Id, primary_key=True),
     # of an hour, 0 to 95: every time zone's hours begin at one; and WHOLE_DAY
     Column("quarter", SmallInteger, primary_key=True),
-    _count("clicks"),  # of humans, as all that follow but the next three
+    _count("clicks"),  # of humans, like all columns but the next three
     _count("crawlers"),
     _count("previews"),
     _count("prefetches"),
     _count("scans"),
     _count("visitors"),
-    # the rest makes visitors countable over more than a quarter: see stats/visitors.py
+    # the rest counts visitors over more than a quarter: see stats/aggregate/first_seen.py
     _count("new_in_15"),  # visitors not seen in the 15 minutes before
     _count("new_in_30"),
     _count("new_in_45"),
@@ -99,13 +99,13 @@ click_leaders = Table(
     "click_leaders",
     metadata,
     Column("subject_id", Id, primary_key=True),
-    Column("period", Text, primary_key=True),  # of the dashboard, that these days are most of
+    Column("period", Text, primary_key=True),  # a time range of the dashboard; these days are most of it
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("first_day", Integer, nullable=False),
     Column("last_day", Integer, nullable=False),
-    Column("clicks", BigInteger, nullable=False),  # of humans on these days; 0 until their leaders are known
+    Column("clicks", BigInteger, nullable=False),  # of humans on these days; 0 until the top values are known
     Column("leaders", Text, nullable=False),  # JSON: [value, clicks] by dimension
-    Column("attempt", Id, nullable=False),  # who looked for them last
+    Column("attempt", Id, nullable=False),  # the last attempt to compute them
     sqlite_with_rowid=False,
 )
 
@@ -115,7 +115,7 @@ visitor_days = Table(
     Column("day", Integer, primary_key=True, autoincrement=False),
     Column("visitor_id", BigInteger, primary_key=True),
     Column("subject_id", Id, primary_key=True),
-    # a bit for each quarter of an hour in which the visitor came: 48 and 48, because databases have integers of 64
+    # a bit for each quarter of an hour with a visit: twice 48, because integers have 64 bits
     Column("morning", BigInteger, nullable=False),
     Column("afternoon", BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -125,7 +125,7 @@ click_retention = Table(
     "click_retention",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),  # one row
-    Column("kept_since", Integer, nullable=False),  # a day; of the days before it, rows are gone or going
+    Column("kept_since", Integer, nullable=False),  # a day; rows of earlier days are deleted, or soon will be
 )
 
 spool_positions = Table(
@@ -139,10 +139,9 @@ spool_positions = Table(
 
 @dataclass(slots=True)
 class Click:
-    """A visit on its way from the spool to its row, filled in by one enrichment step after the other.
+    """A visit between the spool and its row. The enrichment steps fill it in.
 
-    Ids are a UUID's bytes, and the moment is a number, as they are stored: objects would be made of them and unmade
-    again for every single visit.
+    Ids are bytes and the time is a number, as they are stored, to avoid creating objects for every visit.
     """
 
     id: bytes
@@ -163,6 +162,22 @@ class Click:
     browser: str = ""
     platform: str = ""
     pixels: Sequence[tuple[str, UUID]] = ()
-    """(platform, our id) of those that fired on the link's page. Neither this nor what follows is stored."""
+    """(platform, our id) of the pixels that fired. Not stored, like the next field."""
     user_agent: str = ""
-    """Known only where pixels fired: their platforms ask for it."""
+    """Only set if pixels fired: their platforms require it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A link, or an account with all links it has or had."""
+
+    id: UUID
+    is_account: bool = False
+
+    @property
+    def clicks(self) -> ColumnElement[bool]:
+        return (clicks.c.account_id if self.is_account else clicks.c.link_id) == self.id
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        return [name for name in DIMENSIONS if self.is_account or name != "link"]

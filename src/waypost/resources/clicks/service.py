@@ -8,8 +8,7 @@ from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.filters import ClickFilter
-from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import Click, Subject
 
 
 async def browse(db: Database, caller: Caller, wanted: ClickFilter, request: PageRequest) -> Page[Click]:

@@ -4,15 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import Column, Row, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from waypost.database import Tx, bulk
-from waypost.kit.clock import from_microseconds
+from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import Click, clicks, spool_positions
+
+_NOT_STORED = {"at", "quarter", "pixels", "user_agent"}
+COLUMNS: tuple[Column[Any], ...] = (
+    clicks.c.created_at,
+    *(clicks.c[name] for name in Click.__dataclass_fields__ if name not in _NOT_STORED),
+)
+"""The columns for `click_of`, in this order; more may follow in a row."""
 
 _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN"
 _PARAMETERS = 500  # of one statement
@@ -48,6 +56,12 @@ async def advance(tx: Tx, drained: SegmentRange) -> bool:
 
 async def forget(tx: Tx, segments: Sequence[str]) -> None:
     await tx.execute(delete(spool_positions).where(spool_positions.c.segment.in_(segments)))
+
+
+def click_of(row: Row[*tuple[Any, ...]]) -> Click:
+    created_at, id_, account_id, link_id, *rest = row[: len(COLUMNS)]
+    at = microseconds(created_at)
+    return Click(id_.bytes, account_id.bytes, link_id.bytes, at, rest[0], at // QUARTER % 96, *rest[1:])
 
 
 async def add(tx: Tx, new: Sequence[Click]) -> Sequence[Click]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.agents import Agent
 from waypost.redirect.spool import Visit
-from waypost.resources.clicks.intake.steps import Rules, click_of
+from waypost.resources.clicks.intake.steps import Rules, new_click
 from waypost.resources.clicks.model import Click
 
 PEER = "198.51.100.7"
@@ -27,7 +27,7 @@ def rules(**changes: Any) -> Rules:
 
 
 def made_of(account: bytes = ACCOUNT, *, by: Rules | None = None, **fields: bytes) -> Click:
-    return click_of(BLANK._replace(**fields), account, by or rules())
+    return new_click(BLANK._replace(**fields), account, by or rules())
 
 
 def test_it_works() -> None:

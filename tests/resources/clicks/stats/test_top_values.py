@@ -20,7 +20,7 @@ from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.model import DIMENSIONS, Click, click_dimensions, click_leaders
+from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, click_leaders
 from waypost.resources.clicks.stats.aggregate import rollups
 from waypost.resources.clicks.stats.aggregate.batch import aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
@@ -29,7 +29,6 @@ from waypost.resources.clicks.stats.read.service import read_lists, read_series
 from waypost.resources.clicks.stats.read.top_values import CachedRun
 from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher, runs_to_cache
 from waypost.resources.clicks.stats.rebuild.service import rebuild
-from waypost.resources.clicks.subject import Subject
 from waypost.resources.links import store as link_store
 
 DAY = timedelta(days=1)

@@ -10,8 +10,7 @@ from waypost.resources import links
 from waypost.resources.clicks import listing
 from waypost.resources.clicks.dashboard.rendering import LatestClick, latest_click
 from waypost.resources.clicks.days import any_of
-from waypost.resources.clicks.model import WHOLE_DAY, click_totals
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import WHOLE_DAY, Subject, click_totals
 
 COUNT = 12
 _T = click_totals.c

@@ -17,7 +17,7 @@ from uuid import UUID
 from starlette.responses import StreamingResponse
 
 from waypost.kit.errors import Unavailable
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import Subject
 from waypost.web.streaming import StreamedResponse
 
 MAX_STREAMS = 50

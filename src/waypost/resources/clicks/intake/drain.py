@@ -22,7 +22,7 @@ from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
 from waypost.resources.clicks.intake.drained import erase_drained, remove_drained
 from waypost.resources.clicks.intake.publish import SubscriptionCounts, count_subscriptions, publish
-from waypost.resources.clicks.intake.steps import Rules, click_of
+from waypost.resources.clicks.intake.steps import Rules, new_click
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats.aggregate import rollups
 from waypost.resources.clicks.stats.aggregate.batch import Aggregate, aggregate
@@ -199,7 +199,7 @@ class Drainer:
                 batch.cut(number)
                 break
             try:
-                batch.clicks.append(click_of(visit, account, self._rules))
+                batch.clicks.append(new_click(visit, account, self._rules))
             except (ValueError, OverflowError):
                 batch.damaged += 1
             except Exception as error:  # noqa: BLE001  # one line must not block all lines after it

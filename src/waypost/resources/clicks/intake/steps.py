@@ -118,7 +118,7 @@ STEPS: tuple[Callable[[Click, Visit, Rules], None], ...] = (
 )
 
 
-def click_of(visit: Visit, account_id: bytes, rules: Rules) -> Click:
+def new_click(visit: Visit, account_id: bytes, rules: Rules) -> Click:
     """Raises ValueError or OverflowError for a damaged line: an id that is not hexadecimal, a time out of range."""
     at = int(visit.at)
     if at >= _END_OF_TIME:

@@ -10,6 +10,7 @@ from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
+from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, read_stats_query
 from waypost.resources.clicks.stats.read.buckets import Interval
 from waypost.resources.clicks.stats.read.service import read_lists, read_series
@@ -19,7 +20,6 @@ from waypost.resources.clicks.stats.schemas import (
     account_stats_to_json,
     link_stats_to_json,
 )
-from waypost.resources.clicks.subject import Subject
 from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters, read_query
 
 _OF_LINK = "/links/{id}/stats"

@@ -1,4 +1,4 @@
-"""Draws codes: a text and a look become a picture. Pure; takes milliseconds, so never in the event loop."""
+"""Draws the image of a text in a style. Pure. Takes milliseconds, so never call it in the event loop."""
 
 from waypost.resources.qrcodes.drawing.matrix import TooLong, matrix_of
 from waypost.resources.qrcodes.drawing.png import png

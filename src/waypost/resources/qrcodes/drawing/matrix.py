@@ -1,8 +1,8 @@
-"""Which modules of a code are dark: segno's encoding, under a mask that is chosen here.
+"""The dark modules of a code: segno's encoding, with a mask chosen here.
 
-Of eight masks a code takes the one that makes it easiest to read. Each is judged by the standard's four penalties
-(ISO/IEC 18004, 7.8.3), with the whole code as one integer: shifted against itself, it shows its runs, blocks and false
-finders to a few operations, for all rows at once. That takes a tenth of the time of looking at every module.
+Of eight masks, the one with the lowest penalty (ISO/IEC 18004, 7.8.3) is the easiest to read. The code is one integer:
+shifted against itself, a few operations find the runs, blocks and false finders of all rows at once. That takes a tenth
+of the time of checking every module.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ import segno
 from waypost.resources.qrcodes.style import ErrorCorrection
 
 MAX_BYTES = {"L": 2953, "M": 2331, "Q": 1663, "H": 1273}
-"""What a code of each level can hold."""
+"""The capacity of a code, by level."""
 
 _OPTIONS: Mapping[str, Any] = {"encoding": "utf-8", "micro": False, "boost_error": False}
 _FALSE_FINDERS = (0b10111010000, 0b00001011101)
@@ -34,7 +34,7 @@ class TooLong(ValueError):
 @dataclass(frozen=True, slots=True)
 class Matrix:
     size: int
-    """Modules a side, without a margin."""
+    """Modules per side, without a margin."""
     rows: tuple[bytes, ...]
     """1 for a dark module."""
 
@@ -44,7 +44,7 @@ class Matrix:
         return ((x, y) for y, row in enumerate(self.rows) for x, module in enumerate(row) if module)
 
     def is_eye(self, x: int, y: int) -> bool:
-        """Whether the module belongs to one of the three finders."""
+        """Whether the module is in one of the three finders."""
         far = self.size - 7
         return (x < 7 and (y < 7 or y >= far)) or (x >= far and y < 7)
 
@@ -56,23 +56,23 @@ def matrix_of(text: str, level: ErrorCorrection) -> Matrix:
         raise TooLong
     first = segno.make(text, error=level, mask=0, **_OPTIONS).matrix
     size = len(first)
-    across, down = _whole(first), _whole(list(zip(*first, strict=True)))
+    across, down = _to_integer(first), _to_integer(list(zip(*first, strict=True)))
     best = min(_differences(size, level), key=lambda mask: _penalty(across ^ mask[0], down ^ mask[1], size))
     bits = f"{across ^ best[0]:0{size * (size + 1)}b}".encode().translate(_MODULES)
     return Matrix(size, tuple(bits[start : start + size] for start in range(0, len(bits), size + 1)))
 
 
-def _whole(rows: Sequence[Sequence[int]]) -> int:
-    """All rows in one integer, each with a light module behind it, which no run and no block can pass."""
+def _to_integer(rows: Sequence[Sequence[int]]) -> int:
+    """All rows as one integer. A light module after each row ends runs and blocks."""
     return int("".join("".join(map(str, row)) + "0" for row in rows), 2)
 
 
 @lru_cache(160)
 def _differences(size: int, level: ErrorCorrection) -> Sequence[tuple[int, int]]:
-    """What each mask changes in a code that has mask 0, whatever its text: by rows, and by columns."""
+    """The modules that differ between each mask and mask 0, for any text: by rows, and by columns."""
     version = (size - 17) // 4
     codes = [segno.make("0", version=version, error=level, mask=mask, **_OPTIONS).matrix for mask in range(8)]
-    numbers = [(_whole(rows), _whole(list(zip(*rows, strict=True)))) for rows in codes]
+    numbers = [(_to_integer(rows), _to_integer(list(zip(*rows, strict=True)))) for rows in codes]
     return [(across ^ numbers[0][0], down ^ numbers[0][1]) for across, down in numbers]
 
 
@@ -86,7 +86,7 @@ def _penalty(across: int, down: int, size: int) -> int:
 
 
 def _runs(code: int, modules: int) -> int:
-    """3 for five modules of one colour in a row, and 1 for each further one."""
+    """3 for five modules of one colour in a row, and 1 for each more."""
     alike = ~(code ^ code >> 1) & modules & modules >> 1
     fives = alike & alike >> 1 & alike >> 2 & alike >> 3
     return fives.bit_count() + 2 * (fives & ~(fives << 1)).bit_count()

@@ -1,6 +1,6 @@
-"""The outlines of a code's dark modules, each as one closed way with the dark on its right.
+"""The outlines of a code's dark modules: closed paths with the dark modules on their right.
 
-Modules that touch only with their corners are not one piece: where two meet like that, each keeps its own outline.
+Modules that touch only at a corner are separate: each keeps its own outline there.
 """
 
 from collections.abc import Collection, Iterator
@@ -8,19 +8,19 @@ from collections.abc import Collection, Iterator
 from waypost.resources.qrcodes.drawing.matrix import Module
 
 Corner = tuple[int, int, bool]
-"""(x, y, whether it sticks out: both neighbours that the module has there are light)."""
+"""(x, y, whether the corner is convex: both neighbours of the module there are light)."""
 _Edge = tuple[int, int, int, int]
-"""(x, y, and the step along it): one side of a module."""
+"""One side of a module: (x, y, step in x, step in y)."""
 
 
 def outlines(dark: Collection[Module]) -> Iterator[list[Corner]]:
     edges = _edges(dark)
     while edges:
-        yield list(_followed(edges, next(iter(edges))))
+        yield list(_follow(edges, next(iter(edges))))
 
 
 def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
-    """In the order of rows: the same code is always drawn with the same bytes."""
+    """In row order, so that the same code always gives the same bytes."""
     edges: dict[_Edge, None] = {}
     for x, y in dark:
         if (x, y - 1) not in dark:
@@ -34,8 +34,8 @@ def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
     return edges
 
 
-def _followed(edges: dict[_Edge, None], first: _Edge) -> Iterator[Corner]:
-    """To the right where there is a choice: that is around the same module. What was followed leaves `edges`."""
+def _follow(edges: dict[_Edge, None], first: _Edge) -> Iterator[Corner]:
+    """Turns right if possible, to stay at the same module. Removes the edges it follows."""
     x, y, dx, dy = first
     while True:
         x, y = x + dx, y + dy

@@ -1,7 +1,7 @@
-"""A code as PNG: tiles set side by side, on whole pixels, in sixteen shades from ground to code.
+"""Draws a code as PNG: tiles on full pixels, in sixteen shades from background to foreground.
 
-Modules are a pixel wider or narrower than their neighbours where the size asks for it: so straight edges stay sharp. A
-code with less than four pixels a module is drawn larger and shrunk, which spares its modules' proportions.
+Some modules are a pixel wider than others if the size requires it, so straight edges stay sharp. A code with less than
+four pixels per module is drawn larger and scaled down, which preserves the proportions.
 """
 
 import io
@@ -15,16 +15,16 @@ from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SHADES = 16
-_SHARP_FROM = 4  # pixels a module
+_SHARP_FROM = 4  # pixels per module
 _SHRUNK_FROM = 8
-_FINER = 8  # a tile is drawn that many times as large, and shrunk for smooth edges
-_INSET = 20  # a dot leaves a twentieth of its module free on each side
+_OVERSAMPLING = 8  # of a tile, for smooth edges
+_INSET = 20  # a dot leaves 1/20 of its module empty on each side
 _COMPRESSION = 6  # 9 takes ten times as long, for a tenth less
 
 Tile = Sequence[bytes]
-"""Its rows of pixels; 255 is dark."""
+"""Rows of pixels; 255 is dark."""
 Corners = tuple[bool, bool, bool, bool]
-"""Whether a tile is round at the top left, the top right, the bottom right, the bottom left."""
+"""Whether the top left, top right, bottom right and bottom left are round."""
 
 _SQUARE: Corners = (False, False, False, False)
 
@@ -35,14 +35,14 @@ def png(text: str, style: CodeStyle) -> bytes:
     modules = matrix.size + 2 * style.margin
     is_sharp = style.size >= _SHARP_FROM * modules
     side = style.size if is_sharp else _SHRUNK_FROM * modules
-    picture = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, style)))
+    image = Image.frombytes("L", (side, side), b"".join(_lines(matrix, side, style)))
     if not is_sharp:
-        picture = picture.resize((style.size, style.size), Image.Resampling.BOX)
-    return _written(picture, style)
+        image = image.resize((style.size, style.size), Image.Resampling.BOX)
+    return _encode(image, style)
 
 
 def _lines(matrix: Matrix, side: int, style: CodeStyle) -> Iterator[bytes]:
-    """The picture's rows of pixels, `side` of them."""
+    """The `side` rows of pixels."""
     modules, margin = matrix.size + 2 * style.margin, style.margin
     edges = [(2 * place * side + modules) // (2 * modules) for place in range(modules + 1)]
     sizes = [end - start for start, end in pairwise(edges)]
@@ -72,19 +72,19 @@ def _shape(matrix: Matrix, dark: Collection[Module], module: Module, style: Code
 
 @lru_cache(1_024)
 def _tile(width: int, height: int, shape: Corners | str) -> Tile:
-    picture = Image.new("L", (_FINER * width, _FINER * height))
-    pen, right, bottom = ImageDraw.Draw(picture), picture.width - 1, picture.height - 1
+    image = Image.new("L", (_OVERSAMPLING * width, _OVERSAMPLING * height))
+    pen, right, bottom = ImageDraw.Draw(image), image.width - 1, image.height - 1
     if shape == "dot":
         inset_x, inset_y = right / _INSET, bottom / _INSET
         pen.ellipse((inset_x, inset_y, right - inset_x, bottom - inset_y), fill=255)
     elif not isinstance(shape, str):
         _draw_rounded(pen, right, bottom, shape)
-    pixels = picture.reduce(_FINER).tobytes()
+    pixels = image.reduce(_OVERSAMPLING).tobytes()
     return [pixels[start : start + width] for start in range(0, width * height, width)]
 
 
 def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Corners) -> None:
-    """An ellipse, with those quarters filled that are not round."""
+    """An ellipse, with the quarters filled that are not round."""
     middle_x, middle_y = right // 2, bottom // 2
     quarters = (
         (0, 0, middle_x, middle_y),
@@ -98,14 +98,15 @@ def _draw_rounded(pen: ImageDraw.ImageDraw, right: int, bottom: int, corners: Co
             pen.rectangle(quarter, fill=255)
 
 
-def _written(picture: Image.Image, style: CodeStyle) -> bytes:
-    """With one bit a pixel where all edges are sharp."""
-    is_sharp = len(picture.getcolors() or ()) <= 2
+def _encode(image: Image.Image, style: CodeStyle) -> bytes:
+    """Uses one bit per pixel if all edges are sharp."""
+    is_sharp = len(image.getcolors() or ()) <= 2
     steps = 1 if is_sharp else _SHADES - 1
-    ground, code = ImageColor.getrgb(style.background), ImageColor.getrgb(style.foreground)
-    shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in zip(ground, code, strict=True)]
-    picture = picture.point([(value * steps + 127) // 255 for value in range(256)])
-    picture.putpalette([round(each) for each in shades])
+    background, foreground = ImageColor.getrgb(style.background), ImageColor.getrgb(style.foreground)
+    channels = list(zip(background, foreground, strict=True))
+    shades = [(a + (b - a) * step / steps) for step in range(steps + 1) for a, b in channels]
+    image = image.point([(value * steps + 127) // 255 for value in range(256)])
+    image.putpalette([round(each) for each in shades])
     file = io.BytesIO()
-    picture.save(file, "PNG", bits=1 if is_sharp else 4, compress_level=_COMPRESSION)
+    image.save(file, "PNG", bits=1 if is_sharp else 4, compress_level=_COMPRESSION)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""A code as SVG: its ground and one path, in half modules, so that a module's round corners have a radius of 1."""
+"""Draws a code as SVG: a background and one path. The unit is half a module, so round corners have a radius of 1."""
 
 from collections.abc import Iterator
 
@@ -6,19 +6,19 @@ from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
 from waypost.resources.qrcodes.drawing.outline import Corner, outlines
 from waypost.resources.qrcodes.style import CodeStyle
 
-_PICTURE = (
+_SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" viewBox="0 0 {side} {side}"'
     ' shape-rendering="{rendering}">'
     '<path fill="{background}" d="M0 0h{side}v{side}H0z"/><path fill="{foreground}" d="{path}"/></svg>\n'
 )
 _DOT = "a.9.9 0 1 0 .01 0z"
-"""All of a circle but a hundredth of a half module, from its top: half the text of two arcs."""
+"""A circle from its top, except a hundredth of a unit: half as long as two arcs."""
 
 
 def svg(text: str, style: CodeStyle) -> bytes:
     """Raises TooLong."""
     matrix = matrix_of(text, style.level)
-    return _PICTURE.format(
+    return _SVG.format(
         size=style.size,
         side=2 * (matrix.size + 2 * style.margin),
         rendering="crispEdges" if style.style == "squares" else "geometricPrecision",
@@ -44,8 +44,8 @@ def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterato
 
 
 def _outline(corners: list[Corner], margin: int, *, is_round: bool) -> Iterator[str]:
-    """From corner to corner; a round one is cut a half module before it and behind it."""
-    points = [(2 * (x + margin), 2 * (y + margin), is_round and sticks_out) for x, y, sticks_out in corners]
+    """From corner to corner; a round one starts and ends one unit from the corner."""
+    points = [(2 * (x + margin), 2 * (y + margin), is_round and is_convex) for x, y, is_convex in corners]
     steps = [_step(point, after) for point, after in zip(points, points[1:] + points[:1], strict=True)]
     x, y, is_cut = points[-1]
     (into_x, into_y) = steps[-1]
@@ -66,7 +66,7 @@ def _step(start: Corner, end: Corner) -> tuple[int, int]:
 
 
 def _dots(modules: list[Module], margin: int) -> Iterator[str]:
-    """One after the other from the top of the last one, where closing it leads back to."""
+    """Each dot starts relative to the top of the last one, where its path closed."""
     before: Module | None = None
     for x, y in modules:
         if before is None:
@@ -81,5 +81,5 @@ def _two(x: int, y: int) -> str:
 
 
 def _number(value: int) -> str:
-    """Behind another one; a minus parts them already."""
+    """After another number; a minus sign separates them already."""
     return f"{value}" if value < 0 else f" {value}"

@@ -1,7 +1,7 @@
-"""A code as lines of text: each character is two modules, one above the other, as half blocks.
+"""Draws a code as lines of text: each character is two modules, one above the other, as half blocks.
 
-In colours the dark modules are black ink on white, whatever the terminal's theme. Without, ink are the light ones, as
-most terminals write light on dark: there the code looks as it should, and its margin is drawn as well.
+In colour, dark modules are black on white in every theme. Plain text draws the light modules and the margin, because
+most terminals show light text on dark.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from itertools import zip_longest
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix
 
-_BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"  # of the 256 colours, the ones that no theme changes
+_BLACK_ON_WHITE, _RESET = "\x1b[38;5;16;48;5;231m", "\x1b[0m"  # two of the 256 colours, which no theme changes
 _INK = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 
 def coloured(matrix: Matrix, margin: int) -> Iterator[str]:
-    """Of `matrix.size + 2 * margin` columns, like the plain ones."""
+    """Lines of `matrix.size + 2 * margin` columns, like `plain`."""
     return (f"{_BLACK_ON_WHITE}{line}{_RESET}" for line in _lines(matrix, margin, ink=1))
 
 
@@ -23,7 +23,7 @@ def plain(matrix: Matrix, margin: int) -> Iterator[str]:
 
 
 def _lines(matrix: Matrix, margin: int, *, ink: int) -> Iterator[str]:
-    """Below an odd number of rows the last line has a row of margin more."""
+    """With an odd number of rows, the last line has an extra row of margin."""
     side, blank = bytes(margin), bytes(matrix.size + 2 * margin)
     rows = [*[blank] * margin, *(side + row + side for row in matrix.rows), *[blank] * margin]
     for above, below in zip_longest(rows[::2], rows[1::2], fillvalue=blank):

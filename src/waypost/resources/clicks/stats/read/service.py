@@ -13,12 +13,12 @@ from waypost.database import Tx
 from waypost.kit.clock import DAY, from_microseconds, microseconds
 from waypost.resources import links
 from waypost.resources.clicks.days import DaySlice, KnownDays, TimeRange, known_days, slices_of
+from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.read import totals
 from waypost.resources.clicks.stats.read.top_values import top_values
 from waypost.resources.clicks.stats.read.totals import StatsTotals
 from waypost.resources.clicks.stats.read.values import RankedValues
-from waypost.resources.clicks.subject import Subject
 
 _TOTAL = -1
 """The label of the time range; a bucket's label is its place in the series."""

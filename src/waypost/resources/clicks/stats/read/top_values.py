@@ -15,10 +15,9 @@ from sqlalchemy import delete, select
 
 from waypost.database import Tx
 from waypost.resources.clicks.days import SignedSlice
-from waypost.resources.clicks.model import Dimension, click_leaders
+from waypost.resources.clicks.model import Dimension, Subject, click_leaders
 from waypost.resources.clicks.stats.read import values
 from waypost.resources.clicks.stats.read.values import RankedValues, ValueCounts
-from waypost.resources.clicks.subject import Subject
 
 TOP = 50
 CACHED = 128

@@ -23,11 +23,10 @@ from waypost.kit.clock import DAY, EPOCH, Clock, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import known_days
-from waypost.resources.clicks.model import click_leaders
+from waypost.resources.clicks.model import Subject, click_leaders
 from waypost.resources.clicks.stats.aggregate import rollups
 from waypost.resources.clicks.stats.read import top_values, totals, values
 from waypost.resources.clicks.stats.read.top_values import CachedRun, CacheKey
-from waypost.resources.clicks.subject import Subject
 
 _EVERY = 3600.0  # seconds: by then a run with late clicks is refreshed
 _FIRST = UUID(int=0)

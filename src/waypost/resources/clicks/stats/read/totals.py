@@ -11,8 +11,7 @@ from sqlalchemy import ColumnElement, String, bindparam, column, func, select, t
 from waypost.database import Id, Instant, Tx
 from waypost.kit.clock import DAY, Clock, microseconds
 from waypost.resources.clicks.days import DaySlice, any_of
-from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, click_totals, clicks
-from waypost.resources.clicks.subject import Subject
+from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, Subject, click_totals, clicks
 
 SPARKLINE_DAYS = 14
 

@@ -9,9 +9,8 @@ from sqlalchemy import CTE, ColumnElement, Select, String, cast, func, literal, 
 
 from waypost.database import Tx
 from waypost.resources.clicks.days import DaySlice, SignedSlice, any_of
-from waypost.resources.clicks.model import DIMENSIONS, HUMAN, Dimension, click_dimensions, clicks
+from waypost.resources.clicks.model import DIMENSIONS, HUMAN, Dimension, Subject, click_dimensions, clicks
 from waypost.resources.clicks.stats.read.totals import is_within
-from waypost.resources.clicks.subject import Subject
 
 AGENT = ("device", "browser", "platform")
 """The parts of a value of the dimension `agent`, in this order."""
