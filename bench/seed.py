@@ -86,7 +86,7 @@ async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) 
 
 async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
     """The texts of keys with all scopes."""
-    texts = [keys.mint() for _ in range(count)]
+    texts = [keys.generate() for _ in range(count)]
     async with db.write() as tx:
         for text in texts:
             shown = text[: keys.SHOWN]

@@ -61,7 +61,7 @@ async def test_revoking_what_is_not_there(db: Database) -> None:
 
 
 def test_a_mistyped_key_is_told_without_a_look_up() -> None:
-    key = keys.mint()
+    key = keys.generate()
     assert keys.is_wellformed(key)
     for position in range(len(key)):
         typo = "x" if key[position] != "x" else "y"
@@ -71,4 +71,4 @@ def test_a_mistyped_key_is_told_without_a_look_up() -> None:
 
 
 def test_no_two_keys_are_alike() -> None:
-    assert len({keys.mint() for _ in range(1000)}) == 1000
+    assert len({keys.generate() for _ in range(1000)}) == 1000

@@ -23,14 +23,14 @@ async def test_it_works(db: Database) -> None:
 
 
 async def test_an_unknown_key_is_nobodys(db: Database) -> None:
-    assert await CallerCache(db).find(keys.mint()) is None
+    assert await CallerCache(db).find(keys.generate()) is None
 
 
 async def test_a_mistyped_key_is_not_even_looked_up() -> None:
     nowhere = CallerCache(Database("postgresql://nobody@127.0.0.1:1/none"))
     assert await nowhere.find("wp_live_" + "x" * 38) is None
     with pytest.raises(Unavailable):
-        await nowhere.find(keys.mint())
+        await nowhere.find(keys.generate())
 
 
 async def test_another_process_revokes(db: Database, database_url: str) -> None:
@@ -97,7 +97,7 @@ async def test_processes_that_have_not_seen_each_other_write_once(db: Database) 
 async def use(callers: CallerCache, db: Database, person: Person, *, at: datetime) -> datetime | None:
     caller = await callers.find(person.key)
     assert caller
-    callers.used(caller, at)
+    callers.record_use(caller, at)
     await callers.flush()
     return (await list_keys(db, person.account_id))[0].last_used_at
 
@@ -110,7 +110,7 @@ async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
     assert stamp
     other = CacheVersion(db.path.with_name(f"{db.path.name}-callers"))
     before = other.read()
-    stamp.move()
+    stamp.change()
     assert other.read() == stamp.read() != before
 
 

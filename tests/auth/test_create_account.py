@@ -39,7 +39,7 @@ async def test_an_address_is_taken_once_in_whatever_case(db: Database) -> None:
     await create(db)
     with pytest.raises(Invalid) as caught:
         await create(db, "ALICE@example.com")
-    assert caught.value.errors == {"email": ["This e-mail address is already taken."]}
+    assert caught.value.errors == {"email": ["An account with this email already exists."]}
     assert len(await list_accounts(db)) == 1
 
 

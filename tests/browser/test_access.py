@@ -94,10 +94,10 @@ async def test_pages_of_nobody(chromium: Browser, service: Service, seeded: Seed
     nobody = await new_page(chromium, service, None)
     assert await troubles(nobody, of_nobody(seeded)) == []
     await nobody.goto("/signup")
-    await nobody.get_by_label("E-mail address").fill("carol@example.org")
+    await nobody.get_by_label("Email").fill("carol@example.org")
     await nobody.get_by_label("Password").fill("four plain words suffice")
     await nobody.get_by_role("button", name="Create account").click()
-    await expect(nobody.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    await expect(nobody.get_by_role("heading", name="Check your email")).to_be_visible()
     await nobody.evaluate(AXE)
     assert await nobody.evaluate(LOOK) == []
 

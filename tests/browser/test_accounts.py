@@ -36,7 +36,7 @@ async def somebody(chromium: Browser, service: Service, **context: object) -> Wa
 async def signed_up(browser: Watched, email: str) -> None:
     page = browser.page
     await page.goto("/signup")
-    await page.get_by_label("E-mail address").fill(email)
+    await page.get_by_label("Email").fill(email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Create account").click()
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -116,7 +116,7 @@ async def test_without_scripts_all_but_passkeys_works(chromium: Browser, service
     await page.get_by_label("Current password").fill("wrong")
     await page.get_by_label("New password").fill("short")
     await page.get_by_role("button", name="Change password").click()
-    await expect(page.get_by_text("This is not your password.")).to_be_visible()
+    await expect(page.get_by_text("This password is incorrect.")).to_be_visible()
     sign_in_was_long_ago(service)
     await page.goto("/integrations/api/new")
     await page.get_by_label("Name").fill("Robot")

@@ -46,7 +46,7 @@ async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
     ],
 )
 async def test_no_usable_key(client: httpx.AsyncClient, authorization: str | None) -> None:
-    text = authorization and authorization.replace("{a well-formed key}", keys.mint())
+    text = authorization and authorization.replace("{a well-formed key}", keys.generate())
     headers = {} if text is None else {"Authorization": text.encode("latin-1")}
     answer = await client.get(THING, headers=headers)
     assert told(answer) == (401, "unauthenticated")

@@ -15,13 +15,13 @@ async def close_account(deps: Deps, tx: Tx, account_id: UUID) -> None:
     """Use inside `invalidating_callers`. Raises NotFound when it is closed already."""
     now = deps.clock()
     anonymous = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
-    before = await store.account_with(tx, account_id)
+    before = await store.find_account(tx, account_id)
     if before is None or await store.change(tx, account_id, now, closed_at=now, **anonymous) is None:
         raise NotFound
     await past_addresses.remember(tx, deps.address_keys, before, now)
     await store.remove_keys(tx, account_id)
     await passkeys.remove_all(tx, account_id)
-    await tokens.end_all(tx, account_id)
+    await tokens.delete_all(tx, account_id)
     await sessions.end_all(tx, account_id)
 
 

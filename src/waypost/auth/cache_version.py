@@ -1,7 +1,7 @@
-"""A stamp beside the SQLite file that moves whenever what a caller may do has changed, on this machine.
+"""A version number in a file beside SQLite's that changes whenever a caller's permissions change.
 
-It lets every process keep callers in memory and still refuse a revoked key at the very next request (R13).
-PostgreSQL is shared by machines that cannot see each other's files: there is no stamp there, and nothing is kept.
+Processes cache callers in memory and still refuse a revoked key at the next request (R13). Machines that share a
+PostgreSQL cannot see each other's files: there is no version there, and nothing is cached.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ _SIZE = 8
 
 
 class CacheVersion:
-    """Reading costs a slice of mapped memory, not a system call."""
+    """Memory-mapped: reading it needs no system call."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ class CacheVersion:
     def read(self) -> bytes:
         return self._memory[:_SIZE]
 
-    def move(self) -> None:
+    def change(self) -> None:
         self._memory[:_SIZE] = os.urandom(_SIZE)
 
 
@@ -38,10 +38,10 @@ def cache_version_of(db: Database) -> CacheVersion | None:
 
 @contextlib.contextmanager
 def invalidating_callers(db: Database) -> Iterator[None]:
-    """Moves the stamp after the block, which holds a transaction; also when it failed, for a commit may have landed."""
-    stamp = cache_version_of(db)  # opened first: a stamp that cannot be moved must fail before the commit, not after it
+    """Changes the version after the block, which holds a transaction; on failure too, as its commit may have landed."""
+    version = cache_version_of(db)  # opened first: it must fail before the commit, not after it
     try:
         yield
     finally:
-        if stamp:
-            stamp.move()
+        if version:
+            version.change()

@@ -1,4 +1,4 @@
-"""Dependencies of signing up and in, set once by the composition root."""
+"""Dependencies of sign-up and sign-in, set once by the composition root."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Deps:
     new_plan: PlanChoice
     trial_days: int
     sends_mail: bool
-    """Whether mail gets further than the log. If not, nobody can confirm an address, and nobody needs to."""
+    """False: emails stay on this machine, so nobody can or has to confirm an email."""
     address_keys: Sequence[bytes]
-    """What the addresses that accounts have left are kept under: the first writes, all find."""
+    """For digests of past emails: written with the first, searched with all."""
     clock: Clock

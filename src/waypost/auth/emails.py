@@ -1,7 +1,12 @@
-"""What is written to people about their accounts: plain text, each with the one thing there is to do."""
+"""Emails about accounts: plain text, each with one thing to do."""
+
+from datetime import datetime
+from typing import NamedTuple
 
 from waypost.auth.model import Account
-from waypost.auth.tokens import LASTS, Purpose
+from waypost.auth.tokens import LIFETIMES, Purpose
+from waypost.database import Tx
+from waypost.worker import mail
 from waypost.worker.mail_limit import MailKind
 
 PATHS: dict[Purpose, str] = {
@@ -13,57 +18,73 @@ PATHS: dict[Purpose, str] = {
 }
 
 _SUBJECTS: dict[Purpose, str] = {
-    "confirm": "Confirm your e-mail address",
-    "move": "Confirm your new e-mail address",
-    "reset": "Set a new password",
+    "confirm": "Confirm your email address",
+    "move": "Confirm your new email address",
+    "reset": "Reset your password",
     "invite": "You are invited to Waypost",
 }
 _TEXTS: dict[Purpose, str] = {
-    "confirm": "Welcome to Waypost. Confirm that this address is yours, and your account is ready:",
-    "move": "Confirm that this address is yours, and you sign in to Waypost with it from then on:",
-    "reset": "Somebody, hopefully you, has forgotten the password of your Waypost account. Set a new one here:",
-    "invite": "You are invited to shorten links with Waypost. Make your account here:",
+    "confirm": "Welcome to Waypost. Confirm your email address to activate your account:",
+    "move": "Confirm this email address to use it for your Waypost account:",
+    "reset": "Somebody asked to reset the password of your Waypost account. Set a new password:",
+    "invite": "You are invited to create a Waypost account:",
 }
-_LAST = "If it was not you who asked for this, do nothing: without the link nothing happens."
 
-_MOVED = """Your Waypost account now has the address {address}, and mail about it goes there.
+_EMAIL_CHANGED = """The email address of your Waypost account was changed to {email}.
 
-If it was not you who changed it, tell whoever runs {base_url} at once.
+If you did not change it, contact the administrator of {base_url} immediately.
 """
-_TAKEN = """Somebody, perhaps you, wanted a Waypost account with this address. It has one already; nothing was changed.
+_ACCOUNT_EXISTS = """Somebody tried to use this email address for a Waypost account. An account with it already exists.
+Nothing was changed.
 
-Sign in to it at {base_url}/login, or set a new password at {base_url}/forgot.
+Sign in at {base_url}/login, or reset your password at {base_url}/forgot.
 """
-_CHANGED = """The password of your Waypost account was changed, and every other session was ended.
+_CREDENTIALS_CHANGED = """The password of your Waypost account was changed. All other sessions were signed out.
 
-If it was not you, set a new one at {base_url}/forgot at once.
+If you did not change it, reset your password immediately: {base_url}/forgot
 """
+
+
+class Email(NamedTuple):
+    subject: str
+    text: str
 
 
 def link(base_url: str, purpose: Purpose, token: str) -> str:
     return f"{base_url}/{PATHS[purpose]}/{token}"
 
 
-def letter(base_url: str, purpose: Purpose, token: str) -> tuple[str, str]:
-    """(subject, text)"""
-    span = LASTS[purpose]
-    lasts = f"{span.days} day{'s' * (span.days > 1)}" if span.days else f"{span.seconds // 3600} hour"
-    url = link(base_url, purpose, token)
-    return _SUBJECTS[purpose], f"{_TEXTS[purpose]}\n\n{url}\n\nThe link works once, for {lasts}. {_LAST}\n"
+def with_link(base_url: str, purpose: Purpose, token: str) -> Email:
+    lifetime = LIFETIMES[purpose]
+    days, hours = lifetime.days, lifetime.seconds // 3600
+    lasts = f"{days} day{'s' * (days > 1)}" if days else f"{hours} hour{'s' * (hours > 1)}"
+    note = f"The link works once and expires in {lasts}. If you did not request it, ignore this email."
+    return Email(_SUBJECTS[purpose], f"{_TEXTS[purpose]}\n\n{link(base_url, purpose, token)}\n\n{note}\n")
 
 
-def moved(base_url: str, address: str) -> tuple[str, str]:
-    return "Your e-mail address was changed", _MOVED.format(address=address, base_url=base_url)
+def email_changed(base_url: str, email: str) -> Email:
+    return Email("Your email address was changed", _EMAIL_CHANGED.format(email=email, base_url=base_url))
 
 
-def taken(base_url: str) -> tuple[str, str]:
-    return "Your address has an account already", _TAKEN.format(base_url=base_url)
+def account_exists(base_url: str) -> Email:
+    return Email("An account with this email already exists", _ACCOUNT_EXISTS.format(base_url=base_url))
 
 
-def notice_kind(account: Account) -> MailKind:
-    """Of a notice that something was changed. Whoever signed up with an unconfirmed address may be a stranger to it."""
-    return "security" if account.confirmed_at else "requested"
+def password_changed(base_url: str) -> Email:
+    return Email("Your password was changed", _CREDENTIALS_CHANGED.format(base_url=base_url))
 
 
-def password_changed(base_url: str) -> tuple[str, str]:
-    return "Your password was changed", _CHANGED.format(base_url=base_url)
+async def send(tx: Tx, email: Email, *, to: str, now: datetime, account: Account | None) -> bool:
+    """What somebody requested. False when the address has received too many emails."""
+    account_id = account.id if account else None
+    return await mail.send_later(
+        tx, "requested", to=to, subject=email.subject, text=email.text, now=now, account_id=account_id
+    )
+
+
+async def notify(tx: Tx, email: Email, account: Account, *, now: datetime) -> None:
+    """A notice that something changed. An unconfirmed address may belong to somebody else: it gets no extra budget."""
+    kind: MailKind = "security" if account.confirmed_at else "requested"
+    await mail.send_later(
+        tx, kind, to=account.email, subject=email.subject, text=email.text, now=now, account_id=account.id
+    )

@@ -1,7 +1,6 @@
-"""The text of an API key: how one is made and told from a mistyped one. Knows no database.
+"""The text of an API key: `wp_live_`, 32 random base62 characters, and a CRC32 of these as 6 base62 characters.
 
-`wp_live_` · 32 random base62 characters · CRC32 of all that as 6 base62 characters, which lets scanners and the
-server refuse a mistyped key without a look-up.
+The checksum lets scanners and the server refuse a mistyped key without a look-up.
 """
 
 import hashlib
@@ -11,8 +10,8 @@ import string
 import zlib
 
 PREFIX = "wp_live_"
-SHOWN = 12
-"""How many first characters are kept for display."""
+PREFIX_LENGTH = 12
+"""First characters, stored for display."""
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _RANDOM = 32
@@ -20,7 +19,7 @@ _CHECKSUM = 6
 _FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_RANDOM + _CHECKSUM}}}")
 
 
-def mint() -> str:
+def generate() -> str:
     body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM))
     return body + _checksum(body)
 
@@ -30,7 +29,7 @@ def is_wellformed(text: str) -> bool:
 
 
 def digest(text: str) -> str:
-    """What is stored. A fast hash will do: 190 random bits cannot be guessed however fast one tries."""
+    """What is stored. A fast hash is enough: nobody can guess 190 random bits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""Budgets: at most so many requests in any minute, by one sliding log for all processes of a machine (R15).
+"""Rate limits: requests in any minute, counted in one sliding log for all processes of a machine (R15).
 
-The log is a file of slots under a record lock that the system drops when its holder dies. Time is the machine's
-monotonic clock, which a change of the wall clock does not move and which starts anew at boot: so does the file.
+The log is a file of slots under a record lock, which the system releases when its holder dies. Time is the monotonic
+clock, which ignores changes of the wall clock and restarts at boot: so the file is cleared at boot.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from waypost.kit.errors import Unavailable
 
 REQUESTS_PER_MINUTE = 60
 UNKNOWN_PER_MINUTE = 600
-"""For each address, of requests without a usable key."""
+"""Requests without a usable key, for each IP address."""
 
 WINDOW = 60 * 1_000_000_000  # ns
 
@@ -27,7 +27,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _HEADER = 512
 _NAME = 16
 _PROBED = 8
-"""Neighbouring slots a key may be in. Only when all are in use at once is the one idle longest given up."""
+"""Neighboring slots that a key may use. When all are in use, the slot that was idle longest is reused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,19 @@ class RateLimitResult:
     allowed: bool
     remaining: int
     retry_after: int
-    """Whole seconds until a place frees; 0 when allowed."""
+    """Seconds until the next request is allowed; 0 when this one is."""
 
 
 class Limiter(Protocol):
     limit: int
 
     async def take(self, key: bytes) -> RateLimitResult:
-        """Takes one place of the key's budget. A refusal takes none, so it does not prolong itself."""
+        """Counts a request. A refused request is not counted, so it does not extend the wait."""
         ...
 
 
 class FileLimiter:
-    """Each slot: a key's name, then for each place in its window the moment at which that place is free again."""
+    """A slot holds a key's digest and, for each request of its window, when that request leaves the window."""
 
     def __init__(
         self, path: Path, *, limit: int, slots: int = 65_536, clock: Callable[[], int] = time.monotonic_ns
@@ -77,12 +77,12 @@ class FileLimiter:
         if len(busy) >= self.limit:
             return RateLimitResult(allowed=False, remaining=0, retry_after=-(-(busy[0] - now) // 1_000_000_000))
         place = next(index for index, free_at in enumerate(places) if not now < free_at <= now + WINDOW)
-        # one aligned word in one write: whoever is killed here has either taken the place or not
+        # one aligned word in one write: a process killed here has either counted the request or not
         os.pwrite(self._file, (now + WINDOW).to_bytes(8, "little"), at + _NAME + 8 * place)
         return RateLimitResult(allowed=True, remaining=self.limit - len(busy) - 1, retry_after=0)
 
     def _find(self, name: bytes) -> tuple[int, tuple[int, ...]]:
-        """Where the key's slot is and what its places hold; a new key gets the slot idle longest."""
+        """(offset of the key's slot, its times); a new key gets the slot that was idle longest."""
         home = _HEADER + int.from_bytes(name[:4], "little") % self._slots * self._slot
         probed = os.pread(self._file, self._slot * _PROBED, home)
         starts = range(0, len(probed), self._slot)
@@ -112,5 +112,5 @@ class FileLimiter:
 def _boot_id() -> bytes:
     try:
         return _BOOT_ID.read_bytes().strip()
-    except FileNotFoundError:  # not Linux: a moment further ahead than a window is then all that betrays a boot
+    except FileNotFoundError:  # not Linux: then only a time more than a window ahead reveals a reboot
         return b"unknown"

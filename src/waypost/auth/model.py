@@ -1,7 +1,4 @@
-"""Accounts, their plans and their API keys: the tables and what a row becomes.
-
-A key's text is never in here: only its digest, and the first characters for showing.
-"""
+"""Accounts, plans and API keys: tables and types. A key's text is stored as a digest and a prefix for display."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +11,7 @@ from waypost.database import Id, Instant, Json, metadata
 
 PlanType = Literal["trial", "subscription", "lifetime", "none"]
 PlanChoice = Literal["trial", "subscription", "past_due", "lifetime", "none"]
-"""What an operator names: `past_due` is a subscription whose payment failed."""
+"""What an operator can choose: `past_due` is a subscription whose payment failed."""
 
 Scope = Literal[
     "links:read",
@@ -34,15 +31,15 @@ accounts = Table(
     Column("email", String(254), nullable=False, unique=True),  # lower case
     Column("name", Text, nullable=False),
     Column("password_hash", Text),
-    Column("confirmed_at", Instant),  # when the address was proven; null while nobody can say whose it is
-    Column("closed_at", Instant),  # its owner has left, and what is left of it is being removed
+    Column("confirmed_at", Instant),  # of the email; null while it may be somebody else's
+    Column("closed_at", Instant),  # its data is being deleted
     Column("plan_type", Text, nullable=False),
-    Column("plan_status", Text),  # Stripe's word; null without a subscription
+    Column("plan_status", Text),  # as Stripe names it; null without a subscription
     Column("trial_ends_at", Instant),
     Column("renews_at", Instant),
-    # kept by links in their own transactions: counting a million rows for a page's total would take 50 ms
+    # updated by links in their own transactions: counting a million rows for the total of a page would take 50 ms
     Column("links_count", Integer, nullable=False, server_default="0"),
-    Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; kept by links, too
+    Column("image_bytes", BigInteger, nullable=False, server_default="0"),  # of hosted images; updated by links, too
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
 )
@@ -66,7 +63,7 @@ left_addresses = Table(
     "left_addresses",
     metadata,
     Column("digest", String(64), primary_key=True),
-    Column("trial_ends_at", Instant, nullable=False),  # when it did, or would have
+    Column("trial_ends_at", Instant, nullable=False),  # or would have ended
     Column("left_at", Instant, nullable=False, index=True),
 )
 
@@ -105,7 +102,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whom a request speaks for."""
+    """The account that makes a request."""
 
     account: Account
 
@@ -114,24 +111,24 @@ class Caller:
 class PasswordClient:
     """Who sends a password."""
 
-    client: bytes = b""
-    """Whose attempts share a place in the queue: an address, or for somebody who is signed in their session."""
+    id: bytes = b""
+    """Attempts with the same id share a place in the queue: an IP address, or the session of a signed-in user."""
     is_known: bool = False
     """Whether the account's owner has signed in with this browser before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """Who has just shown who they are, and by what: a session begins only while that still holds (R14)."""
+    """The result of an authentication. A session begins only while its password or passkey is unchanged (R14)."""
 
     account: Account
     password: str | None = None
-    """Its hash."""
+    """The hash."""
     passkey: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder(Caller):
-    """Over the API."""
+    """A caller of the API."""
 
     key: ApiKey

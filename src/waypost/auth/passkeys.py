@@ -1,6 +1,6 @@
-"""Passkeys: made, used, listed and removed. Each use needs the person, not just the device (R14).
+"""Passkeys (WebAuthn). Each use requires user verification, not only the device (R14).
 
-A challenge is a one-time token: what was signed once is refused the second time, whoever sends it.
+A challenge is a one-time token, so a signed response cannot be replayed.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 
-MOST = 20
+MAX_PASSKEYS = 20
 NAME_LIMIT = 100
-NOT_TAKEN = "This passkey could not be used. Try again, or sign in another way."
+REJECTED = "This passkey could not be used. Try again, or sign in another way."
 _ALGORITHMS = -8, -7, -257  # EdDSA, ES256, RS256
-_PERSON = {"userVerification": "required"}
-_TIMEOUT = int(tokens.LASTS["passkey"].total_seconds() * 1000)
-UNCONFIRMED = "Confirm your e-mail address first."
-TOO_MANY = f"An account may have at most {MOST} passkeys. Remove one first."
+_VERIFIED_USER = {"userVerification": "required"}
+_TIMEOUT = int(tokens.LIFETIMES["passkey"].total_seconds() * 1000)
+UNCONFIRMED = "Confirm your email address first."
+TOO_MANY = f"An account can have at most {MAX_PASSKEYS} passkeys. Remove one first."
 
 passkeys = Table(
     "passkeys",
@@ -39,7 +39,7 @@ passkeys = Table(
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("credential_id", LargeBinary, nullable=False, unique=True),
     Column("public_key", LargeBinary, nullable=False),
-    Column("uses", BigInteger, nullable=False),  # as the device counts; most do not, and say 0
+    Column("uses", BigInteger, nullable=False),  # the signature counter of the device; most send 0
     Column("name", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("used_at", Instant),
@@ -55,11 +55,11 @@ class Passkey:
     used_at: datetime | None
 
 
-_SHOWN = tuple(_P[name] for name in Passkey.__dataclass_fields__)
+_PASSKEY = tuple(_P[name] for name in Passkey.__dataclass_fields__)
 
 
-async def options_to_make(deps: Deps, account: Account) -> dict[str, Any]:
-    """What a browser's `navigator.credentials.create` takes, as JSON. Raises Invalid."""
+async def registration_options(deps: Deps, account: Account) -> dict[str, Any]:
+    """For `navigator.credentials.create` of a browser. Raises Invalid."""
     _refuse_unconfirmed(deps, account)
     async with deps.db.read() as tx:
         known = (await tx.execute(select(_P.credential_id).where(_P.account_id == account.id))).scalars().all()
@@ -68,73 +68,73 @@ async def options_to_make(deps: Deps, account: Account) -> dict[str, Any]:
         "rp": {"id": _rp_id(deps), "name": "Waypost"},
         "user": {"id": _text(account.id.bytes), "name": account.email, "displayName": account.name},
         "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
-        "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_PERSON},
+        "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_VERIFIED_USER},
         "attestation": "none",
         "excludeCredentials": [{"type": "public-key", "id": _text(each)} for each in known],
         "timeout": _TIMEOUT,
     }
 
 
-async def options_to_use(deps: Deps) -> dict[str, Any]:
-    """Of `navigator.credentials.get`. Any passkey of ours will do: the device knows whose it is."""
-    return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_PERSON}
+async def authentication_options(deps: Deps) -> dict[str, Any]:
+    """For `navigator.credentials.get`. Any passkey of this service is accepted: the device knows its account."""
+    return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_VERIFIED_USER}
 
 
-async def add(deps: Deps, account: Account, name: str, answer: str) -> None:
-    """`answer`: the credential the browser made, as JSON. Raises Invalid."""
+async def register(deps: Deps, account: Account, name: str, response: str) -> None:
+    """`response`: the new credential as JSON. Raises Invalid."""
     _refuse_unconfirmed(deps, account)
-    credential = _read(answer)
+    credential = _read(response)
     challenge = _challenge(credential)
     token = await tokens.find(deps.db, "passkey", challenge, now=deps.clock())
     if token is None or token.account_id != account.id:
-        raise Invalid({"body": [NOT_TAKEN]})
-    row = await asyncio.to_thread(_made, deps, credential, challenge)
+        raise Invalid({"body": [REJECTED]})
+    row = await asyncio.to_thread(_verify_registration, deps, credential, challenge)
     if row is None:
-        raise Invalid({"body": [NOT_TAKEN]})
+        raise Invalid({"body": [REJECTED]})
     known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
     try:
         async with deps.db.write() as tx:
             await store.lock_account(tx, account.id)
             if await tokens.spend(tx, "passkey", challenge, now=deps.clock()) is None:
-                raise Invalid({"body": [NOT_TAKEN]})  # used, or ended by a new password, meanwhile
-            held = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
-            if (await tx.execute(held)).scalar_one() >= MOST:
+                raise Invalid({"body": [REJECTED]})  # spent, or deleted by a new password, meanwhile
+            counted = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
+            if (await tx.execute(counted)).scalar_one() >= MAX_PASSKEYS:
                 raise Invalid({"body": [TOO_MANY]})
             await tx.execute(insert(passkeys), known | dict(row))
     except IntegrityError:
-        raise Invalid({"body": [NOT_TAKEN]}) from None
+        raise Invalid({"body": [REJECTED]}) from None
 
 
-async def sign_in(deps: Deps, answer: str) -> Authenticated:
-    """`answer`: what the browser's passkey signed, as JSON. Raises Invalid, whatever is wrong with it."""
-    credential = _read(answer)
+async def authenticate(deps: Deps, response: str) -> Authenticated:
+    """`response`: the signed credential as JSON. Raises Invalid, whatever is wrong with it."""
+    credential = _read(response)
     challenge = _challenge(credential)
     async with deps.db.write() as tx:
         token = await tokens.spend(tx, "passkey", challenge, now=deps.clock())
         key = (await tx.execute(select(passkeys).where(_P.credential_id == _id_of(credential)))).one_or_none()
     if token is None or token.account_id is not None or key is None:
-        raise Invalid({"body": [NOT_TAKEN]})
-    uses = await asyncio.to_thread(_used, deps, credential, challenge, key.public_key, key.uses)
+        raise Invalid({"body": [REJECTED]})
+    uses = await asyncio.to_thread(_verify_authentication, deps, credential, challenge, key.public_key, key.uses)
     async with deps.db.write() as tx:
-        account = await store.account_with(tx, key.account_id)
-        password = await store.password_of(tx, key.account_id)
+        account = await store.find_account(tx, key.account_id)
+        password = await store.find_password_hash(tx, key.account_id)
         if uses is None or account is None:
-            raise Invalid({"body": [NOT_TAKEN]})
-        noted = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
-        if (await tx.execute(noted)).rowcount == 0:
-            raise Invalid({"body": [NOT_TAKEN]})  # removed meanwhile
+            raise Invalid({"body": [REJECTED]})
+        used = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
+        if (await tx.execute(used)).rowcount == 0:
+            raise Invalid({"body": [REJECTED]})  # removed meanwhile
     return Authenticated(account, password=password, passkey=key.id)
 
 
-async def of_account(deps: Deps, account: Account) -> list[Passkey]:
+async def list_all(deps: Deps, account: Account) -> list[Passkey]:
     async with deps.db.read() as tx:
-        rows = await tx.execute(select(*_SHOWN).where(_P.account_id == account.id).order_by(_P.created_at, _P.id))
+        rows = await tx.execute(select(*_PASSKEY).where(_P.account_id == account.id).order_by(_P.created_at, _P.id))
         return [Passkey(*row) for row in rows]
 
 
 async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
     async with deps.db.read() as tx:
-        row = (await tx.execute(select(*_SHOWN).where(*_is(account, passkey_id)))).one_or_none()
+        row = (await tx.execute(select(*_PASSKEY).where(*_is(account, passkey_id)))).one_or_none()
     if row is None:
         raise NotFound
     return Passkey(*row)
@@ -142,14 +142,14 @@ async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
 
 async def remove(deps: Deps, account: Account, passkey_id: UUID) -> None:
     async with deps.db.write() as tx:
-        await store.lock_account(tx, account.id)  # who is signing in with it comes before or after
+        await store.lock_account(tx, account.id)  # a concurrent sign-in with it comes before or after
         if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
             raise NotFound
 
 
-async def is_there(tx: Tx, account_id: UUID, passkey_id: UUID) -> bool:
-    its = _P.id == passkey_id, _P.account_id == account_id
-    return (await tx.execute(select(_P.id).where(*its))).first() is not None
+async def exists(tx: Tx, account_id: UUID, passkey_id: UUID) -> bool:
+    found = select(_P.id).where(_P.id == passkey_id, _P.account_id == account_id)
+    return (await tx.execute(found)).first() is not None
 
 
 async def remove_all(tx: Tx, account_id: UUID) -> None:
@@ -157,14 +157,14 @@ async def remove_all(tx: Tx, account_id: UUID) -> None:
 
 
 async def _new_challenge(deps: Deps, account: Account | None = None) -> str:
-    """For making a passkey of this account, or for signing in by any."""
+    """To register a passkey for this account; without one, to authenticate by any passkey."""
     async with deps.db.write() as tx:
         account_id = account.id if account else None
         return await tokens.issue(tx, "passkey", now=deps.clock(), account_id=account_id)
 
 
 def _refuse_unconfirmed(deps: Deps, account: Account) -> None:
-    """Whoever signed up with an address need not be whose it is, and a passkey stays when its owner comes."""
+    """An unconfirmed email may belong to somebody else, and a passkey would outlive the owner's first sign-in."""
     if deps.sends_mail and account.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 
@@ -180,36 +180,36 @@ def _rp_id(deps: Deps) -> str:
 def _label(name: str) -> str:
     label = name.strip()
     if len(label) > NAME_LIMIT or not label.isprintable():
-        raise Invalid({"passkey_name": [f"This must be printable text of at most {NAME_LIMIT} characters."]})
+        raise Invalid({"passkey_name": [f"The name must be printable text of at most {NAME_LIMIT} characters."]})
     return label or "Passkey"
 
 
-def _read(answer: str) -> Mapping[str, Any]:
+def _read(response: str) -> Mapping[str, Any]:
     try:
-        credential = json.loads(answer)
+        credential = json.loads(response)
     except (ValueError, RecursionError):
         credential = None
     if not isinstance(credential, dict) or not isinstance(credential.get("response"), dict):
-        raise Invalid({"body": [NOT_TAKEN]})
+        raise Invalid({"body": [REJECTED]})
     return credential
 
 
 def _challenge(credential: Mapping[str, Any]) -> str:
-    """That it says it signed; whether it did is found out afterwards."""
+    """The challenge that it claims to have signed; the signature is verified later."""
     try:
-        told = json.loads(_bytes(credential["response"]["clientDataJSON"]))["challenge"]
+        challenge = json.loads(_bytes(credential["response"]["clientDataJSON"]))["challenge"]
     except (KeyError, TypeError, ValueError, RecursionError):
-        told = None
-    if not isinstance(told, str) or not told.isascii():
-        raise Invalid({"body": [NOT_TAKEN]})
-    return told
+        challenge = None
+    if not isinstance(challenge, str) or not challenge.isascii():
+        raise Invalid({"body": [REJECTED]})
+    return challenge
 
 
 def _id_of(credential: Mapping[str, Any]) -> bytes:
     try:
         return _bytes(credential["rawId"])
     except (KeyError, TypeError, ValueError):
-        raise Invalid({"body": [NOT_TAKEN]}) from None
+        raise Invalid({"body": [REJECTED]}) from None
 
 
 def _bytes(text: Any) -> bytes:
@@ -220,9 +220,9 @@ def _text(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def _made(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
-    """What is kept of a new passkey; None when something about it is wrong. Slow: for a thread."""
-    from webauthn import verify_registration_response  # noqa: PLC0415  # a fifth of a second, for those who use it
+def _verify_registration(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
+    """What is stored of a new passkey; None when it is invalid. Slow: run it in a thread."""
+    from webauthn import verify_registration_response  # noqa: PLC0415  # takes 0.2 s, and few need it
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 
     try:
@@ -239,8 +239,10 @@ def _made(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[
     return {**key, "uses": verified.sign_count}
 
 
-def _used(deps: Deps, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int) -> int | None:
-    """How often the device says it was used; None when something is wrong, a copied device included."""
+def _verify_authentication(
+    deps: Deps, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int
+) -> int | None:
+    """The device's new signature counter; None when the response is invalid, or comes from a cloned device."""
     from webauthn import verify_authentication_response  # noqa: PLC0415  # see above
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 

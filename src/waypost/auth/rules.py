@@ -1,4 +1,4 @@
-"""What a plan and a key allow, as pure functions of what is stored and what time it is."""
+"""Rules of plans, keys and account fields, as pure functions."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from waypost.kit.errors import Problems
 LIVE_STATUSES = frozenset({"active", "trialing"})
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
-_EMAIL_LIMIT = 254
+EMAIL_LIMIT = 254
 _NAME_LIMIT = 255
 
 
@@ -38,12 +38,12 @@ def chosen_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | 
 
 
 def check_account(email: str, name: str) -> None:
-    """Raises Invalid. `email` as it will be stored."""
+    """Raises Invalid. `email`: as it would be stored."""
     problems = Problems()
-    if len(email) > _EMAIL_LIMIT or not email.isprintable() or not _EMAIL.fullmatch(email):
-        problems.add("email", "This must be an e-mail address.")
+    if len(email) > EMAIL_LIMIT or not email.isprintable() or not _EMAIL.fullmatch(email):
+        problems.add("email", "This must be an email address.")
     if not _is_label(name):
-        problems.add("name", "This must be printable text of at most 255 characters.")
+        problems.add("name", "The name must be printable text of at most 255 characters.")
     problems.raise_if_any()
 
 
@@ -51,12 +51,12 @@ def check_key(name: str, scopes: Sequence[str], expires_at: datetime | None, now
     """Raises Invalid."""
     problems = Problems()
     if not name or not _is_label(name):
-        problems.add("name", "This must be printable text of 1 to 255 characters.")
+        problems.add("name", "The name must be printable text of 1 to 255 characters.")
     for index, scope in enumerate(scopes):
         if scope not in SCOPES:
             problems.add(f"scopes.{index}", f"This must be one of: {', '.join(SCOPES)}.")
     if expires_at is not None and expires_at <= now:
-        problems.add("expires_at", "This must be in the future.")
+        problems.add("expires_at", "The expiry must be in the future.")
     problems.raise_if_any()
 
 

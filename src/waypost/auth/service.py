@@ -1,4 +1,4 @@
-"""The verbs on accounts and keys. Whatever changes what a caller may do is announced after its commit."""
+"""The verbs of accounts and API keys. A change of a caller's permissions invalidates the caller caches."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,6 +14,8 @@ from waypost.kit.errors import Conflict, Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 
+TOO_MANY_KEYS = "An account can have at most {} usable keys. Revoke one that you no longer need."
+
 
 async def create_account(
     db: Database,
@@ -25,15 +27,15 @@ async def create_account(
     trial_days: int,
     password_hash: str | None = None,
 ) -> Account:
-    address = email.strip().lower()
-    rules.check_account(address, name)
+    email = email.strip().lower()
+    rules.check_account(email, name)
     chosen = rules.chosen_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
-    account = Account(new_id(), address, name, chosen, now, now, now)
+    account = Account(new_id(), email, name, chosen, now, now, now)
     try:
         async with db.write() as tx:
             await store.add_account(tx, account, password_hash)
     except IntegrityError:
-        raise Conflict({"email": ["This e-mail address is already taken."]}) from None
+        raise Conflict({"email": ["An account with this email already exists."]}) from None
     return account
 
 
@@ -57,7 +59,7 @@ async def set_plan(
 
 async def find_account(db: Database, email: str) -> Account:
     async with db.read() as tx:
-        account = await store.account_of(tx, email.strip().lower())
+        account = await store.find_by_email(tx, email.strip().lower())
     if account is None:
         raise NotFound
     return account
@@ -65,7 +67,7 @@ async def find_account(db: Database, email: str) -> Account:
 
 async def list_accounts(db: Database) -> list[Account]:
     async with db.read() as tx:
-        return await store.all_accounts(tx)
+        return await store.list_accounts(tx)
 
 
 async def create_key(
@@ -79,21 +81,21 @@ async def create_key(
     at_most: int | None = None,
     session: sessions.Session | None = None,
 ) -> tuple[ApiKey, str]:
-    """The key and its text, which nobody can be shown again. No scope named means all of them.
+    """Returns the key and its text, which cannot be read again. No scopes: all of them.
 
-    `at_most`: so many usable keys an account may have with it. Raises NotFound for an account that is closed, and where
-    the `session` that asks has ended: what took all keys away meanwhile did not see this one.
+    `at_most`: usable keys of the account, this one included. Raises NotFound for a closed account, and when `session`
+    has ended: a concurrent removal of all keys would have missed this one.
     """
     rules.check_key(name, scopes, expires_at, now)
-    text = keys.mint()
+    text = keys.generate()
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
-    key = ApiKey(new_id(), account_id, name, text[: keys.SHOWN], granted, None, expires_at, None, now)
+    key = ApiKey(new_id(), account_id, name, text[: keys.PREFIX_LENGTH], granted, None, expires_at, None, now)
     async with db.write() as tx:
         await store.lock_account(tx, account_id)
-        if session is not None and not await sessions.lasts(tx, session):
+        if session is not None and not await sessions.is_active(tx, session):
             raise NotFound
-        if at_most is not None and await store.count_usable(tx, account_id, now) >= at_most:
-            raise Invalid({"name": [f"At most {at_most} keys can be in use. Revoke one that is not needed any more."]})
+        if at_most is not None and await store.count_usable_keys(tx, account_id, now) >= at_most:
+            raise Invalid({"name": [TOO_MANY_KEYS.format(at_most)]})
         await store.add_key(tx, key, keys.digest(text))
     return key, text
 
@@ -101,22 +103,22 @@ async def create_key(
 async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
     with invalidating_callers(db):
         async with db.write() as tx:
-            key = await store.revoke(tx, key_id, now)
+            key = await store.revoke_key(tx, key_id, now)
     if key is None:
         raise NotFound
     return key
 
 
 async def browse_keys(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
-    """First those that can be used, the newest first among each."""
+    """Usable keys first, the newest first among each."""
     async with db.read() as tx:
-        found, total = await store.page_of_keys(tx, account_id, request, now)
+        found, total = await store.browse_keys(tx, account_id, request, now)
     return Page(found, total, request)
 
 
 async def find_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
-        key = await store.key_of(tx, account_id, key_id)
+        key = await store.find_key(tx, account_id, key_id)
     if key is None:
         raise NotFound
     return key
@@ -125,4 +127,4 @@ async def find_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
     """Newest first, revoked and expired ones included."""
     async with db.read() as tx:
-        return await store.keys_of(tx, account_id)
+        return await store.list_keys(tx, account_id)

@@ -1,7 +1,7 @@
-"""Who is signed in with which browser. A session's token is in its cookie alone: here is only the digest.
+"""Sessions of the dashboard. A session's token is in its cookie alone; only the digest is stored.
 
-Ends by itself 30 days after it was last used and 90 days after it began (R35), and at once with a changed password
-(R14) or with the passkey that its owner last proved who they are by.
+A session ends 30 days after its last use, 90 days after its start (R35), with a change of the password (R14), and with
+the removal of the passkey that authenticated it.
 """
 
 import secrets
@@ -21,8 +21,8 @@ from waypost.kit.ids import new_id
 
 IDLE_LIMIT = timedelta(days=30)
 AGE_LIMIT = timedelta(days=90)
-_NOTED_EVERY = timedelta(minutes=5)
-_AGENT_KEPT = 256
+_LAST_USE_INTERVAL = timedelta(minutes=5)
+_USER_AGENT_LIMIT = 256
 
 sessions = Table(
     "sessions",
@@ -35,23 +35,8 @@ sessions = Table(
     Column("created_at", Instant, nullable=False),
     Column("seen_at", Instant, nullable=False),
     Column("expires_at", Instant, nullable=False, index=True),
-    Column("authenticated_at", Instant, nullable=False),  # when its owner last proved who they are
-    Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if they did by one
-)
-_FIELDS = (
-    sessions.c.id,
-    sessions.c.user_agent,
-    sessions.c.ip,
-    sessions.c.created_at,
-    sessions.c.seen_at,
-    sessions.c.authenticated_at,
-)
-_FIND = (
-    select(*ACCOUNT, *_FIELDS)
-    .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
-    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
-    .where(sessions.c.created_at > bindparam("oldest"))
-    .where(accounts.c.closed_at.is_(None))
+    Column("authenticated_at", Instant, nullable=False),  # the last (re)authentication
+    Column("passkey_id", Id, ForeignKey("passkeys.id", ondelete="CASCADE"), index=True),  # if it was by a passkey
 )
 
 
@@ -65,6 +50,16 @@ class Session(Caller):
     authenticated_at: datetime
 
 
+_FIELDS = tuple(sessions.c[name] for name in Session.__dataclass_fields__ if name != "account")
+_FIND = (
+    select(*ACCOUNT, *_FIELDS)
+    .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
+    .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
+    .where(sessions.c.created_at > bindparam("oldest"))
+    .where(accounts.c.closed_at.is_(None))
+)
+
+
 async def create(
     tx: Tx,
     account_id: UUID,
@@ -75,22 +70,22 @@ async def create(
     password: str | None = None,
     passkey: UUID | None = None,
 ) -> str:
-    """Returns the token, which nobody can be shown again.
+    """Returns the token, which cannot be read again.
 
-    Raises NotFound when the account is closed, or has another `password` (its hash) or not this `passkey` any more:
-    whoever proved it before a change that ended all sessions must not begin one after it.
+    Raises NotFound when the account is closed, has another `password` hash or does not have this `passkey` any more: an
+    authentication from before a change that ended all sessions must not begin a session after it.
     """
     await store.lock_account(tx, account_id)
-    if password is not None and await store.password_of(tx, account_id) != password:
+    if password is not None and await store.find_password_hash(tx, account_id) != password:
         raise NotFound
-    if passkey is not None and not await passkeys.is_there(tx, account_id, passkey):
+    if passkey is not None and not await passkeys.exists(tx, account_id, passkey):
         raise NotFound
     token = secrets.token_urlsafe(32)
     row = {
         "id": new_id(),
         "digest": _digest(token),
         "account_id": account_id,
-        "user_agent": user_agent[:_AGENT_KEPT],
+        "user_agent": user_agent[:_USER_AGENT_LIMIT],
         "ip": ip,
         "created_at": now,
         "seen_at": now,
@@ -104,53 +99,57 @@ async def create(
 
 
 async def find(db: Database, token: str, *, now: datetime) -> Session | None:
-    """The session this token belongs to, and its account as it is now."""
+    """With its account as it is now."""
     async with db.point_read() as tx:
-        wanted = {"digest": _digest(token), "now": now, "oldest": now - AGE_LIMIT}
-        row = (await tx.execute(_FIND, wanted)).one_or_none()
+        parameters = {"digest": _digest(token), "now": now, "oldest": now - AGE_LIMIT}
+        row = (await tx.execute(_FIND, parameters)).one_or_none()
     if row is None:
         return None
     found = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
-    if now - found.seen_at >= _NOTED_EVERY:
+    if now - found.seen_at >= _LAST_USE_INTERVAL:
         async with db.write() as tx:
-            seen = update(sessions).where(sessions.c.id == found.id)
-            await tx.execute(seen.values(seen_at=now, expires_at=now + IDLE_LIMIT))
+            used = update(sessions).where(sessions.c.id == found.id)
+            await tx.execute(used.values(seen_at=now, expires_at=now + IDLE_LIMIT))
     return found
 
 
 async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UUID | None = None) -> Session:
-    """Its owner has proved once more who they are, by this passkey or by the password.
+    """By this passkey or by the password.
 
     Raises NotFound when the session has ended, and when the account does not have this passkey.
     """
-    await store.lock_account(tx, session.account.id)  # who removes the passkey comes before or after
-    if passkey is not None and not await passkeys.is_there(tx, session.account.id, passkey):
+    await store.lock_account(tx, session.account.id)  # a removal of the passkey comes before or after
+    if passkey is not None and not await passkeys.exists(tx, session.account.id, passkey):
         raise NotFound
-    its = update(sessions).where(sessions.c.id == session.id)
-    if (await tx.execute(its.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
+    updated = update(sessions).where(sessions.c.id == session.id)
+    if (await tx.execute(updated.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
         raise NotFound
     return replace(session, authenticated_at=now)
 
 
 async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
-    """False when it is not there, or another account's."""
-    its = sessions.c.id == session_id, sessions.c.account_id == account_id
-    return (await tx.execute(delete(sessions).where(*its))).rowcount > 0
+    """False when the account does not have it."""
+    own = sessions.c.id == session_id, sessions.c.account_id == account_id
+    return (await tx.execute(delete(sessions).where(*own))).rowcount > 0
 
 
-async def end_all(tx: Tx, account_id: UUID, *, but: UUID | None = None) -> None:
-    gone = delete(sessions).where(sessions.c.account_id == account_id)
-    await tx.execute(gone if but is None else gone.where(sessions.c.id != but))
+async def end_all(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(sessions).where(sessions.c.account_id == account_id))
 
 
-async def lasts(tx: Tx, session: Session) -> bool:
+async def end_others(tx: Tx, session: Session) -> None:
+    others = sessions.c.account_id == session.account.id, sessions.c.id != session.id
+    await tx.execute(delete(sessions).where(*others))
+
+
+async def is_active(tx: Tx, session: Session) -> bool:
     return (await tx.execute(select(sessions.c.id).where(sessions.c.id == session.id))).first() is not None
 
 
-async def of_account(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
-    """Those that last, the one used last first."""
-    lasting = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - AGE_LIMIT
-    rows = await tx.execute(select(*_FIELDS).where(*lasting).order_by(sessions.c.seen_at.desc()))
+async def list_active(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
+    """The last used first."""
+    active = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - AGE_LIMIT
+    rows = await tx.execute(select(*_FIELDS).where(*active).order_by(sessions.c.seen_at.desc()))
     return [Session(account, *row) for row in rows]
 
 

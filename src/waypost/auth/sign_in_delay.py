@@ -1,8 +1,8 @@
-"""A growing delay against password guessing: after failed sign-ins with an email, strangers to its owner have to wait.
+"""A growing delay against password guessing: after failed sign-ins with an email, unknown browsers have to wait.
 
-This covers guesses from many addresses at one account; guesses from one address at many accounts are counted by
-address. An email without an account is delayed in the same way. The state is a fixed number of rows, and an email that
-falls on another's row takes it over: which emails share a row depends on a secret, so nobody can aim at one.
+This covers guesses from many IP addresses at one account; guesses from one address at many accounts are limited by
+address. An email without an account is delayed in the same way. The state is a fixed number of rows; an email whose row
+is used by another takes it over. Which emails share a row depends on a secret, so nobody can choose one.
 """
 
 import hmac
@@ -15,10 +15,10 @@ from waypost.auth.deps import Deps
 from waypost.database import Instant, metadata
 from waypost.kit.errors import RateLimited
 
-FREE = 3
+FREE_FAILURES = 3
 """Failures without a delay: people mistype."""
-LONGEST = timedelta(minutes=15)
-FORGOTTEN_AFTER = timedelta(days=1)
+MAX_DELAY = timedelta(minutes=15)
+RESET_AFTER = timedelta(days=1)
 _SLOTS = 65_536
 
 sign_in_failures = Table(
@@ -34,13 +34,13 @@ _F = sign_in_failures.c
 
 def delay_after(failures: int) -> timedelta:
     """1 s after the third failure, then 2, 4, 8, … up to 15 minutes."""
-    if failures < FREE:
+    if failures < FREE_FAILURES:
         return timedelta(0)
-    return min(LONGEST, timedelta(seconds=2 ** min(failures - FREE, 10)))
+    return min(MAX_DELAY, timedelta(seconds=2 ** min(failures - FREE_FAILURES, 10)))
 
 
 async def refuse_early(deps: Deps, email: str) -> None:
-    """Counts nothing, so that a refused attempt costs one look-up. Raises RateLimited."""
+    """Counts nothing: a refused attempt costs one read. Raises RateLimited."""
     digest = _digest(deps, email)
     async with deps.db.point_read() as point_read:
         row = (await point_read.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
@@ -48,31 +48,31 @@ async def refuse_early(deps: Deps, email: str) -> None:
 
 
 async def count_attempt(deps: Deps, email: str) -> None:
-    """Counts a failure before the password is tried, so that attempts at the same time count each other.
+    """Counts a failure before the password is verified, so that concurrent attempts count each other.
 
-    A refused attempt is not counted, so it does not prolong the delay. Raises RateLimited.
+    A refused attempt is not counted, so it does not extend the delay. Raises RateLimited.
     """
     digest, now = _digest(deps, email), deps.clock()
-    its = _F.slot == _slot(digest)
+    is_slot = _F.slot == _slot(digest)
     first = {"slot": _slot(digest), "digest": digest, "failures": 0, "failed_at": now}
     async with deps.db.write() as tx:
         insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
         await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_F.slot]))
-        row = (await tx.execute(select(sign_in_failures).where(its).with_for_update())).one()
+        row = (await tx.execute(select(sign_in_failures).where(is_slot).with_for_update())).one()
         counted = {"digest": digest, "failures": _failures(row, digest, now) + 1, "failed_at": now}
-        await tx.execute(update(sign_in_failures).where(its).values(counted))
+        await tx.execute(update(sign_in_failures).where(is_slot).values(counted))
 
 
-async def forget(deps: Deps, email: str) -> None:
-    """After the right password."""
+async def reset(deps: Deps, email: str) -> None:
+    """After a successful sign-in."""
     digest = _digest(deps, email)
     async with deps.db.write() as tx:
         await tx.execute(delete(sign_in_failures).where(_F.slot == _slot(digest), _F.digest == digest))
 
 
 def _failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
-    """Those that still count. Raises RateLimited while their delay lasts."""
-    if row is None or row.digest != digest or not timedelta(0) <= now - row.failed_at < FORGOTTEN_AFTER:
+    """Failures that still count. Raises RateLimited during their delay."""
+    if row is None or row.digest != digest or not timedelta(0) <= now - row.failed_at < RESET_AFTER:
         return 0
     wait = row.failed_at + delay_after(row.failures) - now
     if wait > timedelta(0):

@@ -1,6 +1,6 @@
-"""One-time tokens: what a link in a mail carries, and what a passkey signs. Each does one thing, once, for a while.
+"""One-time tokens, for links in emails and for passkey challenges.
 
-The text is in the link alone; here is its digest. Looking at one spends nothing: mail scanners open every link.
+Only the digest is stored. Reading a token does not spend it: mail scanners open every link.
 """
 
 import secrets
@@ -16,14 +16,14 @@ from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, d
 from waypost.database import Database, Id, Instant, Tx, metadata
 
 Purpose = Literal["enter", "confirm", "move", "reset", "invite", "passkey", "taken"]
-LASTS: dict[Purpose, timedelta] = {
-    "enter": timedelta(minutes=15),
+LIFETIMES: dict[Purpose, timedelta] = {
+    "enter": timedelta(minutes=15),  # signs in
     "confirm": timedelta(days=7),
-    "move": timedelta(days=1),  # to another address
+    "move": timedelta(days=1),  # confirms a new email address
     "reset": timedelta(hours=1),
     "invite": timedelta(days=7),
     "passkey": timedelta(minutes=5),
-    "taken": timedelta(days=1),  # lets nobody in: says that an owner was told somebody tried to have their address
+    "taken": timedelta(days=1),  # grants nothing: records that the owner of an email was notified
 }
 
 one_time_tokens = Table(
@@ -37,10 +37,11 @@ one_time_tokens = Table(
     Column("expires_at", Instant, nullable=False, index=True),
 )
 _T = one_time_tokens.c
+_TOKEN = _T.account_id, _T.email, _T.created_at
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class OneTimeToken:
     account_id: UUID | None
     email: str | None
     created_at: datetime
@@ -49,7 +50,7 @@ class Token:
 async def issue(
     tx: Tx, purpose: Purpose, *, now: datetime, account_id: UUID | None = None, email: str | None = None
 ) -> str:
-    """Returns the text, which nobody can be shown again."""
+    """Returns the token's text, which cannot be read again."""
     text = secrets.token_urlsafe(32)
     row = {
         "digest": _digest(text),
@@ -57,41 +58,39 @@ async def issue(
         "account_id": account_id,
         "email": email,
         "created_at": now,
-        "expires_at": now + LASTS[purpose],
+        "expires_at": now + LIFETIMES[purpose],
     }
     await tx.execute(delete(one_time_tokens).where(_T.expires_at <= now))
     await tx.execute(insert(one_time_tokens), row)
     return text
 
 
-async def find(db: Database, purpose: Purpose, text: str, *, now: datetime) -> Token | None:
-    """Without spending it."""
-    found = select(_T.account_id, _T.email, _T.created_at).where(*_is(purpose, text, now))
+async def find(db: Database, purpose: Purpose, text: str, *, now: datetime) -> OneTimeToken | None:
+    """Does not spend it."""
     async with db.read() as tx:
-        row = (await tx.execute(found)).one_or_none()
-    return None if row is None else Token(*row)
+        row = (await tx.execute(select(*_TOKEN).where(*_is(purpose, text, now)))).one_or_none()
+    return None if row is None else OneTimeToken(*row)
 
 
-async def spend(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> Token | None:
-    """Of two who try at once one succeeds."""
-    spent = delete(one_time_tokens).where(*_is(purpose, text, now)).returning(_T.account_id, _T.email, _T.created_at)
+async def spend(tx: Tx, purpose: Purpose, text: str, *, now: datetime) -> OneTimeToken | None:
+    """Of two concurrent attempts one succeeds."""
+    spent = delete(one_time_tokens).where(*_is(purpose, text, now)).returning(*_TOKEN)
     row = (await tx.execute(spent)).one_or_none()
-    return None if row is None else Token(*row)
+    return None if row is None else OneTimeToken(*row)
 
 
-async def issued_for(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:
-    """By which accounts those were issued for an address that nobody has spent."""
-    made = _T.purpose == purpose, _T.email == email, _T.created_at > after
-    return set((await tx.execute(select(_T.account_id).where(*made))).scalars())
+async def find_issuers(tx: Tx, purpose: Purpose, email: str, *, after: datetime) -> set[UUID | None]:
+    """Accounts that have an unspent token for this email."""
+    issued = _T.purpose == purpose, _T.email == email, _T.created_at > after
+    return set((await tx.execute(select(_T.account_id).where(*issued))).scalars())
 
 
-async def unspent(tx: Tx, purpose: Purpose, account_id: UUID, *, now: datetime) -> int:
-    its = _T.account_id == account_id, _T.purpose == purpose, _T.expires_at > now
-    return (await tx.execute(select(func.count()).select_from(one_time_tokens).where(*its))).scalar_one()
+async def count_unspent(tx: Tx, purpose: Purpose, account_id: UUID, *, now: datetime) -> int:
+    unspent = _T.account_id == account_id, _T.purpose == purpose, _T.expires_at > now
+    return (await tx.execute(select(func.count()).select_from(one_time_tokens).where(*unspent))).scalar_one()
 
 
-async def end_all(tx: Tx, account_id: UUID) -> None:
-    """Of an account: links on their way to an old address, or made before a password changed."""
+async def delete_all(tx: Tx, account_id: UUID) -> None:
     await tx.execute(delete(one_time_tokens).where(_T.account_id == account_id))
 
 

@@ -6,7 +6,7 @@ import sys
 from waypost.auth import passwords
 from waypost.commands.running import say
 
-_LINE_LIMIT = 4 * passwords.MOST + 2  # bytes: UTF-8 takes at most four for a character, and the line ends with two
+_LINE_LIMIT = 4 * passwords.MAX_LENGTH + 2  # bytes: at most four per character in UTF-8, and two end the line
 
 
 def read_new_password(*not_allowed: str) -> str | None:
@@ -17,9 +17,9 @@ def read_new_password(*not_allowed: str) -> str | None:
     try:
         password = getpass.getpass() if sys.stdin.isatty() else _first_line()
     except UnicodeDecodeError:
-        say(f"--password-stdin: This must be UTF-8 text of at most {passwords.MOST:,} characters.")
+        say(f"--password-stdin: This must be UTF-8 text of at most {passwords.MAX_LENGTH:,} characters.")
         return None
-    fault = passwords.fault_of(password, *not_allowed)
+    fault = passwords.find_problem(password, *not_allowed)
     if fault:
         say(f"--password-stdin: {fault}")
         return None

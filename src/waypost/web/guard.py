@@ -97,7 +97,7 @@ class Guard:
         note_budget(request, taken, self._budget.limit)
         if not taken.allowed:
             raise RateLimited(taken.retry_after)
-        self._callers.used(caller, at)
+        self._callers.record_use(caller, at)
         return caller
 
     async def flush(self) -> None:

@@ -249,7 +249,7 @@ async def test_an_address_has_one_trial(place: Place) -> None:
         return browser, str(plan.trial_ends_at - START)
 
     async def leave(browser: Browser) -> None:
-        assert "no new trial begins" in (await browser.get("/account/delete")).text
+        assert "without a new trial" in (await browser.get("/account/delete")).text
         assert (await browser.post("/account/delete", {"current_password": PASSWORD})).status_code == 303
 
     ada, whole = await sign_up("ada@example.com")

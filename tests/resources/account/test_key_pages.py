@@ -23,7 +23,7 @@ async def place(database_url: str, tmp_path: Path):
 
 async def test_it_works(place: Place) -> None:
     ada = await place.browser("ada@example.com")
-    assert "No key yet" in (await ada.get(ALL)).text
+    assert "No API keys yet" in (await ada.get(ALL)).text
     hostile = "<img src=x onerror=alert(1)>'\""
     fields = {"name": hostile, "scopes[]": ["links:read", "pixels:write"], "expires_at": "2099-01-31"}
     created = await ada.post(ALL, fields)
@@ -43,10 +43,10 @@ async def test_it_works(place: Place) -> None:
     assert "31 Jan 2099" in page
 
     revoke = f"{ALL}/{token['id']}/revoke"
-    assert "cannot be undone" in (await ada.get(revoke)).text
+    assert "cannot undo this" in (await ada.get(revoke)).text
     revoked = await ada.post(revoke)
     assert revoked.status_code == 303
-    assert "The key is revoked." in (await ada.get(revoked.headers["location"])).text
+    assert "The key was revoked." in (await ada.get(revoked.headers["location"])).text
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
     assert revoke not in (await ada.get(ALL)).text
 
@@ -55,11 +55,11 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
     ada = await place.browser("ada@example.com")
     answer = await ada.post(ALL, {"name": " ", "expires_at": "2001-01-01", "scopes[]": "links:fly"})
     assert answer.status_code == 422
-    for told in ("Give it a name.", "This must be in the future."):
+    for told in ("Enter a name.", "The expiry must be in the future."):
         assert told in answer.text
     assert 'value="2001-01-01"' in answer.text
     answer = await ada.post(ALL, {"name": "Robot"})
-    assert "Choose at least one." in answer.text
+    assert "Select at least one scope." in answer.text
     assert 'value="Robot"' in answer.text
     assert "This must be one of" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:fly"})).text
     assert ada.account
@@ -88,7 +88,7 @@ async def reset(place: Place, browser: Browser) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "reset", now=place.clock(), **its)
     deps = wiring.auth_deps(place.settings, place.db, place.clock)
-    await sign_in.reset(deps, text, "a password of her own", takes_all=True)
+    await sign_in.reset_password(deps, text, "a password of her own", removes_credentials=True)
 
 
 async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
@@ -122,8 +122,8 @@ async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
 
 async def test_who_has_no_plan_is_told(place: Place) -> None:
     ada = await place.browser("ada@example.com", plan="none")
-    assert "answers 402" in (await ada.get(ALL)).text
-    assert "answers 402" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:read"})).text
+    assert "402 Payment Required" in (await ada.get(ALL)).text
+    assert "402 Payment Required" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:read"})).text
 
 
 async def test_the_reference_is_for_everybody(place: Place) -> None:

@@ -61,7 +61,7 @@ async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place
     nobody = await place.browser()
     pages = []
     for _ in range(6):
-        place.clock.move(signup.AGAIN_AFTER)
+        place.clock.move(signup.RESEND_AFTER)
         page = await nobody.post("/forgot", {"email": ADA})
         pages.append((page.status_code, page.text))
         await mails(place)
@@ -72,7 +72,7 @@ async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place
 async def test_what_strangers_request_holds_back_no_security_notice(place: Place) -> None:
     ada, nobody = await signed_up(place), await place.browser()
     for _ in range(6):
-        place.clock.move(signup.AGAIN_AFTER)
+        place.clock.move(signup.RESEND_AFTER)
         await nobody.post("/forgot", {"email": ADA})
         await mails(place)
     before = await mails(place)

@@ -25,7 +25,7 @@ from waypost.auth.sessions import sessions
 from waypost.kit.errors import Invalid, NotFound, RateLimited
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion, profile_pages
-from waypost.resources.account.auth_pages import way_on
+from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import auth_deps, domain_deps
@@ -54,7 +54,7 @@ async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
     fields = {"name": "Ada", "email": email, "password": PASSWORD}
     answer = await browser.post("/signup", fields)
     if place.settings.smtp_url:
-        assert "Look into your mail" in answer.text
+        assert "Check your email" in answer.text
         answer = await browser.post("/login", fields)
     assert answer.status_code == 303, answer.text
     return browser
@@ -94,7 +94,7 @@ async def test_it_works(place: Place) -> None:
     ada = await signed_up(place)
     page = await ada.get("/account")
     assert page.status_code == 200
-    assert "Confirm your address" not in page.text  # nobody sends mail here, so she need not wait for one
+    assert "Confirm your email address" not in page.text  # nobody sends mail here, so she need not wait for one
     before = ada.client.cookies["waypost"]
     assert (await ada.post("/logout")).headers["location"] == "/login"
     assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
@@ -120,7 +120,7 @@ async def test_nobody_learns_who_has_an_account(place: Place) -> None:
         )
     ]
     assert {answer.status_code for answer in answers} == {422}
-    assert all(sign_in.WRONG in answer.text for answer in answers)
+    assert all(sign_in.WRONG_CREDENTIALS in answer.text for answer in answers)
     known, unknown = answers[0].text, answers[1].text.replace("eve@", "ada@")
     assert known == unknown
     assert OTHER not in known
@@ -168,7 +168,7 @@ async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None
         statuses = []
         for _ in range(11):
             statuses.append((await eve.post("/login", wrong)).status_code)
-            place.clock.move(sign_in_delay.LONGEST)  # this limiter has a clock of its own
+            place.clock.move(sign_in_delay.MAX_DELAY)  # this limiter has a clock of its own
         assert statuses == [422] * 10 + [429]
         right = await eve.post("/login", wrong | {"password": PASSWORD})
         assert right.status_code == 429
@@ -271,7 +271,7 @@ async def owner(place: Place, email: str = "ada@example.com") -> Any:
 async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) -> None:
     ada = await signed_up(mailing)
     assert (await owner(mailing)).plan_type == "none"
-    assert "Confirm your address" in (await ada.get("/account")).text
+    assert "Confirm your email address" in (await ada.get("/account")).text
     await ada.post("/account/confirm")
     assert len(await mails(mailing)) == 1  # it was sent just now
     mailing.clock.move(timedelta(minutes=2))
@@ -290,7 +290,7 @@ async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) 
     assert (await nobody.get("/account")).status_code == 200
     now = await owner(mailing)
     assert (now.plan_type, now.trial_ends_at) == ("trial", mailing.clock() + timedelta(days=14))
-    assert "Confirm your address" not in (await ada.get("/account")).text
+    assert "Confirm your email address" not in (await ada.get("/account")).text
     mailing.clock.move(timedelta(days=1))
     assert (await ada.post(first)).headers["location"] == "/account?done=confirmed"
     assert (await owner(mailing)).trial_ends_at == now.trial_ends_at  # no trial begins twice
@@ -301,7 +301,7 @@ async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing:
     eve = await signed_up(mailing)
     await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
     asked = await eve.post("/account/passkeys/options", {"passkey_name": ""})
-    assert (asked.status_code, asked.json()) == (422, {"fault": passkeys.UNCONFIRMED})
+    assert (asked.status_code, asked.json()) == (422, {"error": passkeys.UNCONFIRMED})
     added = await eve.post("/account/passkeys", {"credential": "{}"})
     assert passkeys.UNCONFIRMED in added.text
     assert 'data-passkey="make"' not in (await eve.get("/account/security")).text
@@ -338,7 +338,7 @@ async def test_another_address(mailing: Place) -> None:
         assert (await ada.get(stale)).status_code == 404
     taken = await bob.post(way((await mails(mailing))[-2]))
     assert taken.status_code == 422
-    assert signup.TAKEN in taken.text
+    assert signup.EMAIL_TAKEN in taken.text
 
 
 async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mailing: Place) -> None:
@@ -351,8 +351,8 @@ async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mail
         answers.append([(each.status_code, each.text.replace("new@", "bob@")) for each in (moved, *joined)])
     assert answers[0] == answers[1]
     told = [(mail["to"], mail["subject"]) for mail in await mails(mailing)]
-    new = [("new@example.com", f"Confirm your {which}e-mail address") for which in ("new ", "")]
-    taken = "Your address has an account already"
+    new = [("new@example.com", f"Confirm your {which}email address") for which in ("new ", "")]
+    taken = "An account with this email already exists"
     assert told == [("bob@example.com", taken), *new, ("new@example.com", taken)]
     assert (await bob.get("/account")).status_code == 200
     statuses = [(await eve.post("/account/email", {"email": f"{n}@example.com"})).status_code for n in range(4)]
@@ -431,7 +431,7 @@ async def test_who_was_signed_in_for_long_is_asked_once_more(place: Place) -> No
             assert page.status_code == 422
             assert fault in page.text
     asked = await ada.post("/account/passkeys/options", {"passkey_name": ""})
-    assert (asked.status_code, asked.json()) == (422, {"fault": sign_in.NO_PASSWORD})
+    assert (asked.status_code, asked.json()) == (422, {"error": sign_in.NO_PASSWORD})
     fields = {"email": "b@example.com", "current_password": PASSWORD}
     assert (await ada.post("/account/email", fields)).status_code == 303
 
@@ -525,8 +525,8 @@ async def test_who_may_sign_up(database_url: str, tmp_path: Path, policy: str) -
         ("javascript:alert(1)", "/"),
     ],
 )
-def test_the_way_on_is_ours(wanted: str, way_there: str) -> None:
-    assert way_on(wanted) == way_there
+def test_the_safe_next_path_is_ours(wanted: str, way_there: str) -> None:
+    assert safe_next_path(wanted) == way_there
 
 
 async def exported(browser: Browser) -> dict[str, str]:
@@ -573,7 +573,7 @@ async def test_one_export_at_once(place: Place, monkeypatch: pytest.MonkeyPatch)
     under_way = asyncio.create_task(ada.post("/account/data/export"))
     await begun.wait()
     second = await ada.post("/account/data/export")
-    assert (second.status_code, "being downloaded already" in second.text) == (429, True)
+    assert (second.status_code, "already running" in second.text) == (429, True)
     may_go_on.set()
     assert (await under_way).content == b"zip"
     for who in (ada, bob):

@@ -15,7 +15,7 @@ from waypost.auth.model import api_keys
 from waypost.wiring import auth_deps
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
-STALE = sign_in.FRESH
+STALE = sign_in.RECENT
 KEYS = "/integrations/api"
 KEY = {"name": "Robot", "scopes[]": "links:read"}
 
@@ -70,7 +70,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await idle.get("/account")).headers["location"].startswith("/login")
     async with place.db.read() as tx:
         assert (
-            len(await sessions.of_account(tx, await auth.find_account(place.db, "bob@example.com"), now=place.clock()))
+            len(await sessions.list_active(tx, await auth.find_account(place.db, "bob@example.com"), now=place.clock()))
             == 1
         )
     place.clock.move(timedelta(hours=3))
@@ -151,7 +151,7 @@ async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database
         assert "Confirm with a passkey" in page
         assert 'name="current_password"' not in page
         forged = await ada.post("/account/verify/passkey", {"credential": "{}"})
-        assert (forged.status_code, passkeys.NOT_TAKEN in forged.text) == (422, True)
+        assert (forged.status_code, passkeys.REJECTED in forged.text) == (422, True)
         assert (await ada.post(KEYS, KEY)).status_code == 422
     async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
         bob = await place.browser("bob@example.com")
@@ -169,10 +169,10 @@ async def test_another_s_passkey_confirms_nothing(place: Place, monkeypatch: pyt
         "his": auth.Authenticated(bob.account, passkey=his),
     }
 
-    async def sign_in(_: object, answer: str) -> auth.Authenticated:
+    async def authenticate(_: object, answer: str) -> auth.Authenticated:
         return proven[answer]
 
-    monkeypatch.setattr(passkeys, "sign_in", sign_in)
+    monkeypatch.setattr(passkeys, "authenticate", authenticate)
     place.clock.move(STALE)
     assert (await ada.post("/account/verify/passkey", {"credential": "his"})).status_code == 422
     assert (await ada.post(KEYS, KEY)).status_code == 422

@@ -12,7 +12,7 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import func, select
 
 from waypost.auth import passwords, sign_in_delay
-from waypost.auth.sign_in_delay import LONGEST, sign_in_failures
+from waypost.auth.sign_in_delay import MAX_DELAY, sign_in_failures
 from waypost.worker.model import jobs
 
 PASSWORD, WRONG = "four plain words suffice", "five other words are wrong"
@@ -32,7 +32,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def matches(text: str, stored: str) -> bool:
         seen.append(text)
-        return text == PASSWORD and stored != passwords.NOBODY_S
+        return text == PASSWORD and stored != passwords.DUMMY_HASH
 
     monkeypatch.setattr(passwords, "_matches", matches)
     return seen
@@ -90,7 +90,7 @@ async def test_the_owner_s_browser_never_waits_for_strangers(place: Place, tried
     place.clock.move(timedelta(seconds=1))
     assert (await guess(place, 6, password=PASSWORD)).status_code == 303
     assert [(await guess(place, n)).status_code for n in range(7, 11)] == [422, 422, 422, 429]
-    place.clock.move(sign_in_delay.FORGOTTEN_AFTER)
+    place.clock.move(sign_in_delay.RESET_AFTER)
     assert (await guess(place, 11)).status_code == 422
 
 
@@ -110,8 +110,8 @@ async def test_a_browser_of_before_a_new_password_or_of_another_account_is_unkno
 async def test_guesses_at_the_same_moment_count_each_other(place: Place, tried: list[str]) -> None:
     await signed_up(place)
     answers = await asyncio.gather(*(guess(place, n) for n in range(12)))
-    assert sorted(each.status_code for each in answers) == [422] * sign_in_delay.FREE + [429] * 9
-    assert len(tried) == sign_in_delay.FREE
+    assert sorted(each.status_code for each in answers) == [422] * sign_in_delay.FREE_FAILURES + [429] * 9
+    assert len(tried) == sign_in_delay.FREE_FAILURES
 
 
 async def test_the_delay_outlasts_a_restart_and_its_state_is_bounded(
@@ -149,4 +149,4 @@ async def confirmation_path(place: Place) -> str:
 
 
 def test_the_longest_delay() -> None:
-    assert sign_in_delay.delay_after(10_000) == LONGEST
+    assert sign_in_delay.delay_after(10_000) == MAX_DELAY

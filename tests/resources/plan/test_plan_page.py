@@ -38,7 +38,7 @@ async def test_limits_are_told_as_they_are(place: Place) -> None:
         f"<dt>Domains</dt><dd>Up to {domains.MOST:,}, and up to {domains.MOST_NOT_LIVE} of them unverified</dd>",
         f"<dt>Pixels</dt><dd>Up to {pixels.MOST}</dd>",
         f"<dt>Webhooks</dt><dd>Up to {webhooks.MOST}</dd>",
-        f"<dt>API keys</dt><dd>Up to {key_pages._AT_MOST}</dd>",
+        f"<dt>API keys</dt><dd>Up to {key_pages._MAX_USABLE_KEYS}</dd>",
     ):
         assert told in page, told
 
@@ -48,9 +48,9 @@ async def test_each_state_is_told(place: Place) -> None:
     assert ada.account
     for plan, told in {
         "none": "This account has no plan.",
-        "subscription": "Everything works.",
-        "past_due": "The last payment did not come through.",
-        "lifetime": "There is nothing to pay.",
+        "subscription": "All features.",
+        "past_due": "The last payment failed.",
+        "lifetime": "All features, no expiry, no payment.",
     }.items():
         await auth.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
         page = await ada.get("/plan")

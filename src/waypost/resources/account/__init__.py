@@ -1,4 +1,4 @@
-"""The caller's own account and API keys, as the API shows them. Changing them is the operator's business."""
+"""The account of a user: its pages, its API keys, its export and its deletion."""
 
 from waypost.resources.account.api import routes
 

@@ -1,6 +1,6 @@
-"""The pages of those who are not signed in: signing up, in and out, and what links in mails lead to.
+"""Pages for signed-out visitors: sign-up, sign-in, and the links in emails.
 
-A link's page shows a button and does nothing by itself: what reads mail before its owner does opens every link.
+The page of a link shows a button and has no effect by itself: mail scanners open every link.
 """
 
 import re
@@ -16,29 +16,32 @@ from waypost.auth import Account, Authenticated, passkeys, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
+from waypost.resources.account.forms import render_form
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 T = TypeVar("T")
 
-_OWN_PATH = re.compile(r"/([^/\\?#\x00-\x20\x7f]*)([/?#][^\\\x00-\x20\x7f]*)?")
-_BACK = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
+_LOCAL_PATH = re.compile(r"/([^/\\?#\x00-\x20\x7f]*)([/?#][^\\\x00-\x20\x7f]*)?")
+_DOT_SEGMENT = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
 _PAGES = {"", *RESERVED} - API_SEGMENTS - {"login", "logout"}
-_FORM_LIMIT = 64 << 10  # anybody may send these
-_DONE = {
-    "passkey": "The passkey was removed, and the sessions that it began were ended, this one too. Sign in again.",
-    "deleted": "Your account is deleted. Its links have ended, and the rest is being removed now.",
+_FORM_LIMIT = 64 << 10  # anybody can send these forms
+_NOTICES = {
+    "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
+    "Sign in again.",
+    "deleted": "Your account was deleted. Its links are disabled, and its data is being deleted.",
 }
-GONE = "This link does not work any more: each works once, and for a while. Ask for another one."
+LINK_INVALID = "This link is not valid any more: it was used or has expired. Request a new one."
 
 
-def way_on(text: str) -> str:
-    """Where somebody wanted to go, if that is a page of ours; else the overview.
+def safe_next_path(text: str) -> str:
+    """Where to go after sign-in: a page of the dashboard, otherwise the overview.
 
-    A short link is none: it leads wherever its owner likes. Nor is what gets to one by a step back.
+    A short link is refused, because it leads wherever its owner likes; so is a path with dot segments, which can
+    resolve to one.
     """
-    found = _OWN_PATH.fullmatch(text)
-    is_ours = found and found[1] in _PAGES and not text.startswith("//") and not _BACK.search(text)
-    return text if is_ours else "/"
+    path = _LOCAL_PATH.fullmatch(text)
+    is_page = path and path[1] in _PAGES and not text.startswith("//") and not _DOT_SEGMENT.search(text)
+    return text if is_page else "/"
 
 
 class AuthPages:
@@ -64,194 +67,202 @@ class AuthPages:
             Route("/reset/{token}", self.reset, methods=["POST"]),
             Route("/confirm/{token}", self.show_confirm, methods=["GET"]),
             Route("/confirm/{token}", self.confirm, methods=["POST"]),
-            Route("/enter/{token}", self.show_enter, methods=["GET"]),
-            Route("/enter/{token}", self.enter, methods=["POST"]),
+            Route("/enter/{token}", self.show_sign_in_link, methods=["GET"]),
+            Route("/enter/{token}", self.sign_in_by_link, methods=["POST"]),
         ]
 
-    # ── signing in and out ──────────────────────────────────────────────────────────────────────────────────────────
+    # ── sign-in and sign-out ────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_login(self, request: Request) -> Response:
-        way = way_on(request.query_params.get("next", ""))
+        path = safe_next_path(request.query_params.get("next", ""))
         if await self._auth.read_session(request):
-            return RedirectResponse(way, 303)
-        return self._login(request, Form({"next": way}))
+            return RedirectResponse(path, 303)
+        return self._render_login(request, Form({"next": path}))
 
     async def login(self, request: Request) -> Response:
-        form = await self._form(request)
+        form = await self._read_form(request)
+        email, password = form.text("email"), form.text("password")
         try:
-            owner = await sign_in.password_of(self._deps.auth, form.text("email"))
-            visitor = await self._deps.sign_in_limiter.take(request, form.text("email"), owner)
-            proven = await sign_in.sign_in(self._deps.auth, form.text("email"), form.text("password"), visitor)
+            owner = await sign_in.find_with_password(self._deps.auth, email)
+            client = await self._deps.sign_in_limiter.take(request, email, owner)
+            authenticated = await sign_in.sign_in(self._deps.auth, email, password, client)
         except (Invalid, RateLimited) as error:
-            return self._login(request, form, error)
-        return await self._in(request, proven, way_on(form.text("next")))
+            return self._render_login(request, form, error)
+        return await self._sign_in(request, authenticated, safe_next_path(form.text("next")))
 
     async def passkey_options(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
         await self._deps.sign_in_limiter.take(request)
-        options = await passkeys.options_to_use(self._deps.auth)
+        options = await passkeys.authentication_options(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def login_by_passkey(self, request: Request) -> Response:
-        form = await self._form(request)
+        form = await self._read_form(request)
         try:
             await self._deps.sign_in_limiter.take(request)
-            proven = await passkeys.sign_in(self._deps.auth, form.text("credential"))
+            authenticated = await passkeys.authenticate(self._deps.auth, form.text("credential"))
         except (Invalid, RateLimited) as error:
-            return self._login(request, form, error)
-        return await self._in(request, proven, way_on(form.text("next")))
+            return self._render_login(request, form, error)
+        return await self._sign_in(request, authenticated, safe_next_path(form.text("next")))
 
     async def logout(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        answer = RedirectResponse("/login", 303)
-        await self._auth.sign_out(request, answer)
-        return answer
+        response = RedirectResponse("/login", 303)
+        await self._auth.sign_out(request, response)
+        return response
 
-    # ── signing up ──────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── sign-up ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_signup(self, request: Request) -> Response:
-        return await self._signup(request, Form())
+        return await self._render_signup(request, Form())
 
     async def signup(self, request: Request) -> Response:
-        form = await self._form(request)
+        form = await self._read_form(request)
         try:
-            visitor = await self._deps.sign_in_limiter.take(request, form.text("email"))
-            proven = await signup.sign_up(
+            authenticated = await signup.sign_up(
                 self._deps.auth,
-                visitor,
+                await self._deps.sign_in_limiter.take(request, form.text("email")),
                 email=form.text("email"),
                 name=form.text("name"),
                 password=form.text("password"),
                 invitation=request.path_params.get("token"),
             )
         except (Invalid, RateLimited) as error:
-            return await self._signup(request, form, error)
-        if proven is None:
+            return await self._render_signup(request, form, error)
+        if authenticated is None:
             return self._views.page(request, "account/signed_up.html", email=form.text("email").strip())
-        return await self._in(request, proven, "/")
+        return await self._sign_in(request, authenticated, "/")
 
-    # ── what links in mails lead to ─────────────────────────────────────────────────────────────────────────────────
+    # ── links in emails ─────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_forgot(self, request: Request) -> Response:
         return self._views.page(request, "account/forgot.html", form=Form(), is_sent=False)
 
     async def forgot(self, request: Request) -> Response:
-        form = await self._form(request)
+        form = await self._read_form(request)
+        email = form.text("email")
         try:
-            owner = await sign_in.password_of(self._deps.auth, form.text("email"))
-            await self._deps.sign_in_limiter.take(request, form.text("email"), owner)
+            owner = await sign_in.find_with_password(self._deps.auth, email)
+            await self._deps.sign_in_limiter.take(request, email, owner)
         except RateLimited as error:
-            return faulty(self._views, request, "account/forgot.html", form, error, is_sent=False)
-        await sign_in.request_password_reset(self._deps.auth, form.text("email"))
+            return render_form(self._views, request, "account/forgot.html", form, error, is_sent=False)
+        await sign_in.request_password_reset(self._deps.auth, email)
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request) -> Response:
-        return await self._reset(request, Form())
+        return await self._render_reset(request, Form())
 
     async def reset(self, request: Request) -> Response:
-        form = await self._form(request)
-        password, takes_all = form.text("password"), form.is_checked("takes_all")
+        form = await self._read_form(request)
         try:
             await self._deps.sign_in_limiter.take(request)
-            proven = await _still(sign_in.reset(self._deps.auth, _token(request), password, takes_all=takes_all))
+            reset = sign_in.reset_password(
+                self._deps.auth,
+                _token(request),
+                form.text("password"),
+                removes_credentials=form.is_checked("takes_all"),
+            )
+            authenticated = await _valid_link(reset)
         except (Invalid, RateLimited) as error:
-            return await self._reset(request, form, error)
-        return await self._in(request, proven, "/")
+            return await self._render_reset(request, form, error)
+        return await self._sign_in(request, authenticated, "/")
 
     async def show_confirm(self, request: Request) -> Response:
-        return await self._confirm(request, Form())
+        return await self._render_confirm(request, Form())
 
     async def confirm(self, request: Request) -> Response:
-        """By whoever has the account, too: that somebody reads its mail does not say that they made it."""
+        """Requires the account's session or password: who reads its email may not be who created the account."""
         self._auth.require_same_origin(request)
-        account, _ = await _still(signup.can_confirm(self._deps.auth, _token(request)))
-        form, proven = Form(), None
+        account, _ = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
+        form, authenticated = Form(), None
         try:
-            if not await self._is_in(request, account):
-                form = await self._form(request)
-                owner = await sign_in.password_of(self._deps.auth, account.email)
-                visitor = await self._deps.sign_in_limiter.take(request, account.email, owner)
+            if not await self._is_signed_in(request, account):
+                form = await self._read_form(request)
+                owner = await sign_in.find_with_password(self._deps.auth, account.email)
+                client = await self._deps.sign_in_limiter.take(request, account.email, owner)
                 password = form.text("password")
-                proven = await sign_in.prove_owner(self._deps.auth, account, password, visitor)
-            confirmed = await _still(signup.confirm(self._deps.auth, _token(request)))
+                authenticated = await sign_in.verify_password(self._deps.auth, account, password, client)
+            confirmed = await _valid_link(signup.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
-            return await self._confirm(request, form, error)
-        if proven is None:
-            return RedirectResponse("/account?done=confirmed", 303)
-        return await self._in(request, replace(proven, account=confirmed), "/account?done=confirmed")
+            return await self._render_confirm(request, form, error)
+        path = "/account?done=confirmed"
+        if authenticated is None:
+            return RedirectResponse(path, 303)
+        return await self._sign_in(request, replace(authenticated, account=confirmed), path)
 
-    async def show_enter(self, request: Request) -> Response:
-        account = await _still(sign_in.can_enter(self._deps.auth, _token(request)))
-        return self._views.page(request, "account/enter.html", email=account.email)
+    async def show_sign_in_link(self, request: Request) -> Response:
+        account = await _valid_link(sign_in.find_sign_in_link(self._deps.auth, _token(request)))
+        return self._views.page(request, "account/sign_in_link.html", email=account.email)
 
-    async def enter(self, request: Request) -> Response:
+    async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        return await self._in(request, await _still(sign_in.enter(self._deps.auth, _token(request))), "/")
+        authenticated = await _valid_link(sign_in.sign_in_by_link(self._deps.auth, _token(request)))
+        return await self._sign_in(request, authenticated, "/")
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _form(self, request: Request) -> Form:
+    async def _read_form(self, request: Request) -> Form:
         self._auth.require_same_origin(request)
         return await read_form(request, _FORM_LIMIT)
 
-    async def _in(self, request: Request, proven: Authenticated, way: str) -> Response:
-        answer = RedirectResponse(way, 303)
-        await self._auth.sign_in(request, proven, answer)
-        self._deps.sign_in_limiter.remember(answer, proven)
-        return answer
+    async def _sign_in(self, request: Request, authenticated: Authenticated, path: str) -> Response:
+        response = RedirectResponse(path, 303)
+        await self._auth.sign_in(request, authenticated, response)
+        self._deps.sign_in_limiter.remember(response, authenticated)
+        return response
 
-    async def _is_in(self, request: Request, account: Account) -> bool:
+    async def _is_signed_in(self, request: Request, account: Account) -> bool:
         session = await self._auth.read_session(request)
         return session is not None and session.account.id == account.id
 
-    def _login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        told: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}
+    def _render_login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        context: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}
         if error is None:
-            notice = _DONE.get(request.query_params.get("done", ""))
-            return self._views.page(request, "account/login.html", form=form, notice=notice, **told)
-        return faulty(self._views, request, "account/login.html", form, error, **told)
+            context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
+        return render_form(self._views, request, "account/login.html", form, error, **context)
 
-    async def _signup(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+    async def _render_signup(
+        self, request: Request, form: Form, error: Invalid | RateLimited | None = None
+    ) -> Response:
         token, policy = request.path_params.get("token"), self._deps.auth.signup
         if policy == "closed":
             raise Forbidden(signup.CLOSED)
         if token is None and policy == "invite":
             raise Forbidden(signup.INVITED_ONLY)
-        email = (await _still(signup.invited(self._deps.auth, token))).email if token else None
-        told: dict[str, Any] = {"email": email, "is_mailed": self._deps.auth.sends_mail and token is None}
-        if error is None:
-            return self._views.page(request, "account/signup.html", form=form, **told)
-        return faulty(self._views, request, "account/signup.html", form, error, **told)
+        email = (await _valid_link(signup.find_invitation(self._deps.auth, token))).email if token else None
+        needs_confirmation = self._deps.auth.sends_mail and token is None
+        return render_form(
+            self._views,
+            request,
+            "account/signup.html",
+            form,
+            error,
+            email=email,
+            needs_confirmation=needs_confirmation,
+        )
 
-    async def _reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account = await _still(sign_in.can_reset(self._deps.auth, _token(request)))
-        told: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
+    async def _render_reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+        account = await _valid_link(sign_in.find_reset(self._deps.auth, _token(request)))
+        context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
-            told["passkeys"], told["keys"] = await sign_in.others_in(self._deps.auth, account)
-        if error is None:
-            return self._views.page(request, "account/reset.html", form=form, **told)
-        return faulty(self._views, request, "account/reset.html", form, error, **told)
+            context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
+        return render_form(self._views, request, "account/reset.html", form, error, **context)
 
-    async def _confirm(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
-        account, email = await _still(signup.can_confirm(self._deps.auth, _token(request)))
-        told: dict[str, Any] = {"email": email, "is_first": email == account.email}
-        told["is_in"] = await self._is_in(request, account)
-        told["has_password"] = await sign_in.has_password(self._deps.auth, account)
-        if error is None:
-            return self._views.page(request, "account/confirm.html", form=form, **told)
-        return faulty(self._views, request, "account/confirm.html", form, error, **told)
-
-
-def faulty(
-    views: Views, request: Request, template: str, form: Form, error: Invalid | RateLimited, **told: Any
-) -> Response:
-    if isinstance(error, Invalid):
-        return views.page(request, template, status=422, form=form.with_errors(error.errors), **told)
-    seconds = "1 second" if error.retry_after == 1 else f"{error.retry_after} seconds"
-    wait = f"Too many attempts. Try again in {seconds}."
-    answer = views.page(request, template, status=429, form=form.with_errors({"body": [wait]}), **told)
-    answer.headers["Retry-After"] = str(error.retry_after)
-    return answer
+    async def _render_confirm(
+        self, request: Request, form: Form, error: Invalid | RateLimited | None = None
+    ) -> Response:
+        account, email = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
+        return render_form(
+            self._views,
+            request,
+            "account/confirm.html",
+            form,
+            error,
+            email=email,
+            is_first=email == account.email,
+            is_signed_in=await self._is_signed_in(request, account),
+            has_password=await sign_in.has_password(self._deps.auth, account),
+        )
 
 
 def _token(request: Request) -> str:
@@ -259,8 +270,8 @@ def _token(request: Request) -> str:
     return token
 
 
-async def _still(found: Awaitable[T]) -> T:
+async def _valid_link(found: Awaitable[T]) -> T:
     try:
         return await found
     except NotFound:
-        raise NotFound(GONE) from None
+        raise NotFound(LINK_INVALID) from None

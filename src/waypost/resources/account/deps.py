@@ -12,6 +12,6 @@ class Deps:
     auth: AuthDeps
     sign_in_limiter: SignInLimiter
     routes_changed: Callable[[Sequence[str]], None]
-    """Called after the commit, so that this machine's very next redirect sees it."""
+    """Called after the commit, so that the next redirect on this machine sees the change."""
     shared_domain: str
     cname_target: str

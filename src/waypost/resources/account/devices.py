@@ -1,4 +1,4 @@
-"""What to call a browser in the list of sessions: enough to know one's own by."""
+"""Names a browser in the list of sessions, so that people recognize their own."""
 
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -20,10 +20,10 @@ _SYSTEMS = (
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
 )
-"""The first sign that is there counts: browsers name those they descend from, too."""
+"""The first that matches counts: browsers also name those they descend from."""
 
 
-def called(user_agent: str) -> str:
-    browser = next((name for sign, name in _BROWSERS if sign in user_agent), "Another browser")
-    system = next((name for sign, name in _SYSTEMS if sign in user_agent), None)
+def device_name(user_agent: str) -> str:
+    browser = next((name for token, name in _BROWSERS if token in user_agent), "Another browser")
+    system = next((name for token, name in _SYSTEMS if token in user_agent), None)
     return f"{browser} on {system}" if system else browser

@@ -97,7 +97,7 @@ async def _json(export: Callable[[], Awaitable[Any]]) -> AsyncIterator[str]:
 async def _account(deps: Deps, session: Session) -> dict[str, Any]:
     db, account = deps.auth.db, session.account
     async with db.read() as tx:
-        open_sessions = await sessions.of_account(tx, account, now=deps.auth.clock())
+        open_sessions = await sessions.list_active(tx, account, now=deps.auth.clock())
     return {
         "id": str(account.id),
         "email": account.email,
@@ -107,7 +107,7 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
         "api_keys": [schemas.key_to_json(key) for key in await list_keys(db, account.id)],
         "passkeys": [
             {"name": each.name, "created_at": timestamp(each.created_at)}
-            for each in await passkeys.of_account(deps.auth, account)
+            for each in await passkeys.list_all(deps.auth, account)
         ],
         "sessions": [
             {"ip": each.ip, "user_agent": each.user_agent, "created_at": timestamp(each.created_at)}

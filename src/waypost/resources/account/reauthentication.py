@@ -1,31 +1,88 @@
-"""Confirm it's you: what a stolen session must not do asks for the password or a passkey once more (R35).
+"""Reauthentication: what a stolen session must not do requires the password or a passkey once more (R35).
 
-It holds for ten minutes, as a sign-in does. Forms ask for the password themselves; a page of its own takes a passkey.
+It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey.
 """
 
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
 from waypost.auth import passkeys, sign_in
 from waypost.auth.sessions import Session
-from waypost.kit.errors import NotFound
+from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import Form
+from waypost.resources.account.forms import render_form
+from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 from waypost.web.dashboard.session_auth import NotSignedIn
 
 
 async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
-    """Who signed in or confirmed just now, or sends the password. Raises Invalid on `current_password`, RateLimited."""
+    """By a recent authentication or the password in the form. Raises Invalid on `current_password`, RateLimited."""
     await deps.sign_in_limiter.take_signed_in(session)
     try:
-        return await sign_in.prove(deps.auth, session, form.text("current_password"))
-    except NotFound:  # the session ended meanwhile
+        return await sign_in.reauthenticate(deps.auth, session, form.text("current_password"))
+    except NotFound:  # the session has ended meanwhile
         raise NotSignedIn from None
 
 
-async def proof(deps: Deps, session: Session) -> dict[str, Any]:
-    """What the macro `proof` needs to know."""
+async def reauthentication_context(deps: Deps, session: Session) -> dict[str, Any]:
+    """For the template macro `reauthentication`."""
     return {
         "has_password": await sign_in.has_password(deps.auth, session.account),
-        "has_passkey": bool(await passkeys.of_account(deps.auth, session.account)),
-        "is_recent": sign_in.is_fresh(deps.auth, session),
+        "has_passkey": bool(await passkeys.list_all(deps.auth, session.account)),
+        "is_recent": sign_in.is_recent(deps.auth, session),
     }
+
+
+class ReauthenticationPages:
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
+        self._deps = deps
+        self._auth = auth
+        self._views = views
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/account/verify", self.show, methods=["GET"]),
+            Route("/account/verify", self.by_password, methods=["POST"]),
+            Route("/account/verify/passkey/options", self.passkey_options, methods=["POST"]),
+            Route("/account/verify/passkey", self.by_passkey, methods=["POST"]),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        session = await self._auth.session(request)
+        form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
+        if sign_in.is_recent(self._deps.auth, session):
+            return RedirectResponse(form.text("next"), 303)
+        return await self._render(request, session, form)
+
+    async def by_password(self, request: Request) -> Response:
+        session, form = await self._auth.session(request), await read_form(request)
+        try:
+            await require_recent(self._deps, session, form)
+        except (Invalid, RateLimited) as error:
+            return await self._render(request, session, form, error)
+        return RedirectResponse(safe_next_path(form.text("next")), 303)
+
+    async def passkey_options(self, request: Request) -> Response:
+        session = await self._auth.session(request)
+        await self._deps.sign_in_limiter.take_signed_in(session)
+        options = await passkeys.authentication_options(self._deps.auth)
+        return JSONResponse(options, headers={"Cache-Control": "no-store"})
+
+    async def by_passkey(self, request: Request) -> Response:
+        session, form = await self._auth.session(request), await read_form(request)
+        try:
+            await self._deps.sign_in_limiter.take_signed_in(session)
+            await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
+        except (Invalid, RateLimited) as error:
+            return await self._render(request, session, form, error)
+        return RedirectResponse(safe_next_path(form.text("next")), 303)
+
+    async def _render(
+        self, request: Request, session: Session, form: Form, error: Invalid | RateLimited | None = None
+    ) -> Response:
+        context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
+        return render_form(self._views, request, "account/verify.html", form, error, **context)

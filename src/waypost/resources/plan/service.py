@@ -52,7 +52,7 @@ async def check_out(deps: Deps, account: Account, price_id: str) -> str:
     }
     made = await stripe.post("checkout", "sessions", fields=fields)
     async with deps.db.read() as tx:
-        if await accounts_store.account_with(tx, account.id) is None:
+        if await accounts_store.find_account(tx, account.id) is None:
             raise NotFound  # closed meanwhile: what is begun now would be paid for nothing
     return _url(made)
 
@@ -118,7 +118,7 @@ async def _write(deps: Deps, customer: Customer, checkout_id: str, *, event_id: 
                     await store.note_heard(tx, event_id, now)
                 if not await store.move_on(tx, customer, rules.ends_at(subscription)):
                     raise _Overtaken  # noqa: TRY301  # it undoes the transaction it is raised in
-                account = await accounts_store.account_with(tx, customer.account_id)
+                account = await accounts_store.find_account(tx, customer.account_id)
                 if account is None:  # it is closed, and somebody was just paying
                     if cancellation.is_live(subscription):
                         await cancellation.cancel_later(tx, customer.account_id, now)

@@ -26,7 +26,7 @@ async function sign(form) {
   const body = new URLSearchParams(new FormData(form));
   const reply = await fetch(form.dataset.options, { method: "POST", body });
   if (!reply.ok) {
-    const message = reply.status === 422 ? (await reply.json()).fault : "Too many attempts. Try again in a minute.";
+    const message = reply.status === 422 ? (await reply.json()).error : "Too many attempts. Try again in a minute.";
     throw Object.assign(new Error(message), { isServerError: true });
   }
   const options = decode(await reply.json());
