@@ -55,9 +55,9 @@ class Reader:
 
     async def next(self) -> str:
         """The next message, past what only keeps the connection."""
-        while not (told := await self.heard.get()).startswith("event"):
+        while not (found := await self.heard.get()).startswith("event"):
             pass
-        return told
+        return found
 
     async def leave(self) -> None:
         self.gone.set()
@@ -213,7 +213,7 @@ async def listening(site: object, browser: Browser, path: str) -> AsyncIterator[
     await reader.leave()
 
 
-async def test_clicks_arrive(database_url: str, tmp_path: Path) -> None:
+async def test_rendered_clicks_are_sent(database_url: str, tmp_path: Path) -> None:
     async with open_place(database_url, tmp_path) as place:
         ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
         link = new_link(ada.account.id, slug="spring")
@@ -229,12 +229,12 @@ async def test_clicks_arrive(database_url: str, tmp_path: Path) -> None:
             hostile = new_click(link, START, browser="<script>\u2028event: clicks", country="FR")
             await fill(place.db, [hostile, new_click(link, START - timedelta(days=1), kind="crawler")])
             for reader, name in ((of_link, False), (of_account, True)):
-                told = await reader.next()
-                assert told.count("<tr") == 1
-                assert f'id="click-{UUID(bytes=hostile.id)}"' in told
-                assert ('href="/links/' in told) == name
-                assert "&lt;script&gt;" in told
-                assert all(line.startswith("data: ") for line in told.splitlines()[1:-1])
+                found = await reader.next()
+                assert found.count("<tr") == 1
+                assert f'id="click-{UUID(bytes=hostile.id)}"' in found
+                assert ('href="/links/' in found) == name
+                assert "&lt;script&gt;" in found
+                assert all(line.startswith("data: ") for line in found.splitlines()[1:-1])
             assert of_bob.heard.empty()
 
 

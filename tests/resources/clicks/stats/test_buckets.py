@@ -72,7 +72,7 @@ def test_weeks_begin_on_monday() -> None:
     ]
 
 
-def test_months() -> None:
+def test_months_begin_on_the_first() -> None:
     assert starts("2028-01-31T23:00", "2028-03-01T00:00", "month", "America/New_York") == [
         "01-01 00:00 -0500",
         "02-01 00:00 -0500",
@@ -106,7 +106,7 @@ def test_half_an_hour_comes_twice() -> None:
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("year", [1975, 1986, 2026])
-def test_hours_begin_where_clocks_say_so(zone: str, year: int) -> None:
+def test_hours_begin_at_full_local_hours(zone: str, year: int) -> None:
     """At each full hour, and where clocks are changed; which in these years they were at quarters of an hour."""
     start, end = at(f"{year}-01-01T00:15"), at(f"{year}-06-30")
     for begin, until in ((start, end), (end, at(f"{year}-12-31"))):
@@ -137,7 +137,7 @@ def test_a_midnight_that_comes_twice() -> None:
     ]
 
 
-def test_a_date_that_never_was() -> None:
+def test_a_date_that_a_zone_skipped() -> None:
     assert starts("2011-12-29T12:00", "2012-01-01T00:00", "day", "Pacific/Apia") == [
         "12-29 00:00 -1000",
         "12-31 00:00 +1400",
@@ -160,7 +160,7 @@ def test_all_of_time_by_day_but_not_by_hour() -> None:
 
 
 @pytest.mark.parametrize(("interval", "length"), [("hour", timedelta(hours=1)), ("day", timedelta(days=1))])
-def test_no_more_than_so_many(interval: Interval, length: timedelta) -> None:
+def test_the_number_of_buckets_is_limited(interval: Interval, length: timedelta) -> None:
     end = at("2020-01-01") + length * MAX_BUCKETS[interval]
     assert len(buckets_of(at("2020-01-01"), end, interval, UTC)) == MAX_BUCKETS[interval]
     with pytest.raises(TooManyBuckets):
@@ -173,9 +173,7 @@ def test_no_more_than_so_many(interval: Interval, length: timedelta) -> None:
     st.sampled_from(["hour", "day", "week", "month"]),
     st.sampled_from(ZONES),
 )
-def test_nothing_is_left_out_and_nothing_told_twice(
-    naive: datetime, length: timedelta, interval: Interval, name: str
-) -> None:
+def test_buckets_cover_the_time_range_once(naive: datetime, length: timedelta, interval: Interval, name: str) -> None:
     start, zone = naive.replace(tzinfo=UTC), ZoneInfo(name)
     found = buckets_of(start, start + length, interval, zone)
     assert (found[0].start, found[-1].end) == (start, start + length)
@@ -185,6 +183,6 @@ def test_nothing_is_left_out_and_nothing_told_twice(
     assert all(bucket.end - bucket.start <= timedelta(hours=longest) for bucket in found)
 
 
-def test_zones() -> None:
+def test_zone_names_are_iana_names() -> None:
     assert {"Europe/Berlin", "UTC"} <= buckets.zone_names()
     assert not {"../etc/passwd", "localtime", "Factory"} & buckets.zone_names()

@@ -22,22 +22,22 @@ def table_of(visitors: list[list[int]]) -> list[list[int]]:
     return table
 
 
-def test_it_works() -> None:
+def test_counts_of_one_visitor() -> None:
     table = table_of([[40, 41], [41], [41]])
     assert table[40] == [1, 1, 1, 1, 1, 0]
     assert table[41] == [3, 2, 2, 2, 2, 3]
 
 
-def test_the_same_again_changes_nothing() -> None:
+def test_a_repeated_quarter_changes_nothing() -> None:
     assert count_changes(0b1011, 0b1011) == ()
 
 
-def test_who_is_told_late_takes_from_those_told_before() -> None:
+def test_a_late_visit_reduces_counts_of_later_quarters() -> None:
     assert table_of([[41, 40]]) == table_of([[40, 41]])
 
 
 @given(st.lists(comings, max_size=6), quarters)
-def test_a_day_is_the_firsts_and_its_ends_add_up(visitors: list[list[int]], cut: int) -> None:
+def test_a_day_and_its_ends_are_sums(visitors: list[list[int]], cut: int) -> None:
     table = table_of(visitors)
     assert sum(row[4] for row in table) == len(visitors)
     assert sum(row[4] for row in table[:cut]) == sum(any(quarter < cut for quarter in came) for came in visitors)

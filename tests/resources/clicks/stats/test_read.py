@@ -54,7 +54,7 @@ def people(made: Sequence[Click], start: datetime, end: datetime) -> list[Click]
     return [click for click in made if click.kind == "human" and start <= moment(click) < end]
 
 
-def figures(made: Sequence[Click], start: datetime, end: datetime) -> dict[str, int]:
+def totals(made: Sequence[Click], start: datetime, end: datetime) -> dict[str, int]:
     came = people(made, start, end)
     return {
         "clicks": len(came),
@@ -69,19 +69,19 @@ def values(made: Sequence[Click], name: str) -> list[dict[str, Any]]:
     return [{"value": value, "clicks": count} for value, count in ordered[:50]]
 
 
-def check(told: dict[str, Any], made: Sequence[Click], start: datetime, end: datetime) -> None:
-    """Every figure is what a count of the clicks themselves gives."""
+def check(stats: dict[str, Any], made: Sequence[Click], start: datetime, end: datetime) -> None:
+    """All statistics equal a count of the clicks themselves."""
     came = people(made, start, end)
     moments = [moment(click) for click in came]
     kinds = Counter(click.kind for click in made if start <= moment(click) < end)
-    assert figures(made, start, end).items() <= told.items()
-    assert (told["crawlers"], told["previews"]) == (kinds["crawler"], kinds["preview"])
-    assert told["first_clicked_at"] == (timestamp(min(moments)) if moments else None)
-    assert told["last_clicked_at"] == (timestamp(max(moments)) if moments else None)
-    begins = [parse_timestamp(entry["at"]) for entry in told["series"]]
+    assert totals(made, start, end).items() <= stats.items()
+    assert (stats["crawlers"], stats["previews"]) == (kinds["crawler"], kinds["preview"])
+    assert stats["first_clicked_at"] == (timestamp(min(moments)) if moments else None)
+    assert stats["last_clicked_at"] == (timestamp(max(moments)) if moments else None)
+    begins = [parse_timestamp(entry["at"]) for entry in stats["series"]]
     assert begins[0] <= start
-    for entry, begin, until in zip(told["series"], begins, [*begins[1:], end], strict=True):
-        assert entry == {"at": timestamp(begin)} | figures(made, max(begin, start), until)
+    for entry, begin, until in zip(stats["series"], begins, [*begins[1:], end], strict=True):
+        assert entry == {"at": timestamp(begin)} | totals(made, max(begin, start), until)
     for shown, name in (
         ("countries", "country"),
         ("referrers", "referrer"),
@@ -89,10 +89,10 @@ def check(told: dict[str, Any], made: Sequence[Click], start: datetime, end: dat
         ("browsers", "browser"),
         ("platforms", "platform"),
     ):
-        assert told[shown] == values(came, name), name
+        assert stats[shown] == values(came, name), name
 
 
-async def test_it_works(env: Env, link: links.Link) -> None:
+async def test_shows_the_statistics_of_a_link(env: Env, link: links.Link) -> None:
     made = [
         new_click(link, START - 25 * HOUR, visitor_id=1, referrer="https://a.example/"),
         new_click(link, START - 2 * HOUR, visitor_id=2, is_scan=True, country="FR"),
@@ -100,9 +100,9 @@ async def test_it_works(env: Env, link: links.Link) -> None:
         new_click(link, START - HOUR, visitor_id=3, kind="crawler", bot="Googlebot"),
     ]
     await fill(env.db, made)
-    told = await env.stats(link)
-    series = told.pop("series")
-    assert told == {
+    stats = await env.stats(link)
+    series = stats.pop("series")
+    assert stats == {
         "link_id": str(link.id),
         "from": "2029-12-03T00:00:00.000000Z",
         "to": "2030-01-01T12:00:00.000000Z",
@@ -129,7 +129,7 @@ async def test_it_works(env: Env, link: links.Link) -> None:
     ]
 
 
-async def test_of_an_account(env: Env, link: links.Link) -> None:
+async def test_shows_the_statistics_of_an_account(env: Env, link: links.Link) -> None:
     own = await domain(env.db, env.alice.account_id, "x.example")
     other, gone = await env.link(domain_id=own, slug="b"), await env.link()
     foreign = await env.link(env.bob)
@@ -137,10 +137,10 @@ async def test_of_an_account(env: Env, link: links.Link) -> None:
     await fill(env.db, [*made, new_click(foreign)])
     async with env.db.write() as tx:
         await store.mark_deleted(tx, gone, START)
-    told = (await env.shown("/stats"))["data"]
-    assert (told["clicks"], told["visitors"], "link_id" in told) == (6, 1, False)
-    assert list(told)[-1] == "top_links"
-    assert told["top_links"] == [
+    stats = (await env.shown("/stats"))["data"]
+    assert (stats["clicks"], stats["visitors"], "link_id" in stats) == (6, 1, False)
+    assert list(stats)[-1] == "top_links"
+    assert stats["top_links"] == [
         {"link_id": str(gone.id), "short_url": None, "title": None, "clicks": 3},
         {"link_id": str(other.id), "short_url": "x.example/b", "title": "A title", "clicks": 2},
         {"link_id": str(link.id), "short_url": f"{SHARED}/{link.slug}", "title": "A title", "clicks": 1},
@@ -148,7 +148,7 @@ async def test_of_an_account(env: Env, link: links.Link) -> None:
 
 
 @pytest.mark.parametrize(("zone", "change"), CHANGES)
-async def test_as_counted_from_the_clicks(env: Env, zone: str, change: str) -> None:
+async def test_statistics_equal_a_count_of_clicks(env: Env, zone: str, change: str) -> None:
     """Whatever the zone, the interval and the period's edges; of the link and, with another link, of the account."""
     chance = random.Random(f"{zone} {change}")
     middle = parse_timestamp(f"{change}Z")
@@ -166,10 +166,10 @@ async def test_as_counted_from_the_clicks(env: Env, zone: str, change: str) -> N
         interval = chance.choice(["hour", "hour", "day", "week", "month"])
         query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}
         check(await env.stats(link, **query), made, start, end)
-        told = (await env.shown("/stats", **query))["data"]
-        check(told, made + others, start, end)
+        stats = (await env.shown("/stats", **query))["data"]
+        check(stats, made + others, start, end)
         tops = Counter(str(UUID(bytes=click.link_id)) for click in people(made + others, start, end))
-        assert {top["link_id"]: top["clicks"] for top in told["top_links"]} == tops
+        assert {top["link_id"]: top["clicks"] for top in stats["top_links"]} == tops
 
 
 WITHIN = st.integers(-30 * 3600, 30 * 3600).map(lambda seconds: timedelta(seconds=seconds))
@@ -186,7 +186,7 @@ WITHIN = st.integers(-30 * 3600, 30 * 3600).map(lambda seconds: timedelta(second
     around=st.sampled_from(CHANGES),
     interval=st.sampled_from(["hour", "day", "week", "month"]),
 )
-async def test_of_any_visits_and_any_period(
+async def test_any_visits_in_any_time_range(
     env: Env,
     visits: list[tuple[timedelta, int, Any]],
     edges: list[timedelta],
@@ -207,50 +207,50 @@ async def test_of_any_visits_and_any_period(
 @pytest.mark.parametrize(("zone", "change"), CHANGES[:4])
 async def test_series_begin_at_local_midnights(env: Env, link: links.Link, zone: str, change: str) -> None:
     end = parse_timestamp(f"{change}Z") + 3 * DAY
-    told = await env.stats(link, to=timestamp(end), timezone=zone)
-    local = [parse_timestamp(entry["at"]).astimezone(ZoneInfo(zone)) for entry in told["series"]]
+    stats = await env.stats(link, to=timestamp(end), timezone=zone)
+    local = [parse_timestamp(entry["at"]).astimezone(ZoneInfo(zone)) for entry in stats["series"]]
     assert len(local) == 30
     assert {(at.hour, at.minute) for at in local} == {(0, 0)}
-    assert told["from"] == told["series"][0]["at"]
+    assert stats["from"] == stats["series"][0]["at"]
 
 
-async def test_all_time_is_the_counter(env: Env, link: links.Link) -> None:
+async def test_all_time_equals_the_link_counter(env: Env, link: links.Link) -> None:
     """Also of clicks that a clock ahead of ours wrote, and of those from before the link as our clock has it."""
     chance = random.Random(5)
     moments = [START + timedelta(seconds=2), START + 13 * HOUR, *spread(START - 900 * DAY, START, 100, chance)]
     await fill(env.db, some_clicks(link, moments, chance))
     for interval in ("day", "week", "month"):
-        told = await env.stats(link, from_="1970-01-01", interval=interval, timezone="Europe/Berlin")
+        stats = await env.stats(link, from_="1970-01-01", interval=interval, timezone="Europe/Berlin")
         async with env.db.read() as tx:
             counter = (await links.require(tx, env.alice.account_id, link.id)).clicks
-        assert told["clicks"] == sum(entry["clicks"] for entry in told["series"]) == counter > 50
+        assert stats["clicks"] == sum(entry["clicks"] for entry in stats["series"]) == counter > 50
 
 
 @pytest.mark.parametrize("ahead", [5 * DAY, 40 * 365 * DAY], ids=str)
-async def test_however_far_a_clock_was_ahead(env: Env, link: links.Link, ahead: timedelta) -> None:
+async def test_clicks_of_clocks_that_are_ahead_are_included(env: Env, link: links.Link, ahead: timedelta) -> None:
     """It is counted up to now, but not up to a moment that is over."""
     made = [new_click(link, START + ahead), new_click(link, START - HOUR), new_click(link, START - 90 * DAY)]
     await fill(env.db, made)
     for query, count in (({}, 3), ({"to": timestamp(START + HOUR)}, 3), ({"to": timestamp(START - HOUR / 2)}, 2)):
-        told = await env.stats(link, from_="1970-01-01", interval="month", **query)
-        assert told["clicks"] == sum(entry["clicks"] for entry in told["series"]) == count
-        assert told["countries"] == [{"value": "DE", "clicks": count}]
+        stats = await env.stats(link, from_="1970-01-01", interval="month", **query)
+        assert stats["clicks"] == sum(entry["clicks"] for entry in stats["series"]) == count
+        assert stats["countries"] == [{"value": "DE", "clicks": count}]
     async with env.db.read() as tx:
         assert (await links.require(tx, env.alice.account_id, link.id)).clicks == 3
     assert (await env.stats(link))["last_clicked_at"] == timestamp(START + ahead)
 
 
-async def test_the_largest_fifty(env: Env, link: links.Link) -> None:
+async def test_lists_have_the_fifty_largest_values(env: Env, link: links.Link) -> None:
     made = [new_click(link, country=f"{chr(65 + i % 26)}{chr(65 + i // 26)}", visitor_id=i) for i in range(60)]
     made += [new_click(link, START - HOUR, country=country) for country in ("ZZ", "aa")]
     await fill(env.db, made)
-    told = await env.stats(link, from_=timestamp(START - HOUR))
-    assert told["countries"] == values(made, "country")
-    assert len(told["countries"]) == 50
+    stats = await env.stats(link, from_=timestamp(START - HOUR))
+    assert stats["countries"] == values(made, "country")
+    assert len(stats["countries"]) == 50
 
 
-async def test_when_clicks_are_gone_figures_stay(env: Env, link: links.Link) -> None:
-    """A period that begins within a quarter of an hour, of which no click is left, is told as if it began with it."""
+async def test_statistics_stay_without_click_rows(env: Env, link: links.Link) -> None:
+    """A period that begins within a quarter of an hour, without click rows, is read as if it began with the quarter."""
     chance = random.Random(6)
     start = START - 10 * DAY
     made = some_clicks(link, [start, *spread(start, START, 200, chance)], chance)
@@ -261,19 +261,19 @@ async def test_when_clicks_are_gone_figures_stay(env: Env, link: links.Link) -> 
         await tx.execute(delete(clicks))
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": new_click(link).day})
     for begin in (wide, narrow):
-        told = await env.stats(link, from_=begin, interval="hour")
-        assert {**told, "from": wide} | {name: before[name] for name in ("countries", "referrers", "devices")} == {
+        stats = await env.stats(link, from_=begin, interval="hour")
+        assert {**stats, "from": wide} | {name: before[name] for name in ("countries", "referrers", "devices")} == {
             **before,
-            "browsers": told["browsers"],
-            "platforms": told["platforms"],
+            "browsers": stats["browsers"],
+            "platforms": stats["platforms"],
         }
-        assert told["countries"] == values(people(made, start - 12 * HOUR, START + DAY), "country")
+        assert stats["countries"] == values(people(made, start - 12 * HOUR, START + DAY), "country")
 
 
-async def test_nobody_came(env: Env, link: links.Link) -> None:
-    told = await env.stats(link, from_="2029-01-01", to="2029-01-03", interval="month")
-    assert told["series"] == [{"at": "2029-01-01T00:00:00.000000Z", "clicks": 0, "visitors": 0, "scans": 0}]
-    assert (told["clicks"], told["first_clicked_at"], told["countries"]) == (0, None, [])
+async def test_a_time_range_without_clicks(env: Env, link: links.Link) -> None:
+    stats = await env.stats(link, from_="2029-01-01", to="2029-01-03", interval="month")
+    assert stats["series"] == [{"at": "2029-01-01T00:00:00.000000Z", "clicks": 0, "visitors": 0, "scans": 0}]
+    assert (stats["clicks"], stats["first_clicked_at"], stats["countries"]) == (0, None, [])
     assert (await env.shown("/stats"))["data"]["top_links"] == []
 
 
@@ -288,7 +288,7 @@ async def test_a_missing_link(env: Env, link: links.Link) -> None:
     assert {answer.status_code for answer in answers} == {404}
 
 
-async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> None:
+async def test_all_problems_are_reported_together(env: Env, link: links.Link) -> None:
     wrong = {"from": "x", "to": "9999-01-01", "interval": "year", "timezone": "Mars/Phobos", "page": "1"}
     for path in ("/stats", f"/links/{link.id}/stats"):
         answer = await env.get(path, **wrong)
@@ -311,6 +311,6 @@ async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> N
         ("interval=day&interval=week", "interval"),
     ],
 )
-async def test_wrong_ones(env: Env, query: str, name: str) -> None:
+async def test_invalid_parameters(env: Env, query: str, name: str) -> None:
     answer = await env.get(f"/stats?{query}")
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name])

@@ -67,16 +67,16 @@ visits = st.builds(
 )
 
 
-async def add(db: Database, told: Sequence[Click], *, batch: int = 3) -> None:
+async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     """As the drain does: rows and statistics of one batch in one transaction."""
-    for start in range(0, len(told), batch):
-        some = told[start : start + batch]
+    for start in range(0, len(new), batch):
+        some = new[start : start + batch]
         async with db.write() as tx:
             await rollups.lock(tx)
             await store.add(tx, some)
             await rollups.add(tx, aggregate(some))
     async with db.write() as tx:
-        humans = [each for each in told if each.kind == "human"]
+        humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
         await add_clicks(tx, [(*its, clicks) for its, clicks in counted.items()])
         await add_scans(tx, Counter(each.link_id for each in humans if each.is_scan))
@@ -125,23 +125,23 @@ async def test_rebuilds_missing_rows_and_counters(db: Database) -> None:
         for table in (*STATS_TABLES, link_clicks):
             await tx.execute(delete(table))
         await tx.execute(insert(link_clicks), counting(99))
-    told: list[tuple[int, int]] = []
-    done = await rebuild(db, on_progress=lambda *step: told.append(step))
+    progress: list[tuple[int, int]] = []
+    done = await rebuild(db, on_progress=lambda *step: progress.append(step))
     assert await contents(db) == right
     assert (await counters(db))[UUID(int=10)] == 3
     assert (done.days, done.account_days, done.corrected, done.links) == (1, 1, 1, 4)
-    assert told == [(0, 1), (1, 1)]
+    assert progress == [(0, 1), (1, 1)]
 
 
-@given(told=st.lists(visits, max_size=30))
+@given(clicks=st.lists(visits, max_size=30))
 @settings(
     max_examples=settings().max_examples // 3,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-async def test_recounts_what_the_drain_aggregates(db: Database, told: list[Click]) -> None:
+async def test_recounts_what_the_drain_aggregates(db: Database, clicks: list[Click]) -> None:
     await empty(db)
-    await add(db, told)
+    await add(db, clicks)
     added_up, counted = await contents(db), await counters(db)
     assert (await rebuild(db)).corrected == 0
     async with db.write() as tx:
@@ -231,9 +231,9 @@ async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: py
 
 
 async def test_an_empty_database(db: Database) -> None:
-    told: list[tuple[int, int]] = []
-    assert (await rebuild(db, on_progress=lambda *step: told.append(step))).days == 0
-    assert told == [(0, 0)]
+    progress: list[tuple[int, int]] = []
+    assert (await rebuild(db, on_progress=lambda *step: progress.append(step))).days == 0
+    assert progress == [(0, 0)]
 
 
 async def delete_stats(db: Database) -> None:

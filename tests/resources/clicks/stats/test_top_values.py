@@ -179,7 +179,7 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-async def test_a_usual_period_is_from_cache_count(env: Env, uncached: list[int], zone: str) -> None:
+async def test_a_period_of_the_dashboard_is_served_from_the_cache(env: Env, uncached: list[int], zone: str) -> None:
     made = [await env.link() for _ in range(12)]
     clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
     await fill(env.db, clicks)
@@ -372,7 +372,7 @@ async def test_a_refresh_does_not_overwrite_a_correction(
     assert min(run.clicks for run in (await cached(env.db)).values()) >= 28 * 5
 
 
-async def test_a_correction_under_way_is_waited_for(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refresh_waits_for_a_correction(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     """On PostgreSQL, what it takes away does not yet hold the row that would be made meanwhile."""
     link = await env.link()
     made = [click for day in range(1, 30) for click in some(link, day, 5)]

@@ -1,1 +1,1 @@
-"""Pages of figures: one link's, and an account's overview. Thin: the figures come from `stats`, as those of the API."""
+"""Statistics pages: the overview of an account and the page of a link."""
