@@ -30,9 +30,9 @@ def answer(status: int, body: object = None, **headers: str) -> OutboundResponse
 @pytest.mark.parametrize(
     ("status", "body", "kind", "told"),
     [
-        (403, {"type": URN + "caa", "detail": "CAA record"}, AuthorityRefused, "a CAA record of the name forbids it"),
+        (403, {"type": URN + "caa", "detail": "CAA record"}, AuthorityRefused, "a CAA record of this domain"),
         (400, {"type": URN + "newly invented", "detail": "x" * 900}, AuthorityRefused, 'It said: "xxx'),
-        (429, b"slow down", AuthorityRateLimited, "too many certificates were asked for lately"),
+        (429, b"slow down", AuthorityRateLimited, "too many certificates were requested recently"),
         (400, {"type": URN + "rateLimited"}, AuthorityRateLimited, "too many certificates"),
         (500, {"type": URN + "serverInternal"}, AuthorityUnavailable, "status 500"),
         (404, b"<html>", AuthorityUnavailable, "status 404"),

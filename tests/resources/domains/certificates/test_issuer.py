@@ -116,8 +116,8 @@ async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, d
 @pytest.mark.parametrize(
     ("directory", "told"),
     [
-        (b"", "cannot be reached. It is tried again."),
-        (response(503, b"busy", retry_after="600"), "out of order: it answered with status 503"),
+        (b"", "cannot be reached. Waypost will try again."),
+        (response(503, b"busy", retry_after="600"), "failing: it responded with status 503"),
         (response(200, b"<html>"), "does not speak ACME: its answer has no JSON"),
         (response(200, b"{}"), "does not speak ACME: its answer has no newAccount"),
         (response(200, b'{"newAccount":"http://127.0.0.1/"}'), "does not speak ACME: its answer has no newNonce"),

@@ -125,7 +125,7 @@ async def test_who_begins_anew(db: Database, clock: Clock, shown) -> None:
     assert len(authority.asked) == 3  # now, after 1 minute, and after 4 more
     row = await row_of(db, HOST)
     assert row.failures == 3
-    assert state == ("failed", False, store.FAILED_LATELY.format(row.try_at))
+    assert state == ("failed", False, store.RECENTLY_FAILED.format(row.try_at))
 
     for hours, is_kept in ((3, True), (21, True), (2, False)):  # of which the wait was a quarter of one
         clock.passes(hours=hours)

@@ -66,7 +66,7 @@ async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None
     authority = Authority(db, Acme(Outbound(), scripted.directory), RING, email="", clock=clock)
     with capture_logs() as logs:
         await work(Certification(db, authority, clock))
-    told = "The certificate authority cannot be reached. Whoever runs this service must see to that."
+    told = "The certificate authority cannot be reached. The operator of this service has to fix it."
     assert await shown("judy.example") == ("failed", False, told)
     assert "127.0.0.1" in logs[-1]["detail"]
     assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]

@@ -228,7 +228,7 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda pem, key: (pem, chain(HOST)[1]), "is of another key"),
+        (lambda pem, key: (pem, chain(HOST)[1]), "belongs to another key"),
         (lambda pem, key: chain("mallory.example"), f"is not for {HOST}"),
         (lambda pem, key: ("-----BEGIN NOTHING-----", key), "is not a chain"),
     ],
@@ -238,7 +238,7 @@ def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> Non
     with pytest.raises(UnusableChain, match=told):
         validity_of(*change(*alices), HOST, clock.now)
     assert validity_of(*alices, HOST, clock.now).expires_at > clock.now
-    with pytest.raises(UnusableChain, match="is over"):
+    with pytest.raises(UnusableChain, match="has expired"):
         validity_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
 
 

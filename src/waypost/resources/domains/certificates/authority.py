@@ -1,6 +1,6 @@
-"""The certificate authority as the issuer sees it: a name goes in, a certificate and its key come out.
+"""Obtain a certificate and its key for a hostname from the certificate authority.
 
-Keeps our account there, and has proofs served while they are asked for.
+Keeps the service's account there, and publishes challenges while an order is validated.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from waypost.outbound.acme_problems import AuthorityRefused, AuthorityUnavailabl
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
 from waypost.resources.domains.certificates.validity import UnusableChain, Validity, validity_of
 
-Ordering = Callable[[], Awaitable[None]]
+BeforeOrder = Callable[[], Awaitable[None]]
 """Called before anything is ordered."""
 
 _A, _P = acme_accounts.c, acme_challenges.c
@@ -40,71 +40,71 @@ class Authority:
         self._keys = keys
         self._email = email
         self._clock = clock
-        self._opening = asyncio.Lock()
+        self._registering = asyncio.Lock()
 
-    async def obtain(self, hostname: str, ordering: Ordering) -> Issued:
-        """Raises AcmeError, Unavailable, and what `ordering` raises."""
+    async def obtain(self, hostname: str, before_order: BeforeOrder) -> Issued:
+        """Raises AcmeError, Unavailable, and what `before_order` raises."""
         account = await self._account()
-        await ordering()
+        await before_order()
         try:
             return await self._obtain(account, hostname)
         except AuthorityRefused as refused:
             if refused.kind != "accountDoesNotExist":
                 raise
-        await self._close_account()
+        await self._forget_account()
         return await self._obtain(await self._account(), hostname)
 
     async def _obtain(self, account: AcmeAccount, hostname: str) -> Issued:
         key = SigningKey.new()
-        async with self._proofs() as prove:
-            chain = await self._acme.obtain(account, hostname, key.request_for(hostname), prove)
+        async with self._challenges() as publish:
+            chain = await self._acme.obtain(account, hostname, key.request_for(hostname), publish)
         pem = key.pem()
         try:
             return Issued(chain, pem, validity_of(chain, pem, hostname, self._clock()))
-        except UnusableChain as fault:
-            raise AuthorityUnavailable(f"The certificate that the authority gave {fault}.") from fault
+        except UnusableChain as error:
+            raise AuthorityUnavailable(f"The certificate from the authority {error}.") from error
 
     @asynccontextmanager
-    async def _proofs(self) -> AsyncIterator[PublishChallenge]:
+    async def _challenges(self) -> AsyncIterator[PublishChallenge]:
         tokens: list[str] = []
 
-        async def prove(token: str, answer: str) -> None:
+        async def publish(token: str, answer: str) -> None:
             tokens.append(token)
             row = {"token": token, "answer": answer, "created_at": self._clock()}
             async with self._db.write() as tx:
                 await tx.execute(delete(acme_challenges).where(_P.token == token))
                 await tx.execute(insert(acme_challenges), row)
 
-        yield prove  # of a failure nothing is taken back: the authority may still be reading, and a sweep comes
+        yield publish  # after a failure nothing is deleted: the authority may still read it, and the sweep deletes it
         if tokens:
             async with self._db.write() as tx:
                 await tx.execute(delete(acme_challenges).where(_P.token.in_(tokens)))
 
     async def _account(self) -> AcmeAccount:
-        """Opened once for all nodes; two that do so at once have one account each, of which the first is kept."""
-        async with self._opening:
-            if account := await self._kept():
+        """Registered once for all nodes. If two register at the same time, the first account is kept."""
+        async with self._registering:
+            if account := await self._find_account():
                 return account
-            opened = await self._acme.register(SigningKey.new(), self._email)
+            registered = await self._acme.register(SigningKey.new(), self._email)
             try:
-                await self._keep(opened)
+                await self._save_account(registered)
             except IntegrityError:
-                return await self._kept() or opened
-            return opened
+                return await self._find_account() or registered
+            return registered
 
-    async def _kept(self) -> AcmeAccount | None:
+    async def _find_account(self) -> AcmeAccount | None:
         found = select(_A.id, _A.url, _A.key).where(_A.directory == self._acme.directory)
         async with self._db.read() as tx:
             row = (await tx.execute(found)).one_or_none()
         return row and AcmeAccount(row.url, SigningKey.from_pem(self._keys.open(_A.key, row.id, row.key)))
 
-    async def _keep(self, account: AcmeAccount) -> None:
+    async def _save_account(self, account: AcmeAccount) -> None:
         id_ = new_id()
         row = {"id": id_, "directory": self._acme.directory, "url": account.url}
         row["key"] = self._keys.seal(_A.key, id_, account.key.pem())
         async with self._db.write() as tx:
             await tx.execute(insert(acme_accounts), row)
 
-    async def _close_account(self) -> None:
+    async def _forget_account(self) -> None:
         async with self._db.write() as tx:
             await tx.execute(delete(acme_accounts).where(_A.directory == self._acme.directory))

@@ -1,4 +1,4 @@
-"""Where a certificate authority comes to see that a name leads here, on any host and without TLS."""
+"""The HTTP-01 challenge endpoint: the certificate authority requests it on any host, without TLS."""
 
 import re
 
@@ -11,7 +11,7 @@ from waypost.resources.domains.certificates.model import acme_challenges
 
 _FIND = select(acme_challenges.c.answer).where(acme_challenges.c.token == bindparam("token"))
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_NOT_KEPT = {"Cache-Control": "no-store"}
+_NO_STORE = {"Cache-Control": "no-store"}
 
 
 def routes(db: Database) -> APIRouter:
@@ -19,11 +19,11 @@ def routes(db: Database) -> APIRouter:
 
     @router.get("/.well-known/acme-challenge/{token:path}")
     async def answer(token: str) -> Response:
-        """Bare 404 for what is none of ours: it is asked on hosts that nobody has, too."""
+        """Bare 404 for unknown tokens: it is requested on unknown hosts, too."""
         if not _TOKEN.fullmatch(token):
             return Response(status_code=404)
         async with db.point_read() as tx:
             found = (await tx.execute(_FIND, {"token": token})).scalar_one_or_none()
-        return Response(status_code=404) if found is None else PlainTextResponse(found, headers=_NOT_KEPT)
+        return Response(status_code=404) if found is None else PlainTextResponse(found, headers=_NO_STORE)
 
     return router

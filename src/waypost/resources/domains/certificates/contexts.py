@@ -1,7 +1,7 @@
-"""What a web process answers handshakes with: certificates by name, from memory.
+"""Certificates by hostname, from memory: a web process answers TLS handshakes with them.
 
-A name that is not known is refused with the alert for it, and nothing is asked or ordered. No name at all gets the
-certificate of the service's own host.
+A handshake with an unknown hostname is rejected with the alert `unrecognized_name`, and orders nothing. One without a
+hostname gets the certificate of the service's own host.
 """
 
 import ssl
@@ -17,7 +17,7 @@ from waypost.resources.domains.certificates import tls
 from waypost.resources.domains.certificates.model import certificates
 
 CONTEXTS = 1_000
-"""Kept ready; some 40 KiB each. Making one takes a millisecond."""
+"""Kept in memory, about 40 KiB each. Creating one takes a millisecond."""
 _END = "-----END CERTIFICATE-----\n"
 
 log = structlog.get_logger(__name__)
@@ -26,10 +26,10 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class StoredCertificate:
     id: UUID
-    own: str
-    """PEM, without those behind it."""
-    rest: str
-    """Of these there are few: names of one authority share them."""
+    leaf: str
+    """PEM."""
+    intermediates: str
+    """PEM. One string is shared by all certificates of an authority."""
     key: Sealed
 
 
@@ -39,18 +39,20 @@ class TlsContexts:
         self._own_host = own_host
         self._capacity = capacity
         self._certificates: dict[str, StoredCertificate] = {}
-        self._rests: dict[str, str] = {}
+        self._intermediates: dict[str, str] = {}
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
-        self.listening = tls.listening(self._choose)
-        """For the listener: has no certificate, and another context takes its place in each handshake."""
+        self.listening = tls.listening_context(self._choose)
+        """For the listener: has no certificate of its own, and is replaced in each handshake."""
 
     def __len__(self) -> int:
         return len(self._certificates)
 
     def put(self, hostname: str, id_: UUID, chain: str, key: Sealed) -> None:
-        own, end, rest = chain.partition(_END)
+        leaf, end, intermediates = chain.partition(_END)
         self._ready.pop(hostname, None)
-        self._certificates[hostname] = StoredCertificate(id_, own + end, self._rests.setdefault(rest, rest), key)
+        self._certificates[hostname] = StoredCertificate(
+            id_, leaf + end, self._intermediates.setdefault(intermediates, intermediates), key
+        )
 
     def drop(self, hostname: str) -> None:
         self._ready.pop(hostname, None)
@@ -61,12 +63,12 @@ class TlsContexts:
             self._ready.move_to_end(hostname)
             return ready
         certificate = self._certificates.get(hostname)
-        made = self._make(hostname, certificate) if certificate else None
-        if made:
-            self._ready[hostname] = made
+        created = self._create(hostname, certificate) if certificate else None
+        if created:
+            self._ready[hostname] = created
             while len(self._ready) > self._capacity:
                 self._ready.popitem(last=False)
-        return made
+        return created
 
     def _choose(self, connection: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
         context = self.find(name.lower().removesuffix(".") if name else self._own_host)
@@ -75,11 +77,11 @@ class TlsContexts:
         connection.context = context
         return None
 
-    def _make(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
+    def _create(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
         try:
             key = self._keys.open(certificates.c.key, certificate.id, certificate.key)
-            return tls.presenting(f"{key}{certificate.own}{certificate.rest}".encode())
+            return tls.certificate_context(f"{key}{certificate.leaf}{certificate.intermediates}".encode())
         except (Undecipherable, ssl.SSLError) as error:
-            del self._certificates[hostname]  # told once, until there is another one
-            log.error("certificate cannot be served", host=hostname, error=type(error).__name__)
+            del self._certificates[hostname]  # logged once, until there is a new one
+            log.error("certificate unusable", host=hostname, error=type(error).__name__)
             return None

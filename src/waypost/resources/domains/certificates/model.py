@@ -1,4 +1,4 @@
-"""Certificates by host name, the accounts they were obtained with, and the proofs that an authority comes to read."""
+"""Tables of certificates, ACME accounts, ACME orders and HTTP-01 challenges."""
 
 from sqlalchemy import Boolean, Column, Index, SmallInteger, Table, Text
 
@@ -11,16 +11,16 @@ certificates = Table(
     metadata,
     Column("id", Id, primary_key=True),
     Column("hostname", NAME, nullable=False, unique=True),
-    Column("chain", Text),  # PEM, the name's own first; null until there is one
+    Column("chain", Text),  # PEM, the leaf first; null until there is one
     Column("key", Encrypted),  # PEM
     Column("expires_at", Instant),
-    Column("error", Text),  # why the last attempt came to nothing
+    Column("error", Text),  # why the last attempt failed
     Column("failures", SmallInteger, nullable=False),  # in a row
-    Column("due_at", Instant),  # of the next attempt; null: the name is not served any more
-    Column("try_at", Instant),  # no attempt before this, whoever has the name then
-    Column("leased_until", Instant),  # an attempt is under way
-    Column("is_own", Boolean, nullable=False),  # the service's, whatever becomes of a domain of that name
-    Column("updated_at", Instant, nullable=False),  # when what is served with it last changed
+    Column("due_at", Instant),  # of the next attempt; null: the hostname is no longer served
+    Column("try_at", Instant),  # no attempt before this, whichever account has the hostname
+    Column("leased_until", Instant),  # an attempt is in flight
+    Column("is_own", Boolean, nullable=False),  # the service's own host, independent of any domain
+    Column("updated_at", Instant, nullable=False),  # when the served certificate last changed
 )
 Index("ix_certificates_due", certificates.c.due_at, certificates.c.id)
 Index("ix_certificates_leased", certificates.c.leased_until)
@@ -36,7 +36,7 @@ acme_accounts = Table(
 )
 
 acme_orders = Table(
-    "acme_orders",  # those of the last day that count for an account of ours
+    "acme_orders",  # those of the last day that count for an account
     metadata,
     Column("id", Id, primary_key=True),
     Column("account_id", Id, nullable=False),

@@ -1,7 +1,7 @@
-"""Whose turn it is to be ordered a certificate, and how many an account gets: nobody's names hold up all others.
+"""The queue of certificate orders, fair among accounts: no account's hostnames delay all others.
 
-The service's own names come first, then certificates about to end, then names that never failed, then those that did;
-of each the one that waits longest. Of an account only a few are under way, and new ones are counted.
+The service's own hosts come first, then certificates about to expire, then hostnames that never failed, then the rest;
+within each group the longest waiting. Per account, only a few are in flight, and new orders are limited.
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ from waypost.resources.domains.certificates.model import acme_orders, certificat
 from waypost.resources.domains.model import domains
 
 AT_ONCE = 2
-"""Attempts under way for an account."""
-BUDGET = {timedelta(hours=1): 20, timedelta(days=1): 50}
-"""New orders of an account. Renewals and the service's own names are not counted, nor held up."""
+"""Attempts in flight per account."""
+ORDER_LIMITS = {timedelta(hours=1): 20, timedelta(days=1): 50}
+"""New orders per account. Renewals and the service's own hosts are neither counted nor limited."""
 SOON = timedelta(days=10)
 MOST_FAILURES = 1_000
 
@@ -29,25 +29,25 @@ _C, _D, _O = certificates.c, domains.c, acme_orders.c
 
 @dataclass(frozen=True, slots=True)
 class CertificateClaim:
-    """A name with an attempt under way."""
+    """A hostname with an attempt in flight."""
 
     id: UUID
     hostname: str
     failures: int
     expires_at: datetime | None
-    """Of the certificate that it has."""
+    """Of its current certificate."""
     leased_until: datetime
-    """Whoever settles must still have this lease."""
+    """Only the holder of this lease may settle."""
     account_id: UUID | None
-    """For whom the order counts; None where it does not."""
+    """Whose limit the order counts for; None when it does not count."""
 
 
 async def choose(tx: Tx, now: datetime, limit: int) -> Mapping[UUID, UUID | None]:
     """Rows to claim, each with the account that its order counts for. Only reads, so that no writer waits for it.
 
-    One by one along the index of what is due: with very many names due, that is cheaper than to sort them all.
+    One by one along the index of due rows: with very many due, that is cheaper than sorting them all.
     """
-    busy = Counter(await tx.scalars(_under_way(now)))
+    busy = Counter(await tx.scalars(_in_flight(now)))
     chosen: dict[UUID, UUID | None] = {}
     for rank in _ranks(now):
         while len(chosen) < limit:
@@ -74,7 +74,7 @@ async def claim(
 
 
 async def begin_order(tx: Tx, claimed: CertificateClaim, now: datetime, try_at: datetime) -> bool:
-    """To be called before the order: one that nobody hears the end of has failed. False: place none, it is not ours."""
+    """Call it before the order: one whose end is never seen counts as failed. False when the lease is lost."""
     begun = {"failures": min(claimed.failures + 1, MOST_FAILURES), "due_at": try_at, "try_at": try_at}
     if (await tx.execute(update(certificates).where(is_held([claimed])).values(begun))).rowcount == 0:
         return False
@@ -84,7 +84,7 @@ async def begin_order(tx: Tx, claimed: CertificateClaim, now: datetime, try_at: 
 
 
 async def release(tx: Tx, claimed: Collection[CertificateClaim]) -> None:
-    """Attempts that were cut off are anybody's again: at once where nothing had been ordered."""
+    """End the leases of stopped attempts. Those that had not placed an order are due immediately."""
     await tx.execute(update(certificates).where(is_held(claimed)).values(leased_until=None))
 
 
@@ -93,35 +93,37 @@ def is_held(claimed: Collection[CertificateClaim]) -> ColumnElement[bool]:
 
 
 def _is_due(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    # spelt so that no database looks among all that are free for those that are due
+    # written so that the database does not scan all free rows for due ones
     return _C.due_at <= now, func.coalesce(_C.leased_until, _C.due_at) <= now
 
 
 def _due(now: datetime) -> Select[UUID, UUID, UUID | None]:
-    counts = case((or_(_C.is_own, _has_one(now)), None), else_=_D.account_id)
+    counts = case((or_(_C.is_own, _has_certificate(now)), None), else_=_D.account_id)
     found = select(_C.id, _D.account_id, counts.label("counts"))
     found = found.outerjoin_from(certificates, domains, and_(_D.hostname == _C.hostname, _D.is_live))
     return found.where(*_is_due(now)).order_by(_C.due_at, _C.id)
 
 
 def _ranks(now: datetime) -> list[ColumnElement[bool]]:
-    ends_soon = and_(_has_one(now), _C.expires_at <= now + SOON)
-    is_in_budget = or_(_has_one(now), and_(*(_D.account_id.not_in(spent) for spent in _spent(now))))
-    return [_C.is_own, ends_soon, and_(_C.failures == 0, is_in_budget), is_in_budget]
+    ends_soon = and_(_has_certificate(now), _C.expires_at <= now + SOON)
+    is_within_limits = or_(
+        _has_certificate(now), and_(*(_D.account_id.not_in(limited) for limited in _accounts_at_limit(now)))
+    )
+    return [_C.is_own, ends_soon, and_(_C.failures == 0, is_within_limits), is_within_limits]
 
 
-def _has_one(now: datetime) -> ColumnElement[bool]:
+def _has_certificate(now: datetime) -> ColumnElement[bool]:
     return and_(_C.expires_at > now, _C.chain.is_not(None))
 
 
-def _under_way(now: datetime) -> Select[UUID]:
-    """An account for each of its names."""
+def _in_flight(now: datetime) -> Select[UUID]:
+    """The account of each hostname in flight."""
     return select(_D.account_id).where(_D.hostname.in_(select(_C.hostname).where(_C.leased_until > now)))
 
 
-def _spent(now: datetime) -> list[Select[UUID]]:
-    """Accounts that get no new ones for now."""
+def _accounts_at_limit(now: datetime) -> list[Select[UUID]]:
+    """Accounts that have reached a limit."""
     return [
         select(_O.account_id).where(_O.ordered_at > now - time).group_by(_O.account_id).having(func.count() >= most)
-        for time, most in BUDGET.items()
+        for time, most in ORDER_LIMITS.items()
     ]

@@ -1,4 +1,4 @@
-"""Has a web process know every certificate that the workers obtain, a second later: those of names that are proven."""
+"""Keep a web process's certificates up to date with the database, within about a second."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,9 +12,9 @@ from waypost.resources.domains.certificates.store import is_served
 
 _AT_ONCE = 1_000
 _LATE = timedelta(seconds=60)
-"""By so much a change may be older than one that was seen before: transactions end out of turn, clocks differ."""
-_LOOKS = 10
-"""One of so many looks for what was late; the others only ask whether anything is newer."""
+"""How much older a change may be than one seen before: transactions commit out of order, and clocks differ."""
+_FULL_EVERY = 10
+"""One of so many refreshes looks for late changes; the others only check whether anything is newer."""
 _C = certificates.c
 _NEWEST = select(func.max(_C.updated_at))
 _FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at, is_served().label("is_served"))
@@ -26,22 +26,22 @@ class ContextRefresher:
         self._contexts = contexts
         self._newest: datetime | None = None
         self._seen: dict[str, datetime] = {}
-        self._looks = 0
+        self._refreshes = 0
         self._last: datetime | None = None
 
     async def refresh(self) -> None:
         """Raises Unavailable."""
         if self._newest is None:
             await self._read_all()
-        elif await self._is_worth_it():
+        elif await self._has_changed():
             await self._read_changed(self._newest)
 
-    async def _is_worth_it(self) -> bool:
-        self._looks = (self._looks + 1) % _LOOKS
+    async def _has_changed(self) -> bool:
+        self._refreshes = (self._refreshes + 1) % _FULL_EVERY
         async with self._db.point_read() as tx:  # a single entry at the end of an index
             newest = (await tx.execute(_NEWEST)).scalar_one()
-        is_news, self._last = newest != self._last, newest
-        return is_news or self._looks == 0
+        is_newer, self._last = newest != self._last, newest
+        return is_newer or self._refreshes == 0
 
     async def _read_changed(self, newest: datetime) -> None:
         changed = select(*_FIELDS).where(_C.updated_at > newest - _LATE).order_by(_C.updated_at, _C.id)
@@ -49,25 +49,25 @@ class ContextRefresher:
             rows = (await tx.execute(changed)).all()
         for row in rows:
             if self._seen.get(row.hostname) != row.updated_at:
-                self._take(row)
+                self._apply(row)
         self._seen = {row.hostname: row.updated_at for row in rows}
         self._newest = max([newest, *(row.updated_at for row in rows)])
 
     async def _read_all(self) -> None:
         newest, after = datetime(2000, 1, 1, tzinfo=UTC), None
         while True:
-            some = select(*_FIELDS).order_by(_C.id).limit(_AT_ONCE)
+            page = select(*_FIELDS).order_by(_C.id).limit(_AT_ONCE)
             async with self._db.read() as tx:
-                rows = (await tx.execute(some if after is None else some.where(_C.id > after))).all()
+                rows = (await tx.execute(page if after is None else page.where(_C.id > after))).all()
             for row in rows:
-                self._take(row)
+                self._apply(row)
             newest = max([newest, *(row.updated_at for row in rows)])
             if len(rows) < _AT_ONCE:
                 break
             after = rows[-1].id
         self._newest = newest
 
-    def _take(self, row: Any) -> None:
+    def _apply(self, row: Any) -> None:
         if row.chain is None or not row.is_served:
             self._contexts.drop(row.hostname)
         else:

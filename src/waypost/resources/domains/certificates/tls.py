@@ -1,4 +1,4 @@
-"""TLS 1.2 and later with HTTP/1.1, as OpenSSL and the event loop do it; and what the two do not do well together."""
+"""TLS contexts (TLS 1.2 and later, HTTP/1.1), with two workarounds for OpenSSL inside an event loop."""
 
 import os
 import ssl
@@ -6,21 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 Choose = Callable[[ssl.SSLObject, str | None, ssl.SSLContext], int | None]
-"""Sets the connection's context by the name that is asked for. Returns an alert where there is none."""
+"""Sets the connection's context by the requested hostname. Returns an alert when there is none."""
 
 
-def listening(choose: Choose) -> ssl.SSLContext:
-    """Without a certificate of its own."""
+def listening_context(choose: Choose) -> ssl.SSLContext:
+    """A context without a certificate of its own."""
     context = _with_limits(_Listening(ssl.PROTOCOL_TLS_SERVER))
     context.sslobject_class = _Connection
     context.sni_callback = choose
     return context
 
 
-def presenting(pem: bytes) -> ssl.SSLContext:
-    """Of a key and the chain that goes with it. Raises ssl.SSLError."""
+def certificate_context(pem: bytes) -> ssl.SSLContext:
+    """`pem`: a key and its certificate chain. Raises ssl.SSLError."""
     context = _with_limits(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
-    file = os.memfd_create("certificate", os.MFD_CLOEXEC)  # Python reads keys from files only: this one is on no disk
+    file = os.memfd_create("certificate", os.MFD_CLOEXEC)  # Python reads keys from files only; this one is in memory
     try:
         os.write(file, pem)
         context.load_cert_chain(f"/proc/self/fd/{file}")
@@ -41,9 +41,9 @@ class _Connection(ssl.SSLObject):
     _failure: ssl.SSLError | None = None
 
     def do_handshake(self) -> None:
-        """The event loop drops a connection whose handshake fails with what is still to be sent: the alert for it.
+        """Raise a failure at the next call only: the event loop sends the pending alert before that.
 
-        So a failure is told at its next question. Until then it sends, and waits no longer than for any handshake.
+        It would drop a connection whose handshake fails without sending the alert. The handshake's timeout still holds.
         """
         if self._failure:
             raise self._failure
@@ -56,10 +56,10 @@ class _Connection(ssl.SSLObject):
             raise ssl.SSLWantReadError from failure
 
     def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  # the library's name
-        """The event loop reads until there is no more. To hear that from OpenSSL takes as long as to decrypt."""
+        """Skip OpenSSL when nothing is pending: the event loop reads until then, and asking costs as much."""
         if not self.incoming.pending and not self.pending():
             raise ssl.SSLWantReadError
-        return ssl.SSLObject.read(self, len, buffer)  # this runs for every visit: no super()
+        return ssl.SSLObject.read(self, len, buffer)  # no super(): this runs for every visit
 
 
 class _Listening(ssl.SSLContext):
