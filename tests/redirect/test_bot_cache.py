@@ -13,7 +13,7 @@ class Judge:
         return b"Bot" in agent
 
 
-def test_it_works() -> None:
+def test_asks_once_for_each_user_agent() -> None:
     judge = Judge()
     bots = BotCache(judge)
     assert judge.asked == [b""]
@@ -21,7 +21,7 @@ def test_it_works() -> None:
     assert judge.asked == [b"", b"ABot", b"Firefox"]
 
 
-def test_a_flood_is_bounded_and_does_not_push_out_who_comes_often(monkeypatch) -> None:
+def test_a_flood_does_not_evict_frequent_user_agents(monkeypatch) -> None:
     monkeypatch.setattr(bot_cache, "_HALF", 10)
     judge = Judge()
     bots = BotCache(judge)
@@ -33,7 +33,7 @@ def test_a_flood_is_bounded_and_does_not_push_out_who_comes_often(monkeypatch) -
     assert len(judge.asked) == 1002
 
 
-def test_a_long_one_is_not_kept() -> None:
+def test_does_not_cache_a_long_user_agent() -> None:
     judge = Judge()
     bots = BotCache(judge)
     assert [bots[b"x" * 1022 + b"Bot"] for _ in range(3)] == [True] * 3

@@ -24,7 +24,7 @@ def headers_of(answer: bytes) -> dict[bytes, bytes]:
     return dict(line.split(b": ", 1) for line in lines)
 
 
-async def test_it_works(fast, visits) -> None:
+async def test_a_bot_gets_a_preview_page(fast, visits) -> None:
     answer = await fast.say(asks())
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(PAGE)
@@ -32,7 +32,7 @@ async def test_it_works(fast, visits) -> None:
     assert (visit.link, visit.user_agent, visit.peer) == (LINK, b"ExampleBot/1.0", b"127.0.0.1")
 
 
-async def test_the_page_is_for_bots_and_can_do_nothing(fast) -> None:
+async def test_the_preview_has_restrictive_headers(fast) -> None:
     headers = headers_of(await fast.say(asks()))
     assert headers[b"content-type"] == b"text/html; charset=utf-8"
     assert headers[b"cache-control"] == b"private, no-store"
@@ -45,7 +45,7 @@ async def test_the_page_is_for_bots_and_can_do_nothing(fast) -> None:
     assert rules == none | {b"style-src": style}
 
 
-async def test_asking_for_the_head_tells_the_length_and_records_nothing(fast, visits) -> None:
+async def test_head_returns_the_length_and_records_nothing(fast, visits) -> None:
     first, answer, second = re.split(
         rb"HTTP/1.1 200 OK\r\n", await fast.say(asks(method=b"HEAD") * 2, answers=2, bodies=False)
     )
@@ -57,7 +57,7 @@ async def test_asking_for_the_head_tells_the_length_and_records_nothing(fast, vi
     assert visits() == []
 
 
-async def test_without_a_page_a_bot_is_redirected(fast, previews, visits) -> None:
+async def test_redirects_a_bot_without_a_preview(fast, previews, visits) -> None:
     previews.is_gone = True
     answer = await fast.say(asks())
     assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
@@ -66,7 +66,7 @@ async def test_without_a_page_a_bot_is_redirected(fast, previews, visits) -> Non
 
 
 @pytest.mark.parametrize("method", [b"GET", b"HEAD"])
-async def test_a_link_that_is_gone_is_missing_for_bots(fast, previews, visits, method: bytes) -> None:
+async def test_a_deleted_link_is_missing_for_bots(fast, previews, visits, method: bytes) -> None:
     """Deleted or switched off, while its route is still remembered."""
     previews.has_link = False
     answer = await fast.say(asks(method=method), bodies=method == b"GET")
@@ -75,7 +75,7 @@ async def test_a_link_that_is_gone_is_missing_for_bots(fast, previews, visits, m
     assert visits() == []
 
 
-async def test_bots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatch) -> None:
+async def test_redirects_bots_beyond_the_waiting_limit(fast, previews, visits, monkeypatch) -> None:
     monkeypatch.setattr("waypost.redirect.asgi._MAX_WAITING_BOTS", 4)
     previews.gate = asyncio.Event()
     shown = [asyncio.create_task(fast.say(asks())) for _ in range(4)]
@@ -88,7 +88,7 @@ async def test_bots_in_a_crowd_are_redirected(fast, previews, visits, monkeypatc
     assert len(visits()) == 8
 
 
-async def test_some_bots_wait_for_their_page(fast, previews) -> None:
+async def test_a_few_bots_wait_for_their_preview(fast, previews) -> None:
     previews.gate = asyncio.Event()
     shown = [asyncio.create_task(fast.say(asks())) for _ in range(12)]
     await _until_asked(previews, 4)
@@ -105,7 +105,7 @@ async def _until_asked(previews, count: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_what_leads_nowhere_does_so_for_bots(fast, source, visits) -> None:
+async def test_a_missing_link_is_missing_for_bots(fast, source, visits) -> None:
     source.routes[b"over"] = route(expires_at=1.0)
     for request in (asks(path=b"/nothing"), asks(path=b"/over"), asks(path=b"/%00")):
         answer = await fast.say(request)
@@ -121,7 +121,7 @@ async def test_bots_and_people_on_one_connection(fast, visits) -> None:
     assert len({visit.id for visit in visits()}) == 5
 
 
-async def test_a_prefetch_is_redirected_and_told(fast, visits) -> None:
+async def test_redirects_and_records_a_prefetch(fast, visits) -> None:
     answer = await fast.say(asks(HUMAN, b"Sec-Purpose: prefetch;prerender"))
     assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
     assert [visit.purpose for visit in visits()] == [b"prefetch;prerender"]
@@ -142,7 +142,7 @@ async def test_other_agents_are_people(fast, visits, agent: bytes) -> None:
     assert len(visits()) == 1
 
 
-async def test_the_missing_page_has_a_style_that_its_policy_lets_through(fast) -> None:
+async def test_the_policy_of_the_missing_page_allows_its_style(fast) -> None:
     answer = await fast.say(asks(path=b"/nothing"))
     (style,) = re.findall(rb"<style>(.*?)</style>", answer, re.DOTALL)
     assert b64encode(sha256(style).digest()) in headers_of(answer)[b"content-security-policy"]

@@ -58,13 +58,13 @@ def read_envelope(answer: bytes) -> tuple[int, dict]:
 # Sizes and counts
 
 
-async def test_an_endless_head_is_refused(fast) -> None:
+async def test_rejects_an_endless_head(fast) -> None:
     answer = await fast.say(b"GET /hello HTTP/1.1\r\nHost: go.test\r\nX-Long: ", *[b"a" * 16_400] * 4)
     status, error = read_envelope(answer)
     assert (status, error["code"]) == (431, "http_error")
 
 
-async def test_a_head_of_many_headers_is_refused(fast) -> None:
+async def test_rejects_a_head_of_many_headers(fast) -> None:
     at_most = head(b"GET /api/x", *[b"a: b"] * 127)
     assert (await fast.say(at_most)).startswith(b"HTTP/1.1 200 ")
     status, error = read_envelope(await fast.say(head(b"GET /api/x", *[b"a: b"] * 128)))
@@ -78,13 +78,13 @@ async def test_memory_of_tiny_headers_is_counted_before_their_head_is_complete(c
     assert connection.held > 126 * 150
 
 
-async def test_far_too_many_requests_ahead_are_refused(fast) -> None:
+async def test_rejects_too_many_pipelined_requests(fast) -> None:
     status, error = read_envelope(await fast.say(APP * 200))
     assert status == 400
     assert "pipelined" in error["message"]
 
 
-async def test_trailers_are_not_collected(clients) -> None:
+async def test_does_not_keep_trailers(clients) -> None:
     trailers = b"0\r\n" + b"X-Trailer: y\r\n" * 100
     _, _, connection = await clients.connect(head(b"POST /api/x", b"Transfer-Encoding: chunked") + trailers)
     await until(lambda: connection.cycle is not None)
@@ -92,7 +92,7 @@ async def test_trailers_are_not_collected(clients) -> None:
     assert len(connection.headers) == 2
 
 
-async def test_a_trailer_without_end_is_refused(clients) -> None:
+async def test_rejects_an_endless_trailer(clients) -> None:
     """Also after the answer, when a body is read to be forgotten: the parser would collect the field."""
     chunked = head(b"POST /hello", b"Transfer-Encoding: chunked") + b"1\r\nx\r\n"
     reader, writer, connection = await clients.connect(chunked)
@@ -107,7 +107,7 @@ async def test_a_trailer_without_end_is_refused(clients) -> None:
     await until(connection.transport.is_closing)
 
 
-async def test_a_body_of_many_pieces_has_no_trailer(clients) -> None:
+async def test_a_body_of_many_chunks_has_no_trailer(clients) -> None:
     reader, writer, _ = await clients.connect(head(b"POST /api/x", b"Transfer-Encoding: chunked"))
     for _ in range(10):
         writer.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
@@ -154,7 +154,7 @@ async def stuck(scope, receive, send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def test_unfinished_bodies_are_bounded_together_and_the_oldest_is_closed(small) -> None:
+async def test_closes_the_oldest_of_too_many_unfinished_bodies(small) -> None:
     clients, guard = small
     begun = head(b"POST /api/x", b"Content-Length: 300000") + b"x" * 200_000
     first = []
@@ -169,7 +169,7 @@ async def test_unfinished_bodies_are_bounded_together_and_the_oldest_is_closed(s
     assert (await first[-1][0].readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204 ")
 
 
-async def test_what_was_answered_or_lost_is_held_no_longer(small) -> None:
+async def test_releases_memory_of_answered_and_lost_requests(small) -> None:
     clients, guard = small
     reader, _, _ = await clients.connect(head(b"POST /api/x", b"Content-Length: 100000") + b"x" * 50_000)
     _, lost, _ = await clients.connect(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 10_000)
@@ -202,7 +202,7 @@ async def slow(plane, previews):
         go.set()
 
 
-async def test_complete_requests_that_wait_for_us_close_no_others(slow) -> None:
+async def test_complete_requests_close_no_other_connections(slow) -> None:
     clients, guard, _ = slow
     _, _, honest = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 40_000)
     await until(lambda: honest.held)
@@ -216,7 +216,7 @@ async def test_complete_requests_that_wait_for_us_close_no_others(slow) -> None:
     assert guard._held == honest.held
 
 
-async def test_bodies_of_requests_sent_ahead_are_counted(slow) -> None:
+async def test_counts_bodies_of_pipelined_requests(slow) -> None:
     clients, _, _ = slow
     ahead = head(b"POST /api/x", b"Content-Length: 50000") + b"x" * 50_000
     _, _, connection = await clients.connect(APP + ahead)
@@ -224,14 +224,14 @@ async def test_bodies_of_requests_sent_ahead_are_counted(slow) -> None:
     assert connection.held >= 50_000
 
 
-async def test_headers_of_requests_sent_ahead_are_counted(slow) -> None:
+async def test_counts_headers_of_pipelined_requests(slow) -> None:
     clients, _, _ = slow
     _, _, connection = await clients.connect(APP + head(b"GET /api/x", *[b"a: b"] * 127) * 10)
     await until(lambda: len(connection.pipeline) == 10)
     assert connection.held >= 10 * 127 * 150
 
 
-async def test_a_client_whose_answer_took_long_has_its_time_to_read_it(slow) -> None:
+async def test_a_client_has_time_to_read_a_slow_answer(slow) -> None:
     clients, _, go = slow
     reader, _, connection = await clients.connect(APP)
     await until(lambda: connection.cycle)
@@ -243,7 +243,7 @@ async def test_a_client_whose_answer_took_long_has_its_time_to_read_it(slow) -> 
     assert not connection.transport.is_closing()
 
 
-async def test_clients_that_do_not_read_make_room_for_others(slow) -> None:
+async def test_closes_clients_that_do_not_read_for_others(slow) -> None:
     clients, _, go = slow
     go.set()
     for _ in range(16):
@@ -275,7 +275,7 @@ async def test_a_connection_that_the_application_uses_is_not_idle(clients) -> No
     assert connection.active_at > began
 
 
-async def test_half_a_head_is_waited_for_no_longer_than_an_idle_connection(clients) -> None:
+async def test_half_a_head_times_out_like_an_idle_connection(clients) -> None:
     reader, writer, connection = await clients.connect()
     began = time.monotonic()
     for piece in (b"GET /hel", b"lo HTTP/1.1\r\n", b"Host: "):  # each a sign of life, none of them an end
@@ -302,7 +302,7 @@ async def test_a_body_has_thirty_seconds(clients) -> None:
     assert "30 seconds" in error["message"]
 
 
-async def test_a_body_that_drips_is_given_up_early(clients) -> None:
+async def test_a_slow_body_times_out_early(clients) -> None:
     reader, _, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 100)
     await until(lambda: connection.held > 0)
     connection.check(connection.active_at + 4)
@@ -311,7 +311,7 @@ async def test_a_body_that_drips_is_given_up_early(clients) -> None:
     assert read_envelope(await reader.read())[0] == 408
 
 
-async def test_the_body_of_an_answered_request_gives_no_more_time(clients, guard) -> None:
+async def test_the_body_of_an_answered_request_extends_no_deadline(clients, guard) -> None:
     reader, writer, connection = await clients.connect(head(b"POST /hello", b"Content-Length: 900000") + b"x" * 9_000)
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 405 ")  # before the body was there
     assert not connection.cycle.body  # freed, although the connection stays
@@ -341,7 +341,7 @@ async def test_a_client_that_does_not_read_is_not_read_from(clients) -> None:
         assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
 
 
-async def test_a_client_that_never_reads_is_let_go(clients, guard) -> None:
+async def test_aborts_a_client_that_never_reads(clients, guard) -> None:
     reader, writer, connection = await clients.connect()
     reader._transport.pause_reading()
     while connection.transport.is_reading():
@@ -365,7 +365,7 @@ async def crowded(plane, previews):
             writer.transport.abort()
 
 
-async def test_near_the_limit_the_oldest_incomplete_connection_is_closed(crowded) -> None:
+async def test_closes_the_oldest_incomplete_connection_at_the_limit(crowded) -> None:
     clients, guard = crowded
     answered = [await clients.connect(GET) for _ in range(3)]
     for reader, _, _ in answered:
@@ -382,7 +382,7 @@ async def test_near_the_limit_the_oldest_incomplete_connection_is_closed(crowded
     assert all(connection in guard._open for _, _, connection in answered)
 
 
-async def test_idle_connections_make_room_where_none_is_incomplete(crowded) -> None:
+async def test_closes_idle_connections_if_none_is_incomplete(crowded) -> None:
     clients, guard = crowded
     for _ in range(40):
         reader, _, _ = await clients.connect(GET)
@@ -390,7 +390,7 @@ async def test_idle_connections_make_room_where_none_is_incomplete(crowded) -> N
     assert len(guard) <= 16
 
 
-async def test_the_address_with_most_connections_makes_room_first(crowded) -> None:
+async def test_closes_connections_of_the_address_with_most_first(crowded) -> None:
     clients, guard = crowded
     stalled = [await clients.connect(b"GET /hel") for _ in range(16)]
     await until(lambda: all(connection.is_incomplete for _, _, connection in stalled))
@@ -404,7 +404,7 @@ async def test_the_address_with_most_connections_makes_room_first(crowded) -> No
     assert stalled[1][2] not in guard._open or stalled[2][2] not in guard._open
 
 
-def test_the_process_takes_the_descriptors_that_it_may_have() -> None:
+def test_raises_the_descriptor_limit() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512));"
         "from waypost.redirect.connections import raise_descriptor_limit as limit;"
@@ -414,7 +414,7 @@ def test_the_process_takes_the_descriptors_that_it_may_have() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "512 512 512\n"
 
 
-def test_each_connection_may_be_sent_a_file() -> None:
+def test_leaves_a_descriptor_for_a_file_to_each_connection() -> None:
     """Slow readers of images took all descriptors before connections were at their limit."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512));"
@@ -438,12 +438,12 @@ def test_each_connection_may_be_sent_a_file() -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-async def test_what_is_malformed_is_answered_with_the_envelope(request_, fast) -> None:
+async def test_answers_malformed_requests_with_the_envelope(request_, fast) -> None:
     status, error = read_envelope(await fast.say(request_))
     assert (status, error["code"]) == (400, "http_error")
 
 
-async def test_an_unknown_method_is_told_which_ones_there_are(fast) -> None:
+async def test_lists_the_methods_for_an_unknown_method(fast) -> None:
     answer = await fast.say(head(b"BREW /api/v1/links"))
     status, error = read_envelope(answer)
     assert (status, error["code"]) == (405, "method_not_allowed")
@@ -473,7 +473,7 @@ async def test_an_absolute_url_names_the_host(target, fast, visits) -> None:
     assert len(visits()) == 1
 
 
-async def test_the_host_header_counts_for_nothing_beside_an_absolute_url(fast, visits) -> None:
+async def test_ignores_the_host_header_with_an_absolute_url(fast, visits) -> None:
     answer = await fast.say(b"GET http://evil.example/hello HTTP/1.1\r\nHost: go.test\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert visits() == []
@@ -483,7 +483,7 @@ async def test_the_host_header_counts_for_nothing_beside_an_absolute_url(fast, v
 @pytest.mark.parametrize(
     "target", [b"http://user@go.test/hello", b"ftp://go.test/hello", b"http:///hello", b"go.test:80"]
 )
-async def test_other_targets_are_refused(target, fast) -> None:
+async def test_rejects_other_targets(target, fast) -> None:
     method = b"CONNECT" if target == b"go.test:80" else b"GET"
     answer = await fast.say(method + b" " + target + b" HTTP/1.1\r\nHost: go.test\r\n\r\n")
     assert read_envelope(answer)[0] == 400

@@ -19,13 +19,13 @@ for n in range(500):
 """
 
 
-def test_it_works(feed: ChangeFeed) -> None:
+def test_a_reader_sees_published_changes(feed: ChangeFeed) -> None:
     seen = feed.head[0]
     feed.publish(["one", "two"])
     assert feed.since(seen) == (feed.head[0], [b"one", b"two"])
 
 
-def test_many_processes_lose_no_news_of_each_other(tmp_path: Path) -> None:
+def test_many_processes_lose_no_changes_of_each_other(tmp_path: Path) -> None:
     feed = ChangeFeed(tmp_path / "changes")
     writers = [
         subprocess.Popen([sys.executable, "-c", PUBLISH, str(tmp_path / "changes"), name]) for name in ("a", "b", "c")
@@ -36,7 +36,7 @@ def test_many_processes_lose_no_news_of_each_other(tmp_path: Path) -> None:
     feed.close()
 
 
-def test_news_survives_a_restart_and_what_was_missed_is_told(tmp_path: Path) -> None:
+def test_changes_survive_a_restart_and_missed_ones_are_reported(tmp_path: Path) -> None:
     first = ChangeFeed(tmp_path / "changes")
     first.publish(["x" * 255] * 2000)
     first.close()
@@ -49,7 +49,7 @@ def test_news_survives_a_restart_and_what_was_missed_is_told(tmp_path: Path) -> 
 
 
 @given(st.lists(st.lists(st.from_regex(r"[A-Za-z0-9_-]{1,255}", fullmatch=True), max_size=50), max_size=40))
-def test_every_reader_gets_all_or_is_told_it_missed(tmp_path_factory, batches: list[list[str]]) -> None:
+def test_every_reader_gets_all_changes_or_sees_that_it_missed_some(tmp_path_factory, batches: list[list[str]]) -> None:
     feed = ChangeFeed(tmp_path_factory.mktemp("feed") / "changes")
     seen = feed.head[0]
     for batch in batches:

@@ -100,8 +100,8 @@ SAID = {
 
 
 @pytest.mark.parametrize("name", SAID)
-async def test_it_works(name: str, fast: Wire, plain: Wire, visits) -> None:
-    """The same from both brothers, and a click only where a link led somewhere."""
+async def test_both_paths_answer_each_host_alike(name: str, fast: Wire, plain: Wire, visits) -> None:
+    """The same from the fast protocol and ASGI. Only a link that resolves counts a click."""
     asked, expected = SAID[name]
     is_head = asked.startswith(b"HEAD")
     for wire in (fast, fast, plain):  # the second time from memory
@@ -132,7 +132,7 @@ def _said(answer: bytes) -> bytes:
     return status.split()[1] + b" " + (told or body)
 
 
-async def test_a_host_is_looked_up_once(fast: Wire, known: Routes) -> None:
+async def test_loads_a_host_once(fast: Wire, known: Routes) -> None:
     for host in (CUSTOM, b"evil.example", CUSTOM.upper(), b"evil.example:81"):
         await asyncio.gather(*[fast.say(get(path, host)) for path in ("/", "/nothing", "/hello")])
     assert sorted(known.asked) == [b"evil.example", CUSTOM]
@@ -160,7 +160,7 @@ async def test_a_change_is_seen_by_the_next_visit(fast: Wire, source: Routes, kn
     assert source.asked.count(b"pending") == 3
 
 
-async def test_without_its_source_it_serves_the_hosts_it_has(fast: Wire, known: Routes) -> None:
+async def test_serves_known_hosts_without_the_source(fast: Wire, known: Routes) -> None:
     await fast.say(get("/", CUSTOM) + get("/", BARE), answers=2)
     known.is_gone = True
     assert _said(await fast.say(get("/", CUSTOM))) == b"302 " + ROOT
@@ -173,7 +173,7 @@ async def test_without_its_source_it_serves_the_hosts_it_has(fast: Wire, known: 
     assert _said(await fast.say(get("/", b"new.example"))) == NAMELESS
 
 
-async def test_a_flood_of_unknown_hosts_takes_little(known: Routes, hosts: HostTable) -> None:
+async def test_a_flood_of_unknown_hosts_takes_little_memory(known: Routes, hosts: HostTable) -> None:
     assert await hosts.load(CUSTOM)
     for number in range(20_500):
         assert await hosts.load(b"host%d.example" % number) is MISSING
@@ -275,7 +275,7 @@ async def test_each_change_is_seen_by_the_very_next_visit(town: Town) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_no_address_is_made_of_a_host_that_was_sent(town: Town) -> None:
+async def test_never_builds_a_url_from_the_host_header(town: Town) -> None:
     """Whoever names a host is told of the settings' one, or nothing."""
     evil = "X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: gopher\r\nForwarded: host=evil.example\r\n"
     with Website() as site:

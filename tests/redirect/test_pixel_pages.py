@@ -42,7 +42,7 @@ def nonce_of(answer: bytes) -> bytes:
     return re.search(rb"'nonce-([^']+)'", answer)[1]
 
 
-async def test_it_works(fast, visits) -> None:
+async def test_a_visit_gets_the_pixel_page(fast, visits) -> None:
     answer = await fast.say(asks())
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     (visit,) = visits()
@@ -72,7 +72,7 @@ async def test_the_head_of_the_page(fast) -> None:
     assert rules.keys() - none.keys() == {b"script-src", b"img-src", b"connect-src", b"frame-src"}
 
 
-async def test_only_hosts_of_the_platforms_in_use_are_let_in(fast, source) -> None:
+async def test_the_policy_allows_hosts_of_the_platforms_in_use_only(fast, source) -> None:
     source.routes[b"tagged"] = tagged([(UUID(int=3), "pinterest", "26")])
     answer = await fast.say(asks())
     assert b"connect-src https://ct.pinterest.com; " in answer
@@ -80,7 +80,7 @@ async def test_only_hosts_of_the_platforms_in_use_are_let_in(fast, source) -> No
     assert data_of(answer)["pixels"] == [["pinterest", "26"]]
 
 
-async def test_every_answer_has_a_nonce_of_its_own(fast) -> None:
+async def test_every_answer_has_its_own_nonce(fast) -> None:
     said = [await fast.say(asks() * 100, answers=100) for _ in range(6)]  # more than are taken from the kernel at once
     answers = b"".join(said)
     nonces = re.findall(rb"'nonce-([0-9a-f]{32})'", answers)
@@ -89,7 +89,7 @@ async def test_every_answer_has_a_nonce_of_its_own(fast) -> None:
     assert len(set(re.findall(rb'"visit":"(.*?)"', answers))) == 600
 
 
-async def test_hostile_texts_are_data(fast, source) -> None:
+async def test_hostile_texts_stay_data(fast, source) -> None:
     pixels = [(UUID(int=n), platform, HOSTILE) for n, platform in enumerate(["facebook", "tiktok", "google_ads"])]
     source.routes[b"tagged"] = tagged(pixels, "https://example.com/'><script>alert(1)</script>&quot;")
     answer = await fast.say(asks())
@@ -103,7 +103,7 @@ async def test_hostile_texts_are_data(fast, source) -> None:
     "header", [b"Sec-GPC: 1", b"DNT: 1", b"Sec-Purpose: prefetch;prerender", b"Purpose: prefetch", b"X-Moz: prefetch"]
 )
 @pytest.mark.parametrize("how", [b"Accept: */*", b"Connection: close"])
-async def test_for_some_nothing_is_fired(header: bytes, how: bytes, fast, visits) -> None:
+async def test_fires_nothing_for_prefetches_and_privacy_requests(header: bytes, how: bytes, fast, visits) -> None:
     answer = await fast.say(asks(HUMAN, header, how))
     assert answer.startswith(b"HTTP/1.1 302 Found\r\n")
     assert headers_of(answer)[b"location"] == DESTINATION.encode()
@@ -111,14 +111,14 @@ async def test_for_some_nothing_is_fired(header: bytes, how: bytes, fast, visits
     assert visit.pixels == b""
 
 
-async def test_a_bot_gets_its_page(fast, visits, previews) -> None:
+async def test_a_bot_gets_its_preview(fast, visits, previews) -> None:
     assert (await fast.say(asks(BOT))).endswith(b"<title>" + LINK + b"</title>")
     previews.is_gone = True
     assert (await fast.say(asks(BOT))).startswith(b"HTTP/1.1 302 Found\r\n")
     assert [visit.pixels for visit in visits()] == [b"", b""]
 
 
-async def test_asking_for_the_head_fires_nothing(fast, visits) -> None:
+async def test_head_fires_nothing(fast, visits) -> None:
     answer = await fast.say(asks(method=b"HEAD"), bodies=False)
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"\r\n\r\n")
@@ -127,7 +127,7 @@ async def test_asking_for_the_head_fires_nothing(fast, visits) -> None:
     assert len(visits()) == 1
 
 
-async def test_both_ways_answer_the_same(fast, plain, visits) -> None:
+async def test_both_paths_answer_the_same(fast, plain, visits) -> None:
     ours, theirs = await fast.say(asks()), await plain.say(asks())
     assert _comparable(ours) == _comparable(theirs)
     assert [visit.pixels for visit in visits()] == [b"f%032x,g%032x" % (1, 2)] * 2
@@ -141,7 +141,7 @@ def _comparable(answer: bytes) -> tuple[list[bytes], bytes]:
     return sorted(line for line in head.split(b"\r\n") if not line.startswith(b"date:")), body
 
 
-async def test_a_link_whose_pixels_are_gone_is_a_plain_one(fast, source, feed) -> None:
+async def test_a_link_without_active_pixels_redirects(fast, source, feed) -> None:
     assert b" 200 OK" in await fast.say(asks())
     source.routes[b"tagged"] = tagged([])
     feed.publish(["tagged"])

@@ -15,7 +15,7 @@ def head(request: bytes, *headers: bytes, host: bytes = HOST) -> bytes:
     return b"\r\n".join([request + b" HTTP/1.1", b"Host: " + host, *headers, b"", b""])
 
 
-async def test_it_works(fast, visits) -> None:
+async def test_redirects_and_records_a_visit(fast, visits) -> None:
     answer = await fast.say(GET)
     lines = answer.split(b"\r\n")
     assert lines[0] == b"HTTP/1.1 302 Found"
@@ -28,7 +28,7 @@ async def test_it_works(fast, visits) -> None:
     assert (visit.link, visit.peer) == (LINK, b"127.0.0.1")
 
 
-async def test_what_the_spool_keeps_of_a_visit(fast, visits) -> None:
+async def test_the_spool_keeps_the_fields_of_a_visit(fast, visits) -> None:
     await fast.say(
         head(
             b"GET /hello?r=qr&x=\t"[:-1],
@@ -55,25 +55,25 @@ async def test_what_the_spool_keeps_of_a_visit(fast, visits) -> None:
     )
 
 
-async def test_what_several_proxies_added_is_kept_in_order(fast, visits) -> None:
+async def test_keeps_forwarding_headers_of_several_proxies_in_order(fast, visits) -> None:
     await fast.say(head(b"GET /hello", b"X-Forwarded-For: 192.0.2.1", b"X-Forwarded-For: 198.51.100.2"))
     (visit,) = visits()
     assert visit.forwarded_for == b"192.0.2.1, 198.51.100.2"
 
 
-async def test_long_headers_are_kept_in_part(fast, visits) -> None:
+async def test_truncates_long_headers(fast, visits) -> None:
     await fast.say(head(b"GET /hello", b"User-Agent: " + b"a" * 8192, b"Referer: https://x.example/"))
     (visit,) = visits()
     assert len(visit.user_agent) == 1024
     assert visit.referrer == b"https://x.example/"
 
 
-async def test_head_is_answered_and_not_recorded(fast, visits) -> None:
+async def test_answers_head_without_recording(fast, visits) -> None:
     assert (await fast.say(head(b"HEAD /hello"))).startswith(b"HTTP/1.1 302 Found\r\n")
     assert visits() == []
 
 
-async def test_expiry_is_looked_at_on_every_hit(fast, source, visits) -> None:
+async def test_checks_the_expiry_on_every_hit(fast, source, visits) -> None:
     source.routes[b"brief"] = route(expires_at=time.time() + 0.05)
     assert b" 302 " in await fast.say(head(b"GET /brief"))
     while time.time() < source.routes[b"brief"][2]:
@@ -89,7 +89,7 @@ async def test_a_missing_link_has_a_page(fast, visits) -> None:
     assert visits() == []
 
 
-async def test_another_host_is_told_nothing(fast, visits) -> None:
+async def test_another_host_gets_an_empty_404(fast, visits) -> None:
     answer = await fast.say(head(b"GET /hello", host=b"evil.example"))
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert answer.endswith(b"content-length: 0\r\n\r\n")
@@ -102,13 +102,13 @@ async def test_pipelined_fast_and_slow_are_answered_in_order(fast, visits) -> No
     assert len(visits()) == 3
 
 
-async def test_many_pipelined_visits_are_all_told(fast, visits) -> None:
+async def test_records_every_pipelined_visit(fast, visits) -> None:
     answer = await fast.say(GET * 100, answers=100)
     assert answer.count(b"HTTP/1.1 302 Found") == 100
     assert len({visit.id for visit in visits()}) == 100
 
 
-async def test_a_head_in_pieces(fast, visits) -> None:
+async def test_answers_a_head_in_pieces(fast, visits) -> None:
     answer = await fast.say(*(bytes([byte]) for byte in GET))
     assert answer.startswith(b"HTTP/1.1 302 Found")
     assert len(visits()) == 1
@@ -205,27 +205,27 @@ def _comparable(answers: bytes) -> list[tuple[bytes, ...]]:
     return found
 
 
-async def test_junk_is_neither_looked_up_nor_remembered(fast, source, plane) -> None:
+async def test_junk_is_neither_loaded_nor_cached(fast, source, plane) -> None:
     for path in (b"/" + b"a" * 5_000, b"/%00", b"/a.php", b"/" + b"b" * 256):
         assert b" 404 " in await fast.say(head(b"GET " + path))
     assert source.asked == []
     assert plane.table._missing == {}
 
 
-async def test_endless_names_of_headers_are_not_learnt(fast, plane) -> None:
+async def test_does_not_cache_endless_header_names(fast, plane) -> None:
     many = [b"X-%d: y" % n for n in range(100)]
     assert b" 302 " in await fast.say(head(b"GET /hello", *many))
     assert b" 302 " in await fast.say(head(b"GET /hello", b"X-" + b"n" * 5_000 + b": y"))
     assert plane.head_reader._layouts == {}
 
 
-async def test_names_in_any_case(fast, visits) -> None:
+async def test_accepts_header_names_in_any_case(fast, visits) -> None:
     for names in ((b"host", b"user-agent"), (b"HOST", b"USER-AGENT"), (b"hOsT", b"uSeR-aGeNt")):
         request = b"GET /hello HTTP/1.1\r\n%b: go.test\r\n%b: curl\r\n\r\n" % names
         assert b" 302 " in await fast.say(request)
     assert [visit.user_agent for visit in visits()] == [b"curl"] * 3
 
 
-async def test_requests_are_counted(fast) -> None:
+async def test_counts_requests(fast) -> None:
     await fast.say(GET + GET, answers=2)
     assert fast.server.server_state.total_requests == 2

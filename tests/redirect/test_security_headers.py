@@ -30,7 +30,7 @@ async def secure(
 @pytest.mark.parametrize("method", [b"GET", b"HEAD"])
 @pytest.mark.parametrize("slug", [b"redirected", b"fired", b"missing", b"api"])
 @pytest.mark.parametrize("host", [HOST, CUSTOM, b"unknown.example"])
-async def test_each_answer(
+async def test_each_answer_has_security_headers(
     secure: Wire, source: Routes, host: bytes, slug: bytes, method: bytes, user_agent: bytes
 ) -> None:
     source.routes[b"redirected"] = route(host=host)
@@ -41,7 +41,7 @@ async def test_each_answer(
     assert head.count(b"\r\nstrict-transport-security: max-age=31536000") == (host == HOST)
 
 
-async def test_where_the_base_url_is_plain_http_there_is_none(fast: Wire, source: Routes) -> None:
+async def test_plain_http_has_no_hsts(fast: Wire, source: Routes) -> None:
     source.routes[b"fired"] = new_route(HOST, "https://example.com/", UUID(LINK.decode()), pixels=PIXELS)
     for slug in (b"hello", b"fired", b"missing", b"api"):
         answer = await fast.say(b"GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n" % (slug, HOST))

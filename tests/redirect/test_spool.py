@@ -21,7 +21,7 @@ def lines_of(directory: Path) -> list[bytes]:
     return [line for path in segments(directory) for line in read_lines(path, 0, 1 << 24)[0]]
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_writes_one_line_per_visit(tmp_path: Path) -> None:
     spool = Spool(tmp_path, limit=1 << 30)
     spool.append(encode(VISIT))
     assert [decode(line) for line in lines_of(tmp_path)] == [VISIT]
@@ -67,7 +67,7 @@ def on_a_small_disk(directory: Path, code: str, **streams: int) -> str:
     return done.stdout or ""
 
 
-def test_a_full_disk_drops_and_counts_and_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_drops_and_counts_visits(tmp_path: Path) -> None:
     code = """
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
 room(len(HEADER) + 25)
@@ -84,7 +84,7 @@ print("dropped", spool.dropped)
     assert lines_of(tmp_path) == [b"0123456789", b"0123456789", b"after"]
 
 
-def test_of_a_short_write_the_whole_lines_stay(tmp_path: Path) -> None:
+def test_keeps_complete_lines_of_a_short_write(tmp_path: Path) -> None:
     """They may have been drained by now: to take them back would let the next ones be skipped."""
     code = """
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
@@ -98,7 +98,7 @@ print("dropped", spool.dropped)
     assert lines_of(tmp_path) == [b"0123456789", b"0123456789", b"after"]
 
 
-def test_a_segment_that_cannot_be_begun_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_segment_that_cannot_be_created_leaves_no_file(tmp_path: Path) -> None:
     code = """
 room(0)
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
@@ -119,7 +119,7 @@ print("dropped", spool.dropped)
     assert lines_of(tmp_path) == [b"kept"]
 
 
-def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+def test_a_failing_log_stops_nothing(tmp_path: Path) -> None:
     code = """
 from waypost import logs
 logs.configure()
@@ -137,7 +137,7 @@ print("dropped", spool.dropped)
     assert lines_of(tmp_path) == [b"after"]
 
 
-def test_it_is_bounded(tmp_path: Path) -> None:
+def test_drops_visits_beyond_the_limit(tmp_path: Path) -> None:
     spool = Spool(tmp_path, limit=1000)
     spool.append(b"x" * 999 + b"\n")
     spool.sync()
@@ -152,7 +152,7 @@ def test_it_is_bounded(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_what_a_writer_left_unfinished_is_swept_away(tmp_path: Path) -> None:
+def test_removes_unnamed_files_of_dead_writers(tmp_path: Path) -> None:
     old, young = tmp_path / "old.new", tmp_path / "young.new"
     old.touch()
     young.touch()
@@ -174,7 +174,7 @@ def test_a_full_segment_is_followed_by_another(tmp_path: Path, monkeypatch: pyte
     spool.close()
 
 
-def test_without_room_for_another_the_full_segment_goes_on(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_stays_with_a_full_segment_if_no_other_can_be_created(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(spool_module, "_SEGMENT_BYTES", 0)
     spool = Spool(tmp_path / "spool", limit=1 << 30)
     (tmp_path / "spool").rename(tmp_path / "gone")
@@ -189,7 +189,7 @@ def test_without_room_for_another_the_full_segment_goes_on(tmp_path: Path, monke
     spool.close()
 
 
-def test_without_a_file_to_open_visits_go_on(tmp_path: Path) -> None:
+def test_records_visits_without_free_descriptors(tmp_path: Path) -> None:
     """Connections may take the last one. Neither the loop that syncs ends, nor is a visit lost."""
     code = """
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
@@ -226,7 +226,7 @@ def test_many_syncs_beside_many_appends_lose_nothing(tmp_path: Path, monkeypatch
     assert all(is_finished(path) for path in segments(tmp_path))
 
 
-def test_of_long_forwarding_headers_the_end_is_kept() -> None:
+def test_keeps_the_end_of_long_forwarding_headers() -> None:
     """What the visitor sends comes first, what our own proxies add comes last."""
     visit = decode(
         encode(VISIT._replace(forwarded_for=b"a" * 9000 + b", 1.1.1.1", forwarded=b"b" * 9000 + b", for=x"))[:-1]
@@ -258,7 +258,7 @@ def test_reads_a_segment_of_format_2(tmp_path: Path) -> None:
     assert encode(with_tags) + encode(without) == VERSION_2[len(HEADER) : end]
 
 
-def test_pixels_are_kept_whole_however_many() -> None:
+def test_keeps_all_pixels() -> None:
     pixels = b",".join([b"f" + b"ab" * 16] * 200)
     visit = decode(encode(VISIT._replace(pixels=pixels, user_agent=b"a" * 5000))[:-1])
     assert visit
@@ -273,7 +273,7 @@ def test_reads_nothing_of_an_unknown_format(tmp_path: Path) -> None:
 
 
 @given(st.tuples(*[st.binary(max_size=3000)] * 9))
-def test_whatever_headers_hold_a_line_is_a_visit(fields: tuple[bytes, ...]) -> None:
+def test_any_header_bytes_make_one_visit(fields: tuple[bytes, ...]) -> None:
     """The parser lets no line end into a header, and nothing but that is relied on."""
     fields = tuple(field.replace(b"\n", b"").replace(b"\r", b"") for field in fields)
     line = encode((*VISIT[:3], *fields, b""))
@@ -286,5 +286,5 @@ def test_whatever_headers_hold_a_line_is_a_visit(fields: tuple[bytes, ...]) -> N
 
 
 @given(st.binary(max_size=200))
-def test_no_line_is_too_broken_to_read(line: bytes) -> None:
+def test_decodes_any_bytes(line: bytes) -> None:
     assert decode(line) is None or line.count(b"\t") == 12

@@ -13,7 +13,7 @@ from waypost.redirect import ChangeFeed, Route, RouteTable, host_change, new_rou
 from waypost.redirect.route import MISSING
 
 
-def test_it_works(table: RouteTable, source: Routes) -> None:
+def test_loads_a_route_once(table: RouteTable, source: Routes) -> None:
     assert table.find(b"hello") == route()
     assert table.find(b"hello") == route()
     assert source.asked == [b"hello"]
@@ -33,7 +33,7 @@ def test_a_deletion_is_seen_by_the_next_hit(table: RouteTable, source: Routes, f
     assert table.find(b"hello") is MISSING
 
 
-def test_the_unknown_is_remembered_until_it_is_created(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+def test_caches_an_unknown_slug_until_it_is_created(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     assert table.find(b"new") is MISSING
     assert table.find(b"new") is MISSING
     assert source.asked == [b"new"]
@@ -42,7 +42,7 @@ def test_the_unknown_is_remembered_until_it_is_created(table: RouteTable, source
     assert table.find(b"new") == route()
 
 
-def test_too_much_missed_news_forgets_everything(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+def test_clears_the_table_after_too_many_missed_changes(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     table.find(b"hello")
     feed.publish(f"slug-{n:0250}" for n in range(1100))  # more than the ring holds
     assert len(table) == 1
@@ -67,7 +67,7 @@ def with_pixels(*pixels: UUID, destination: str = "https://example.com/", host: 
         (host_change("brand.test"), set()),
     ],
 )
-def test_a_change_of_what_many_routes_depend_on(
+def test_a_change_of_a_host_or_pixel_affects_its_routes(
     table: RouteTable, source: Routes, feed: ChangeFeed, changed: str, forgotten: set[bytes]
 ) -> None:
     """The next hit of each that depends on it asks the source; no other does."""
@@ -91,7 +91,7 @@ def test_a_change_of_what_many_routes_depend_on(
     assert len(source.asked) == len(forgotten)
 
 
-def test_what_is_read_after_a_change_stays(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+def test_keeps_routes_loaded_after_a_change(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     source.routes[b"one"] = with_pixels(PIXEL)
     for _ in range(3):
         feed.publish([pixel_change(PIXEL)])
@@ -130,7 +130,7 @@ def test_a_change_costs_the_same_however_many_routes_are_in_memory(
     assert source.asked.count(b"s1") == 4, "read twice by each table"
 
 
-def test_changes_that_are_remembered_are_bounded(
+def test_bounds_the_remembered_changes(
     table: RouteTable, source: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the bound everything that depends on something is asked for again, and nothing else."""
@@ -164,7 +164,7 @@ async def test_a_pixel_s_change_during_a_read_is_not_cached_over(
     assert await table.load(b"one") == route()
 
 
-async def test_a_changed_route_is_not_served_without_its_source_either(
+async def test_never_serves_a_changed_route_without_the_source(
     table: RouteTable, source: Routes, feed: ChangeFeed
 ) -> None:
     source.is_embedded = False
@@ -180,7 +180,7 @@ async def test_a_changed_route_is_not_served_without_its_source_either(
 
 @pytest.mark.parametrize("capacity", [1_000, 20_000])
 @pytest.mark.parametrize("kinds", [[HOST], [CUSTOM], [HOST, CUSTOM]])
-def test_it_is_bounded(source: Routes, feed: ChangeFeed, capacity: int, kinds: list[bytes]) -> None:
+def test_holds_at_most_its_capacity(source: Routes, feed: ChangeFeed, capacity: int, kinds: list[bytes]) -> None:
     table = RouteTable(source, feed, capacity=capacity, shared_host=HOST)
     for n in range(capacity * 3):
         source.routes[b"s%d" % n] = route(host=kinds[n % len(kinds)])
@@ -189,7 +189,7 @@ def test_it_is_bounded(source: Routes, feed: ChangeFeed, capacity: int, kinds: l
 
 
 @pytest.mark.parametrize("host", [HOST, CUSTOM])
-def test_what_is_in_use_stays(source: Routes, feed: ChangeFeed, host: bytes) -> None:
+def test_keeps_routes_in_use(source: Routes, feed: ChangeFeed, host: bytes) -> None:
     table = RouteTable(source, feed, capacity=5_000, shared_host=HOST)
     source.routes[b"hello"] = route(host=host)
     for n in range(50_000):
@@ -199,7 +199,7 @@ def test_what_is_in_use_stays(source: Routes, feed: ChangeFeed, host: bytes) -> 
     assert source.asked.count(b"hello") == 1
 
 
-def test_unknown_slugs_push_out_no_route(table: RouteTable, source: Routes) -> None:
+def test_unknown_slugs_evict_no_route(table: RouteTable, source: Routes) -> None:
     table.find(b"hello")
     for n in range(50_000):
         table.find(b"scan-%d" % n)
@@ -231,7 +231,7 @@ async def test_a_change_during_a_read_is_not_cached_over(table: RouteTable, sour
     assert await table.load(b"hello") == route("https://example.com/new")
 
 
-async def test_one_waiter_giving_up_does_not_fail_the_others(table: RouteTable, source: Routes) -> None:
+async def test_a_cancelled_waiter_does_not_fail_the_others(table: RouteTable, source: Routes) -> None:
     source.is_embedded, source.gate = False, asyncio.Event()
     first, second = (asyncio.create_task(table.load(b"hello")) for _ in range(2))
     await asyncio.sleep(0)
@@ -241,7 +241,7 @@ async def test_one_waiter_giving_up_does_not_fail_the_others(table: RouteTable, 
     assert await second == route()
 
 
-async def test_when_every_waiter_gives_up_nothing_stale_is_left(table: RouteTable, source: Routes) -> None:
+async def test_nothing_stale_stays_after_all_waiters_cancel(table: RouteTable, source: Routes) -> None:
     source.is_embedded, source.gate = False, asyncio.Event()
     waiting = asyncio.create_task(table.load(b"hello"))
     while not source.asked:
@@ -253,7 +253,7 @@ async def test_when_every_waiter_gives_up_nothing_stale_is_left(table: RouteTabl
     assert table._loading == {}
 
 
-async def test_without_its_source_it_serves_what_it_has(table: RouteTable, source: Routes) -> None:
+async def test_serves_cached_routes_without_the_source(table: RouteTable, source: Routes) -> None:
     source.is_embedded = False
     await table.load(b"hello")
     source.is_gone = True
@@ -263,7 +263,7 @@ async def test_without_its_source_it_serves_what_it_has(table: RouteTable, sourc
         await table.load(b"never-seen")
 
 
-async def test_distrust_asks_on_every_hit_until_trust(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+async def test_asks_the_source_while_distrusted(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     source.is_embedded = False
     await table.load(b"hello")
     table.distrust()
@@ -282,6 +282,6 @@ async def test_distrust_asks_on_every_hit_until_trust(table: RouteTable, source:
 @pytest.mark.parametrize(
     "bad", ["javascript:alert(1)", "https://a.example/\r\nX: y", "https://ä.example/", "ftp://a.b", "https://a b"]
 )
-def test_what_may_not_be_sent_becomes_no_route(bad: str) -> None:
+def test_rejects_an_invalid_location(bad: str) -> None:
     with pytest.raises(ValueError):
         route(bad)

@@ -50,7 +50,7 @@ def newest(made: list[Click]) -> list[str]:
     return [to_json(click)["id"] for click in sorted(made, key=lambda click: (click.at, click.id), reverse=True)]
 
 
-async def test_it_works(env: Env, link: links.Link) -> None:
+async def test_lists_clicks_of_a_link_and_of_an_account(env: Env, link: links.Link) -> None:
     older = new_click(link, START - HOUR * 48)
     click = new_click(
         link, START, ip="192.0.2.1", country="DE", visitor_id=-2, referrer="https://news.example/a", is_scan=True
@@ -88,7 +88,7 @@ async def test_it_works(env: Env, link: links.Link) -> None:
     assert (await env.shown("/clicks", who=env.bob))["data"] == []
 
 
-async def test_pages_over_days_full_and_empty(env: Env, link: links.Link) -> None:
+async def test_pages_over_busy_and_empty_days(env: Env, link: links.Link) -> None:
     chance = random.Random(1)
     moments = spread(START - 60 * 24 * HOUR, START - 40 * 24 * HOUR, 30, chance) + spread(
         START - HOUR, START, 30, chance
@@ -122,7 +122,7 @@ FILTERS = [
 ]
 
 
-async def test_filters(env: Env, link: links.Link) -> None:
+async def test_filters_by_every_field(env: Env, link: links.Link) -> None:
     chance = random.Random(2)
     made = some_clicks(link, spread(START - 72 * HOUR, START, 150, chance), chance)
     other = await env.link()
@@ -138,7 +138,7 @@ async def test_filters(env: Env, link: links.Link) -> None:
         assert await ids(env, f"/links/{link.id}/clicks", per_page=100, **query) == newest(found), query
 
 
-async def test_from_and_to(env: Env, link: links.Link) -> None:
+async def test_filters_by_time(env: Env, link: links.Link) -> None:
     chance = random.Random(3)
     starts = [None, START - 50 * HOUR, START - 60 * HOUR, START - 2 * HOUR]
     ends = [None, START - HOUR, START - timedelta(microseconds=1), START + 999 * HOUR]
@@ -157,7 +157,7 @@ async def test_from_and_to(env: Env, link: links.Link) -> None:
         assert await ids(env, "/clicks", per_page=30, **query) == newest(found), query
 
 
-async def test_a_deleted_link_s_clicks_stay_the_account_s(env: Env, link: links.Link) -> None:
+async def test_clicks_of_a_deleted_link_stay_in_the_account(env: Env, link: links.Link) -> None:
     await fill(env.db, [new_click(link)])
     async with env.db.write() as tx:
         await store.mark_deleted(tx, link, START)
@@ -181,7 +181,7 @@ async def test_another_account_s_link_is_missing(env: Env, link: links.Link) -> 
     assert len({answer.content for answer in answers}) == 1
 
 
-async def test_only_what_is_kept_is_listed(env: Env, link: links.Link) -> None:
+async def test_leaves_out_clicks_past_retention(env: Env, link: links.Link) -> None:
     gone, kept = new_click(link, START - 24 * HOUR), new_click(link)
     await fill(env.db, [gone, kept])
     async with env.db.write() as tx:
@@ -190,7 +190,7 @@ async def test_only_what_is_kept_is_listed(env: Env, link: links.Link) -> None:
     assert await ids(env, "/clicks", from_="2029-01-01", kind="all") == [to_json(kept)["id"]]
 
 
-async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> None:
+async def test_reports_all_problems_at_once(env: Env, link: links.Link) -> None:
     wrong = {
         "page": "0",
         "per_page": "x",
@@ -226,13 +226,13 @@ async def test_everything_wrong_is_told_at_once(env: Env, link: links.Link) -> N
         ("from=2029-01-02+0100+0100", "from"),
     ],
 )
-async def test_wrong_ones(env: Env, query: str, name: str) -> None:
+async def test_rejects_invalid_values(env: Env, query: str, name: str) -> None:
     answer = await env.get(f"/clicks?{query}")
     assert (answer.status_code, list(answer.json()["error"]["errors"])) == (422, [name])
 
 
 @pytest.mark.parametrize("period", [("0001-01-01", "9999-12-31"), ("0001-01-01", "0001-01-02")])
-async def test_times_of_long_ago_and_far_away(env: Env, link: links.Link, period: tuple[str, str]) -> None:
+async def test_accepts_times_far_away(env: Env, link: links.Link, period: tuple[str, str]) -> None:
     await fill(env.db, [new_click(link)])
     total = (await env.shown("/clicks", from_=period[0], to=period[1]))["meta"]["total"]
     assert total == (period == ("0001-01-01", "9999-12-31"))
@@ -241,13 +241,13 @@ async def test_times_of_long_ago_and_far_away(env: Env, link: links.Link, period
 @pytest.mark.parametrize(
     ("query", "total"), [({"to": "0001-01-01"}, 0), ({"from_": "0001-01-01"}, 1), ({"to": "9999-12-31"}, 1)]
 )
-async def test_only_one_end_and_that_far_away(env: Env, link: links.Link, query: dict[str, str], total: int) -> None:
+async def test_accepts_one_end_far_away(env: Env, link: links.Link, query: dict[str, str], total: int) -> None:
     await fill(env.db, [new_click(link)])
     for path in ("/clicks", f"/links/{link.id}/clicks"):
         assert (await env.shown(path, **query))["meta"]["total"] == total
 
 
-async def test_a_period_that_has_not_begun_is_refused(env: Env, link: links.Link) -> None:
+async def test_rejects_a_period_in_the_future(env: Env, link: links.Link) -> None:
     for path in ("/clicks", f"/links/{link.id}/clicks", "/stats", f"/links/{link.id}/stats"):
         for start in (START, START + HOUR):
             told = await env.get(path, from_=timestamp(start))
@@ -258,19 +258,19 @@ async def test_a_period_that_has_not_begun_is_refused(env: Env, link: links.Link
 
 
 @pytest.mark.parametrize("offset", ["+01:00", "+0100", "%2B01:00"])
-async def test_an_offset_whose_plus_was_not_encoded(env: Env, link: links.Link, offset: str) -> None:
+async def test_accepts_an_unencoded_plus_in_an_offset(env: Env, link: links.Link, offset: str) -> None:
     await fill(env.db, [new_click(link, START - HOUR * 2)])
     for start, total in (("2030-01-01T10:59:59.5", 1), ("2030-01-01T11:00:01", 0)):
         answer = await env.client.get(f"/api/v1/clicks?from={start}{offset}", headers=env.alice.headers)
         assert (answer.status_code, answer.json()["meta"]["total"]) == (200, total)
 
 
-async def test_nobody_came_yet(env: Env, link: links.Link) -> None:
+async def test_lists_no_clicks(env: Env, link: links.Link) -> None:
     for path in ("/clicks", f"/links/{link.id}/clicks"):
         assert (await env.shown(path, page=7))["meta"]["total"] == 0
 
 
-def test_where_a_page_lies() -> None:
+def test_finds_the_slices_of_a_page() -> None:
     def day(number: int) -> DaySlice:
         return DaySlice(0, number, number * DAY, (number + 1) * DAY)
 
@@ -282,7 +282,7 @@ def test_where_a_page_lies() -> None:
     assert told == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]
 
 
-async def test_the_latest_are_found_however_long_ago(env: Env, link: links.Link) -> None:
+async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -> None:
     ago = [0, 0, 1, 40, 90, 90, 300, 1000]
     people = [new_click(link, START - timedelta(days=days, minutes=place)) for place, days in enumerate(ago)]
     robots = [new_click(link, START, kind="crawler"), new_click(link, START - timedelta(days=90), kind="preview")]

@@ -89,7 +89,7 @@ async def run_once(poller: Retention) -> int:
     return steps
 
 
-async def test_it_works(db: Database) -> None:
+async def test_deletes_clicks_past_the_period(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 1, 29, 30, 31, 32, 400)])
     before = await contents(db)
     await run(retention(db, 30))
@@ -99,7 +99,7 @@ async def test_it_works(db: Database) -> None:
     assert await boundary(db) == 30
 
 
-async def test_without_the_setting_all_is_kept(db: Database) -> None:
+async def test_keeps_everything_without_the_setting(db: Database) -> None:
     await add(db, [click(4000)])
     assert await run(retention(db, None)) == 0
     assert await days(db) == [4000]
@@ -107,7 +107,7 @@ async def test_without_the_setting_all_is_kept(db: Database) -> None:
         assert (await tx.execute(select(click_retention))).all() == []
 
 
-async def test_it_goes_on_where_it_was_interrupted(db: Database) -> None:
+async def test_resumes_after_an_interruption(db: Database) -> None:
     await add(db, [click(40, visitor) for visitor in range(10)] + [click(20), click(0)])
     first = await looked(retention(db, 30, group=3))
     assert await first.step()
@@ -117,7 +117,7 @@ async def test_it_goes_on_where_it_was_interrupted(db: Database) -> None:
     assert (await days(db), await days(db, visitor_days)) == ([0, 20], [0, 20])
 
 
-async def test_only_small_groups_at_once(db: Database) -> None:
+async def test_deletes_in_small_groups(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 20)] + [click(40, visitor) for visitor in range(10)])
     poller, left = await looked(retention(db, 30, group=4)), []
     while await poller.step():
@@ -136,7 +136,7 @@ async def test_the_boundary_never_goes_back(db: Database) -> None:
     assert await days(db) == [*range(11)]
 
 
-async def test_it_looks_once_an_hour(db: Database) -> None:
+async def test_runs_once_an_hour(db: Database) -> None:
     clock, ticks = FakeClock(), Ticks()
     poller = retention(db, 30, clock=clock, monotonic=ticks)
     await add(db, [click(30), click(0)])
@@ -151,7 +151,7 @@ async def test_it_looks_once_an_hour(db: Database) -> None:
     assert await days(db) == [-1, 0]
 
 
-async def test_what_comes_late_goes_too(db: Database) -> None:
+async def test_deletes_late_clicks(db: Database) -> None:
     ticks = Ticks()
     poller = retention(db, 30, monotonic=ticks)
     await add(db, [click(0)])
@@ -173,13 +173,13 @@ async def test_a_rebuild_afterwards_changes_nothing(db: Database) -> None:
 
 
 @pytest.mark.parametrize("keep", [1, 10_000])
-async def test_today_is_never_touched(db: Database, keep: int) -> None:
+async def test_keeps_today(db: Database, keep: int) -> None:
     await add(db, [click(0)])
     await run(retention(db, keep))
     assert await days(db) == [0]
 
 
-async def test_a_clock_that_jumps_ahead_for_less_than_an_hour_takes_a_day_at_most(db: Database) -> None:
+async def test_a_short_clock_jump_deletes_one_day_at_most(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 1, 29, 30)])
     clock, ticks = FakeClock(), Ticks()
     poller = await looked(retention(db, 30, clock=clock, monotonic=ticks))
@@ -191,14 +191,14 @@ async def test_a_clock_that_jumps_ahead_for_less_than_an_hour_takes_a_day_at_mos
     assert (await days(db), await boundary(db)) == ([0, 1, 29], 29)
 
 
-async def test_rows_go_also_when_nobody_comes_any_more(db: Database) -> None:
+async def test_deletes_without_new_clicks(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 5)])
     await run(retention(db, 30, clock=FakeClock(START + timedelta(days=33))))
     assert await days(db) == []
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_it_takes_its_turn_with_other_writers_of_figures(db: Database) -> None:
+async def test_waits_for_other_writers_of_statistics(db: Database) -> None:
     await add(db, [click(0), click(20), click(40)])
     poller = await looked(retention(db, 30, group=1))
     assert await poller.step()  # the boundary is raised

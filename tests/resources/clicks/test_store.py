@@ -24,14 +24,14 @@ async def added(db: Database, told: list[Click]) -> list[Click]:
         return [*await store.add(tx, told)]
 
 
-async def test_it_works(db: Database) -> None:
+async def test_adds_new_clicks(db: Database) -> None:
     told = [click(n) for n in range(3)]
     assert await added(db, told) == told
     async with db.read() as tx:
         assert sorted(await tx.scalars(select(clicks.c.id))) == sorted(UUID(bytes=each.id) for each in told)
 
 
-async def test_many_that_were_told_before(db: Database) -> None:
+async def test_skips_many_known_clicks(db: Database) -> None:
     told, new = [click(n) for n in range(1_100)], [click(n) for n in range(2)]
     await added(db, told)
     assert await added(db, [*told[:600], new[0], *told[600:], new[1]]) == new
@@ -40,7 +40,7 @@ async def test_many_that_were_told_before(db: Database) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_no_address_is_in_what_postgresql_complains_of(db: Database) -> None:
+async def test_errors_of_postgresql_contain_no_ip_address(db: Database) -> None:
     with pytest.raises(Exception, match="23502") as raised:  # as COPY reads it: no country at all
         await added(db, [click(), click(country="\\N")])
     assert "192.0.2.7" not in "".join(traceback.format_exception(raised.value))

@@ -33,7 +33,7 @@ def even(style: ModuleStyle, level: ErrorCorrection = "M", margin: int = 4) -> C
     return CodeStyle(style=style, level=level, margin=margin, size=MODULE * (matrix_of(TEXT, level).size + 2 * margin))
 
 
-def test_it_works() -> None:
+def test_a_png_has_its_size_and_colours() -> None:
     image = opened(png(TEXT, CodeStyle(foreground="#7a1f5c", background="#ffe9b8")))
     assert (image.format, image.mode, image.size) == ("PNG", "P", (512, 512))
     assert image.convert("RGB").getpixel((0, 0)) == (0xFF, 0xE9, 0xB8)
@@ -42,9 +42,7 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("level", "margin"), [("L", 0), ("M", 4), ("Q", 1), ("H", 10)])
-def test_the_middle_of_a_module_tells_whether_it_is_dark(
-    style: ModuleStyle, level: ErrorCorrection, margin: int
-) -> None:
+def test_the_middle_of_a_module_has_its_colour(style: ModuleStyle, level: ErrorCorrection, margin: int) -> None:
     code_style, matrix = even(style, level, margin), matrix_of(TEXT, level)
     middles = [MODULE * place + MODULE // 2 for place in range(matrix.size + 2 * margin)]
     rim = bytes(margin)
@@ -69,7 +67,7 @@ def test_fluid_is_round_only_where_both_neighbours_are_light(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["png", "svg"])
-def test_dots_have_square_eyes_and_stand_alone(name: str) -> None:
+def test_dots_are_separate_and_finders_square(name: str) -> None:
     code_style, matrix = even("dots"), matrix_of(TEXT, "M")
     image = images(code_style)[name]
     for x, y in matrix.dark:
@@ -79,7 +77,7 @@ def test_dots_have_square_eyes_and_stand_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_both_formats_show_the_same(style: ModuleStyle) -> None:
+def test_both_formats_look_the_same(style: ModuleStyle) -> None:
     one, other = images(even(style)).values()
     apart = ImageChops.difference(one, other)
     assert apart.getextrema()[1] < 96, "but for how edges are smoothed"
@@ -88,7 +86,7 @@ def test_both_formats_show_the_same(style: ModuleStyle) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("size", [64, 65, 127, 333, 1023, 2048])
-def test_every_size_gives_that_many_pixels_and_lies_in_the_middle(style: ModuleStyle, size: int) -> None:
+def test_centres_the_code_at_every_size(style: ModuleStyle, size: int) -> None:
     for margin in (0, 3, 10):
         code_style = CodeStyle(style=style, size=size, margin=margin)
         image = opened(png(TEXT, code_style)).convert("L")
@@ -104,7 +102,7 @@ def test_every_size_gives_that_many_pixels_and_lies_in_the_middle(style: ModuleS
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_an_svg_is_its_ground_and_one_path(style: ModuleStyle) -> None:
+def test_an_svg_is_a_background_and_one_path(style: ModuleStyle) -> None:
     code_style = CodeStyle(style=style, foreground="#1d3557", background="#f1faee", margin=2)
     image = ET.fromstring(svg(TEXT, code_style))
     side = 2 * (matrix_of(TEXT, "M").size + 4)
@@ -124,7 +122,7 @@ def test_the_same_style_gives_the_same_bytes(style: ModuleStyle) -> None:
 
 
 @pytest.mark.parametrize(("level", "most"), [("L", 2953), ("M", 2331), ("Q", 1663), ("H", 1273)])
-def test_what_is_too_long_is_refused(level: ErrorCorrection, most: int) -> None:
+def test_rejects_a_text_that_is_too_long(level: ErrorCorrection, most: int) -> None:
     assert matrix_of("é" * (most // 2) + "x" * (most % 2), level).size == 177
     for draw in (png, svg):
         with pytest.raises(TooLong):

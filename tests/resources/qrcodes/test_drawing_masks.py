@@ -35,12 +35,12 @@ def penalty(rows: Rows) -> int:
 
 
 @given(size=st.integers(11, 45), share=st.sampled_from([0.02, 0.3, 0.5, 0.9]), seed=st.integers(0, 2**32))
-def test_it_works(size: int, share: float, seed: int) -> None:
+def test_the_penalty_is_that_of_the_standard(size: int, share: float, seed: int) -> None:
     chance = Random(seed)
     rows = [tuple(int(chance.random() < share) for _ in range(size)) for _ in range(size)]
     rows[chance.randrange(size)] = (*FALSE_FINDERS[seed % 2], *[1] * (size - 11))
     down = list(zip(*rows, strict=True))
-    assert matrix._penalty(matrix._whole(rows), matrix._whole(down), size) == penalty(rows)
+    assert matrix._penalty(matrix._to_integer(rows), matrix._to_integer(down), size) == penalty(rows)
 
 
 @pytest.mark.parametrize("text", [f"https://go.example/{'way' * times}?r=qr" for times in (0, 1, 3, 8, 40)])

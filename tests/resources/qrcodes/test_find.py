@@ -11,7 +11,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.qrcodes.model import code_id, link_id_of, qr_looks
 
 
-async def test_it_works(env: Env) -> None:
+async def test_finds_the_code_of_a_link(env: Env) -> None:
     link = await env.links.make()
     env.clock.move(timedelta(hours=1))
     code = await env.find(link)
@@ -25,7 +25,7 @@ async def test_it_works(env: Env) -> None:
         assert await tx.scalar(select(func.count()).select_from(qr_looks)) == 0
 
 
-def test_every_link_has_another_code() -> None:
+def test_every_link_has_its_own_code_id() -> None:
     ids = {new_id() for _ in range(1_000)}
     codes = {code_id(each) for each in ids}
     assert (len(codes), codes & ids) == (1_000, set())
@@ -33,7 +33,7 @@ def test_every_link_has_another_code() -> None:
     assert {(code.version, code.variant) for code in codes} == {(7, UUID(int=0x8 << 60).variant)}
 
 
-async def test_whose_link_is_not_there(env: Env) -> None:
+async def test_a_missing_link_has_no_code(env: Env) -> None:
     link = await env.links.make()
     others = [
         await env.ask("GET", link, env.bob),

@@ -30,7 +30,7 @@ def refused(answer: httpx.Response, status: int, code: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.request.url
 
 
-async def test_it_works(env: Env) -> None:
+async def test_serves_png_and_svg(env: Env) -> None:
     link = await env.links.make(slug="Spring_1")
     code = await env.find(link)
     png, svg = await env.image(code["image_url"]), await env.image(code["svg_url"])
@@ -48,7 +48,7 @@ async def test_it_works(env: Env) -> None:
     assert [image.format for image in env.drawn] == ["png", "svg"]
 
 
-async def test_only_the_url_as_it_was_given(env: Env) -> None:
+async def test_rejects_any_changed_url(env: Env) -> None:
     code = await env.find(await env.links.make())
     other = await env.find(await env.links.make())
     url = code["image_url"]
@@ -87,14 +87,14 @@ async def test_only_the_url_as_it_was_given(env: Env) -> None:
     assert len(env.drawn) == 1
 
 
-async def test_other_formats_are_not_there(env: Env) -> None:
+async def test_other_formats_are_not_found(env: Env) -> None:
     url = (await env.find(await env.links.make()))["image_url"]
     for form in ("gif", "PNG", "png.svg", "jpeg"):
         refused(await env.image(url.replace("image/png", f"image/{form}")), 404, "not_found")
     refused(await env.image(url, "POST"), 405, "method_not_allowed")
 
 
-async def test_it_ends_with_its_link(env: Env) -> None:
+async def test_an_image_ends_with_its_link(env: Env) -> None:
     link = await env.links.make()
     code = await env.find(link)
     etag = (await env.image(code["image_url"])).headers["etag"]
@@ -104,7 +104,7 @@ async def test_it_ends_with_its_link(env: Env) -> None:
     refused(await env.image(code["svg_url"]), 404, "not_found")
 
 
-async def test_it_keeps_its_look_and_follows_its_link(env: Env) -> None:
+async def test_an_image_keeps_its_style_and_follows_its_link(env: Env) -> None:
     link = await env.links.make()
     first = await env.find(link)
     before = await env.image(first["image_url"])
@@ -122,7 +122,7 @@ async def test_it_keeps_its_look_and_follows_its_link(env: Env) -> None:
     assert (await env.find(link))["image_url"] == second["image_url"]
 
 
-async def test_who_has_it_already_is_told_so(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_304_for_a_cached_image(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     code = await env.find(await env.links.make())
     url = code["image_url"]
     etag = (await env.image(url)).headers["etag"]
@@ -141,7 +141,7 @@ async def test_who_has_it_already_is_told_so(env: Env, monkeypatch: pytest.Monke
     assert (await env.image(url, If_None_Match=etag)).headers["etag"] != etag
 
 
-async def test_when_keys_are_replaced(env: Env) -> None:
+async def test_urls_survive_key_rotation(env: Env) -> None:
     code = await env.find(await env.links.make())
     urls = env.deps.urls
     urls._keys = [b"the new one", KEY]
@@ -153,7 +153,7 @@ async def test_when_keys_are_replaced(env: Env) -> None:
     refused(await env.image(code["image_url"]), 403, "forbidden")
 
 
-async def test_over_plain_http_nothing_is_drawn(env: Env, tmp_path: Path) -> None:
+async def test_draws_nothing_over_plain_http(env: Env, tmp_path: Path) -> None:
     code = await env.find(await env.links.make())
     path = code["image_url"].partition(BASE_URL)[2]
     db, routes = env.links.deps.db, partial(api.routes, env.deps)

@@ -41,7 +41,7 @@ def image(text: str) -> CodeImage:
     return CodeImage(text, "000000-ffffff-M-squares-512-4", "png")
 
 
-async def test_it_works(pen: Pen) -> None:
+async def test_draws_each_image_once(pen: Pen) -> None:
     images = ImageCache(draw=pen.draw)
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "abab"]
     await asyncio.sleep(0)
@@ -53,7 +53,7 @@ async def test_it_works(pen: Pen) -> None:
     images.close()
 
 
-async def test_who_goes_away_leaves_the_others_their_picture(pen: Pen) -> None:
+async def test_a_cancelled_caller_leaves_the_image_to_others(pen: Pen) -> None:
     images = ImageCache(draw=pen.draw)
     first, second = (asyncio.create_task(images.content(image("a"), account=ANY)) for _ in range(2))
     await asyncio.sleep(0)
@@ -67,7 +67,7 @@ async def test_who_goes_away_leaves_the_others_their_picture(pen: Pen) -> None:
     images.close()
 
 
-async def test_who_would_wait_too_long_is_sent_away(pen: Pen) -> None:
+async def test_rejects_callers_beyond_the_waiting_limit(pen: Pen) -> None:
     images = ImageCache(waiting=1, draw=pen.draw)
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
     await asyncio.sleep(0)
@@ -81,7 +81,7 @@ async def test_who_would_wait_too_long_is_sent_away(pen: Pen) -> None:
     images.close()
 
 
-async def test_accounts_take_turns(pen: Pen) -> None:
+async def test_draws_for_accounts_in_turn(pen: Pen) -> None:
     """R30: a hundred images of one account let another's through after the one at hand."""
     images = ImageCache(draw=pen.draw)
     greedy = [asyncio.create_task(images.content(image(f"greedy {n}"), account=ANY)) for n in range(100)]
@@ -94,7 +94,7 @@ async def test_accounts_take_turns(pen: Pen) -> None:
     images.close()
 
 
-async def test_the_longest_unseen_goes_first(pen: Pen) -> None:
+async def test_evicts_the_least_recently_used_image(pen: Pen) -> None:
     pen.may_draw.set()
     images = ImageCache(max_bytes=25, draw=pen.draw)
     for text in ("a", "b", "a", "c", "a", "b"):
@@ -103,7 +103,7 @@ async def test_the_longest_unseen_goes_first(pen: Pen) -> None:
     images.close()
 
 
-async def test_what_could_not_be_drawn_is_tried_again(pen: Pen) -> None:
+async def test_retries_a_failed_drawing(pen: Pen) -> None:
     pen.may_draw.set()
     images = ImageCache(waiting=1, draw=pen.draw)
     for _ in range(2):
@@ -113,7 +113,7 @@ async def test_what_could_not_be_drawn_is_tried_again(pen: Pen) -> None:
     images.close()
 
 
-async def test_at_the_end_who_waits_is_let_go(pen: Pen) -> None:
+async def test_close_cancels_waiting_callers(pen: Pen) -> None:
     images = ImageCache(draw=pen.draw)
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
     while not images._queue._lines:

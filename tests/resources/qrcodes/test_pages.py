@@ -43,7 +43,7 @@ def preview_of(html: str) -> str:
     return unescape(re.search(r'(?:data-image|<img[^>]*src)="([^"]+/preview\?[^"]*)"', html)[1])
 
 
-async def test_it_works(place: Place) -> None:
+async def test_saves_a_style(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     page = await ada.get(f"/links/{link.id}/qrcode")
@@ -72,7 +72,7 @@ async def test_it_works(place: Place) -> None:
         assert (image.status_code, image.headers["content-type"]) == (200, kind)
 
 
-async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> None:
+async def test_previews_a_style_before_it_is_saved(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     tried = await ada.get(f"/links/{link.id}/qrcode/look", params=STYLE | {"foreground": "#eee", "size": "64"})
@@ -89,7 +89,7 @@ async def test_a_look_is_judged_and_seen_before_it_is_saved(place: Place) -> Non
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
 
 
-async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
+async def test_shows_faults_and_keeps_the_input(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     typed = STYLE | {"foreground": '"><script>alert(1)</script>', "background": "red", "size": "9999", "margin": "many"}
@@ -114,7 +114,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["size"] == "512"
 
 
-async def test_it_is_its_owner_s_alone_and_saved_only_from_pages_of_ours(place: Place) -> None:
+async def test_belongs_to_its_owner_and_rejects_cross_site_posts(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     link = await link_of(place, ada)
     for id_ in (link.id, uuid4(), "1"):

@@ -43,26 +43,26 @@ def both(text: str, code_style: CodeStyle) -> list[Picture]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_it_works(reads: Reads, style: ModuleStyle) -> None:
+def test_readers_scan_every_style_and_level(reads: Reads, style: ModuleStyle) -> None:
     styles = [CodeStyle(**colours, level=level, style=style) for level, colours in product(LEVELS, ({}, COLOURED))]
     images = [image for code_style in styles for image in both(TEXT, code_style)]
     reads(images, [TEXT] * len(images))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_scans_after_what_happens_to_pictures(reads: Reads, way: str) -> None:
+def test_scans_after_scaling_and_photographing(reads: Reads, way: str) -> None:
     images = [WAYS[way](image, "#ffffff") for style in STYLES for image in both(TEXT, CodeStyle(style=style))]
     reads(images, [TEXT] * len(images))
 
 
-def test_a_light_code_on_a_dark_ground_is_not_for_every_reader(tmp_path: Path) -> None:
+def test_not_every_reader_scans_light_on_dark(tmp_path: Path) -> None:
     image = Picture(png(TEXT, CodeStyle(foreground="#ffffff", background="#000000")))
     assert read_by_zbar([image], tmp_path) == [set()], "then its warning can go"
     assert read_by_zxing([image]) == [{TEXT}]
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_long_links_margins_and_small_sizes(reads: Reads, style: ModuleStyle) -> None:
+def test_scans_long_links_margins_and_small_sizes(reads: Reads, style: ModuleStyle) -> None:
     host = f"xn--bcher-kva.{'a' * 60}.{'b' * 60}.example"
     long, short = f"https://{host}/{'Way-post_1' * 25}12345?r=qr", "https://a.example/b?r=qr"
     drawn = [(long, CodeStyle(style=style, level=level, size=640)) for level in ("L", "H")]
@@ -72,7 +72,7 @@ def test_long_links_margins_and_small_sizes(reads: Reads, style: ModuleStyle) ->
     reads(images, [text for text, _ in drawn for _ in range(2)])
 
 
-def test_the_largest_size(reads: Reads) -> None:
+def test_scans_the_largest_size(reads: Reads) -> None:
     reads([Picture(png(TEXT, CodeStyle(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
 
 

@@ -15,7 +15,7 @@ def code_style(code: dict[str, Any]) -> dict[str, Any]:
     return {name: code[name] for name in DEFAULT}
 
 
-async def test_it_works(env: Env) -> None:
+async def test_sets_every_field(env: Env) -> None:
     link = await env.links.make()
     before = await env.find(link)
     env.clock.move(timedelta(minutes=1))
@@ -36,14 +36,14 @@ async def test_it_works(env: Env) -> None:
     ],
     ids=["left out", "null", "empty in a form"],
 )
-async def test_what_is_not_sent_is_the_default_again(env: Env, rest: Any) -> None:
+async def test_resets_omitted_fields(env: Env, rest: Any) -> None:
     link = await env.links.make()
     await env.set(link, **STYLE)
     assert (await env.ask("POST", link, **rest)).status_code == 201
     assert code_style(await env.find(link)) == DEFAULT | {"style": "dots"}
 
 
-async def test_no_body_at_all_is_the_default_look(env: Env) -> None:
+async def test_an_empty_body_sets_the_default_style(env: Env) -> None:
     link = await env.links.make()
     for rest in ({}, {"content": b""}, {"content": b"", "headers": {"Content-Type": "application/json"}}):
         await env.set(link, **STYLE)
@@ -58,7 +58,7 @@ async def test_no_body_at_all_is_the_default_look(env: Env) -> None:
     assert code_style(answer.json()["data"]) == DEFAULT | {"margin": 2}
 
 
-async def test_a_form(env: Env) -> None:
+async def test_accepts_a_form(env: Env) -> None:
     link = await env.links.make()
     form = {name: (None, str(value)) for name, value in STYLE.items()}
     assert code_style((await env.ask("POST", link, files=form)).json()["data"]) == STYLE
@@ -70,7 +70,7 @@ async def test_a_form(env: Env) -> None:
 @pytest.mark.parametrize(
     ("sent", "stored"), [("#ABC", "#aabbcc"), ("#1a2B3c", "#1a2b3c"), ("#000", "#000000"), ("#FFFFFF", "#ffffff")]
 )
-async def test_a_colour(env: Env, sent: str, stored: str) -> None:
+async def test_normalizes_a_colour(env: Env, sent: str, stored: str) -> None:
     code = await env.set(await env.links.make(), foreground=sent, background=sent)
     assert (code["foreground"], code["background"]) == (stored, stored)
 
@@ -85,7 +85,7 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-async def test_what_a_look_may_not_be(env: Env) -> None:
+async def test_rejects_an_invalid_style(env: Env) -> None:
     """Every fault is told at once, and nothing is kept."""
     link = await env.links.make()
     kept = await env.set(link, **STYLE)
@@ -104,7 +104,7 @@ async def test_explains_an_invalid_colour(env: Env, sent: str, told: str) -> Non
     assert told in message
 
 
-async def test_what_is_not_there_is_told_before_what_is_wrong(env: Env) -> None:
+async def test_a_missing_link_comes_before_invalid_fields(env: Env) -> None:
     link = await env.links.make()
     wrong = {"json": {"size": "large"}}
     answers = [await env.ask("POST", link, env.bob, **wrong), await env.ask("POST", {"id": uuid4()}, **wrong)]

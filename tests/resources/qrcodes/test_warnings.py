@@ -12,7 +12,7 @@ from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 
 
-async def test_it_works(env: Env) -> None:
+async def test_warns_in_responses(env: Env) -> None:
     link = await env.links.make()
     assert (await env.find(link))["warnings"] == []
     shown = (await env.set(link, foreground="#eee", background="#ddd", size=64, margin=10))["warnings"]
@@ -39,13 +39,13 @@ async def test_it_works(env: Env) -> None:
         ({"size": 64, "margin": 0}, ["A size of 116 or more"]),
     ],
 )
-def test_what_is_said(fields: dict[str, Any], expected: list[str]) -> None:
+def test_warns_about_styles_that_are_hard_to_scan(fields: dict[str, Any], expected: list[str]) -> None:
     found = list(warnings(CodeStyle(**fields), TEXT))
     assert [part for part, text in zip(expected, found, strict=True) if part in text] == expected
 
 
 @pytest.mark.parametrize("level", ["L", "M", "Q", "H"])
-def test_the_size_of_a_code_is_known_without_drawing_it(level: ErrorCorrection) -> None:
+def test_computes_the_size_of_a_code_without_drawing(level: ErrorCorrection) -> None:
     longest = f"https://{'a' * 253}/{'b' * 255}?r=qr"
     for length in (1, 17, 18, 30, 32, 98, 130, 180, 230, 271, len(longest)):  # the last of version 9 among them
         text = longest[:length]

@@ -13,11 +13,11 @@ from waypost.resources.clicks.intake.agents import BROWSERS, PLATFORMS, Agent, a
 IPHONE = b"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 
 
-def test_it_works() -> None:
+def test_recognizes_browser_platform_and_device() -> None:
     assert agent_of(IPHONE + b" Version/18.5 Mobile/15E148 Safari/604.1") == Agent("Safari", "iOS", "mobile")
 
 
-def test_the_mix(people: list[Labelled]) -> None:
+def test_classifies_the_sample_mix(people: list[Labelled]) -> None:
     told = {agent.raw: agent_of(agent.raw) for agent in people}
     expected = {agent.raw: Agent(agent.browser, agent.platform, agent.device) for agent in people}  # type: ignore[arg-type]
     assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
@@ -52,7 +52,7 @@ def test_devices(user_agent: bytes, device: str) -> None:
 
 @given(st.binary(max_size=9_000), st.sampled_from([b"", b"/1 CFNetwork/1496.0.7 Darwin/23.5.0", b"-iPad4,1/1.0"]))
 @example(b"A\0\x01\x85" + b"p" * 900, b"/1 CFNetwork/1496.0.7 Darwin/23.5.0")
-def test_any_bytes(begin: bytes, end: bytes) -> None:
+def test_accepts_any_bytes(begin: bytes, end: bytes) -> None:
     agent = agent_of(begin + end)
     assert 0 < len(agent.browser) <= 40
     assert 0 < len(agent.platform) <= 40
@@ -84,13 +84,13 @@ def test_a_visitor_cannot_make_up_names(word: str, pattern: str) -> None:
     assert found.platform in {"Other", "iOS"}
 
 
-def test_apps_that_are_known_keep_their_names() -> None:
+def test_known_apps_keep_their_names() -> None:
     for name in ("Instagram", "Spotify", "Facebook", "Chrome"):
         assert agent_of(f"{name}/1.2 CFNetwork/12 Darwin/19".encode()).browser == name
 
 
 @pytest.mark.parametrize(("names", "rows"), [(BROWSERS, MATCHERS[0]), (PLATFORMS, MATCHERS[1])])
-def test_the_families_are_ua_parsers(names: dict[str, tuple[str, ...]], rows: list[Any]) -> None:
+def test_the_families_exist_in_ua_parser(names: dict[str, tuple[str, ...]], rows: list[Any]) -> None:
     """Each has one name, and an update that calls one otherwise shows here."""
     families = [family for listed in names.values() for family in listed]
     assert len(families) == len(set(families))

@@ -43,19 +43,19 @@ def is_known(user_agent: str) -> bool:
     return bot_of(user_agent.encode()) is not None
 
 
-def test_what_people_use_and_comes_near_to_a_bot() -> None:
+def test_people_with_names_similar_to_bots() -> None:
     lines = [line for line in (HERE / "people.txt").read_text().splitlines() if not line.startswith("#")]
     assert [line for line in lines if is_known(line)] == []
     assert len(lines) > 200
 
 
-def test_browsers_that_nobody_looked_at() -> None:
+def test_unseen_browsers_are_people() -> None:
     browsers = lzma.decompress((HERE / "devices.txt.xz").read_bytes()).decode().splitlines()
     assert [browser for browser in browsers if is_known(browser)] == []
     assert len(browsers) >= 2_500
 
 
-def test_matomos_devices() -> None:
+def test_devices_of_matomo_are_people() -> None:
     rows = [row for path in fixtures().rglob("*.yml") if path.name not in NO_DEVICES for row in read(path)]
     texts = {text for row in rows if isinstance(text := row.get("user_agent"), str)}
     browsers = [text for text in texts if text.startswith(("Mozilla/", "Opera/"))]
@@ -68,7 +68,7 @@ def test_matomos_devices() -> None:
 
 
 @pytest.mark.parametrize("start", [0, 1], ids=["read", "never read"])
-def test_matomos_bots(start: int) -> None:
+def test_recognizes_bots_of_matomo(start: int) -> None:
     rows = read(fixtures() / "fixtures" / "upstream" / "bots.yml")[start::2]
     of = Counter(category(row) for row in rows)
     known = Counter(category(row) for row in rows if is_known(row["user_agent"]))

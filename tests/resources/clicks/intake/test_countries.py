@@ -26,7 +26,7 @@ def bundled() -> Countries:
     ("address", "country"),
     [("193.0.6.139", "NL"), ("2001:67c:2e8:22::c100:68b", "NL"), ("1.0.16.1", "JP"), ("2001:200::1", "JP")],
 )
-def test_it_works(bundled: Countries, address: str, country: str) -> None:
+def test_finds_the_country_of_an_ip_address(bundled: Countries, address: str, country: str) -> None:
     assert bundled(address) == country
     assert bundled.date == data_date(None) >= date(2026, 6, 25)
 
@@ -47,15 +47,15 @@ NO_ADDRESS = [
 
 
 @pytest.mark.parametrize("address", [*NOWHERE, *NO_ADDRESS])
-def test_what_has_no_country(bundled: Countries, address: str) -> None:
+def test_unknown_addresses_have_no_country(bundled: Countries, address: str) -> None:
     assert bundled(address) == ""
 
 
-def test_a_mapped_address_is_the_one_in_it(bundled: Countries) -> None:
+def test_unwraps_mapped_ipv4_addresses(bundled: Countries) -> None:
     assert bundled("::ffff:193.0.6.139") == "NL"
 
 
-def test_only_countries_are_named() -> None:
+def test_returns_iso_countries_only() -> None:
     pack = country_pack.read(BUNDLED.read_bytes())
     assert set(pack.countries) <= COUNTRIES | {""}
     assert len(pack.countries) > 230
@@ -64,7 +64,7 @@ def test_only_countries_are_named() -> None:
 
 @pytest.mark.skipif(not (SOURCES / "geoip6").exists(), reason="tor-geoipdb is not installed")
 @pytest.mark.parametrize("name", ["geoip", "geoip6"])
-def test_the_pack_is_as_its_source(bundled: Countries, name: str) -> None:
+def test_the_pack_equals_its_source(bundled: Countries, name: str) -> None:
     text = (SOURCES / name).read_text()
     if bundled.date.strftime("%d %b %Y") not in text:
         pytest.skip("the installed source is of another day than the pack")
@@ -75,7 +75,7 @@ def test_the_pack_is_as_its_source(bundled: Countries, name: str) -> None:
             assert {bundled(edge) for edge in edges} == {code if code in COUNTRIES else ""}, line
 
 
-def test_packing_keeps_the_edges() -> None:
+def test_packing_keeps_range_boundaries() -> None:
     ranges4 = [(0, ""), (256, "NL"), (512, "DE"), (513, "")]
     ranges6 = [(0, ""), (0x2001_0DB8_0000_0000, "FR"), (0x2001_0DB8_0000_0001, "")]
     pack = country_pack.read(country_pack.write(date(2030, 1, 2), ranges4, ranges6))
@@ -98,7 +98,7 @@ def test_packing_keeps_the_edges() -> None:
 NETHERLANDS = {"country": {"iso_code": "NL"}, "registered_country": {"iso_code": "US"}}
 
 
-def test_a_file_of_the_operator(tmp_path: Path) -> None:
+def test_reads_a_maxmind_file(tmp_path: Path) -> None:
     networks = {
         "192.0.2.0/24": NETHERLANDS,
         "198.51.100.0/24": {"registered_country": {"iso_code": "BE"}},
@@ -116,7 +116,7 @@ def test_a_file_of_the_operator(tmp_path: Path) -> None:
     assert countries.date == data_date(file) == date(2025, 6, 15)
 
 
-def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+def test_rejects_unusable_files(tmp_path: Path) -> None:
     networks = maxmind.write(tmp_path / "asn.mmdb", {"192.0.2.0/24": {"autonomous_system_number": 64496}}, kind="ASN")
     (tmp_path / "rubbish").write_bytes(b"rubbish" * 1_000)
     whole = maxmind.write(tmp_path / "whole", {"192.0.2.0/24": NETHERLANDS}).read_bytes()
@@ -126,7 +126,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
             open_countries(path)
 
 
-def test_importing_it_loads_nothing() -> None:
+def test_importing_loads_no_data() -> None:
     """Processes that answer visitors import what stands beside it."""
     code = "import waypost.resources.clicks as c, sys; print([m for m in sys.modules if 'ua_parser_builtins' in m])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

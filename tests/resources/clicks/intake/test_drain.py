@@ -108,7 +108,7 @@ async def drain(drainer: Drainer) -> None:
         pass
 
 
-async def test_it_works(db: Database, spool: Spool, drainer: Drainer, link: UUID, alice: Person) -> None:
+async def test_counts_visits(db: Database, spool: Spool, drainer: Drainer, link: UUID, alice: Person) -> None:
     spool.append(visit(link, user_agent=CHROME, referrer=b"https://u:p@from.example/page?q=secret", query=b"r=qr"))
     await drain(drainer)
     async with db.read() as tx:
@@ -121,7 +121,7 @@ async def test_it_works(db: Database, spool: Spool, drainer: Drainer, link: UUID
     assert await counted(db, link) == (1, 1)
 
 
-async def test_draining_goes_on_where_it_stopped(db, spool, drainer, link, tmp_path) -> None:
+async def test_continues_at_the_stored_position(db, spool, drainer, link, tmp_path) -> None:
     spool.append(visit(link) + visit(link))
     await drain(drainer)
     spool.append(visit(link))
@@ -166,7 +166,7 @@ async def test_drained_lines_are_erased_from_a_segment_in_use(db, spool, drainer
     assert await counted(db, link) == (3, 3)
 
 
-async def test_what_a_killed_drainer_has_not_erased_the_next_one_does(
+async def test_erases_lines_that_a_killed_drainer_left(
     db, spool, drainer, link, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [segment] = segments(tmp_path / "spool")
@@ -180,7 +180,7 @@ async def test_what_a_killed_drainer_has_not_erased_the_next_one_does(
     assert await counted(db, link) == (1, 1)
 
 
-async def test_nothing_is_erased_while_a_copy_is_made(db, spool, drainer, link, tmp_path) -> None:
+async def test_erases_nothing_during_a_copy(db, spool, drainer, link, tmp_path) -> None:
     [segment] = segments(tmp_path / "spool")
     spool.append(visit(link))
     with held(tmp_path / "spool"):
@@ -190,7 +190,7 @@ async def test_nothing_is_erased_while_a_copy_is_made(db, spool, drainer, link, 
     assert b"192.0.2.7" not in segment.read_bytes()
 
 
-async def test_a_disk_that_erases_nothing_stops_no_draining(db, spool, drainer, link, monkeypatch) -> None:
+async def test_drains_without_being_able_to_erase(db, spool, drainer, link, monkeypatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
@@ -203,7 +203,7 @@ async def test_a_disk_that_erases_nothing_stops_no_draining(db, spool, drainer, 
     assert await counted(db, link) == (3, 3)
 
 
-async def test_drained_segments_are_removed_while_there_is_more_to_drain(db, drainer, link, tmp_path) -> None:
+async def test_removes_drained_segments_during_a_backlog(db, drainer, link, tmp_path) -> None:
     for count in (1, 1, 8000):  # the last one takes several steps
         spool = Spool(tmp_path / "spool", limit=1 << 30)
         spool.append(b"".join(visit(link, user_agent=b"x" * 900) for _ in range(count)))
@@ -213,7 +213,7 @@ async def test_drained_segments_are_removed_while_there_is_more_to_drain(db, dra
     assert len(segments(tmp_path / "spool")) == 1
 
 
-async def test_a_removed_segment_that_comes_back_counts_once(db, spool, drainer, link, tmp_path) -> None:
+async def test_counts_a_restored_segment_once(db, spool, drainer, link, tmp_path) -> None:
     """After a crash of the machine: the database's commit had reached the disk, the directory's change had not."""
     spool.append(visit(link) + visit(link))
     spool.close()
@@ -229,7 +229,7 @@ async def test_a_removed_segment_that_comes_back_counts_once(db, spool, drainer,
     assert not segment.exists()
 
 
-async def test_what_a_killed_writer_tore_off_is_left_out(db, spool, drainer, link, tmp_path) -> None:
+async def test_skips_a_partial_last_line(db, spool, drainer, link, tmp_path) -> None:
     spool.append(visit(link) + b"0123\t45")
     spool.close()
     await drain(drainer)
@@ -237,14 +237,14 @@ async def test_what_a_killed_writer_tore_off_is_left_out(db, spool, drainer, lin
     assert segments(tmp_path / "spool") == []
 
 
-async def test_damaged_lines_take_no_others_with_them(db, spool, drainer, link) -> None:
+async def test_skips_damaged_lines_only(db, spool, drainer, link) -> None:
     spool.append(visit(link) + b"\n" + b"rubbish\n" + visit(link).replace(b"\t", b" ", 1) + visit(link))
     spool.append(visit(link).replace(link.hex.encode(), b"z" * 32) + visit(link, at=b"9" * 30) + visit(link))
     await drain(drainer)
     assert await counted(db, link) == (3, 3)
 
 
-async def test_a_line_that_nobody_foresaw_takes_no_others_with_it(db, spool, link, tmp_path) -> None:
+async def test_skips_a_line_that_raises_an_unexpected_error(db, spool, link, tmp_path) -> None:
     def countries(address: str) -> str:
         if address == "192.0.2.66":
             raise TypeError(address)
@@ -260,7 +260,7 @@ async def test_a_line_that_nobody_foresaw_takes_no_others_with_it(db, spool, lin
     assert "192.0.2.66" not in str(told)
 
 
-async def test_visits_of_no_link_are_left_out(db, spool, drainer, link) -> None:
+async def test_skips_visits_of_unknown_links(db, spool, drainer, link) -> None:
     spool.append(visit(uuid4()) + visit(link))
     await drain(drainer)
     assert await counted(db, link) == (1, 1)
@@ -274,7 +274,7 @@ async def test_a_deleted_link_still_counts(db, spool, drainer, link, alice) -> N
     assert await counted(db, link) == (1, 1)
 
 
-async def test_what_a_deleted_link_still_counts_is_its_account_s(db, spool, drainer, link, alice) -> None:
+async def test_counts_clicks_of_a_deleted_link_for_its_account(db, spool, drainer, link, alice) -> None:
     spool.append(visit(link))
     async with db.write() as tx:
         await tx.execute(update(links).where(links.c.id == link).values(deleted_at=now()))
@@ -285,20 +285,20 @@ async def test_what_a_deleted_link_still_counts_is_its_account_s(db, spool, drai
         assert await tx.scalar(select(links.c.deleted_at).where(links.c.id == link)) is not None
 
 
-async def test_a_clock_that_goes_backwards(db, spool, drainer, link) -> None:
+async def test_counts_visits_of_a_clock_that_goes_back(db, spool, drainer, link) -> None:
     for back in (0, 3_600, 86_400, 5, 0):
         spool.append(visit(link, at=b"%d" % (AT - back * 1_000_000)))
         await drain(drainer)
     assert await counted(db, link) == (5, 5)
 
 
-async def test_a_clock_that_is_far_off_makes_no_days_to_walk(db, spool, drainer, link) -> None:
+async def test_skips_visits_of_a_clock_far_in_the_future(db, spool, drainer, link) -> None:
     spool.append(visit(link, at=b"0") + visit(link, at=b"4102444800000000") + visit(link))
     await drain(drainer)
     assert await counted(db, link) == (2, 2)
 
 
-async def test_a_visitor_who_comes_again_is_one(db, spool, drainer, link) -> None:
+async def test_counts_a_returning_visitor_once(db, spool, drainer, link) -> None:
     for minutes in (0, 1, 14, 45, 44, 200):
         spool.append(visit(link, at=b"%d" % (AT + minutes * 60_000_000)))
         await drain(drainer)
@@ -312,14 +312,14 @@ async def test_a_visitor_who_comes_again_is_one(db, spool, drainer, link) -> Non
 @pytest.mark.parametrize(
     "sent", [b"", b"\xff\xfe\x00\x01'\"<>\\", b"x" * 8192, b"https://\xf0\x9f\x98\x80/" + b"y" * 8192]
 )
-async def test_any_bytes_of_a_header_are_counted(db, spool, drainer, link, header, sent) -> None:
+async def test_counts_visits_with_any_header_bytes(db, spool, drainer, link, header, sent) -> None:
     spool.append(visit(link, **{header: sent}))
     await drain(drainer)
     async with db.read() as tx:
         assert len((await tx.execute(select(clicks))).all()) == 1
 
 
-async def test_prefetches_are_kept_and_not_counted(db, spool, drainer, link) -> None:
+async def test_stores_prefetches_without_counting(db, spool, drainer, link) -> None:
     spool.append(visit(link, purpose=b"prefetch;prerender") + visit(link))
     await drain(drainer)
     assert await counted(db, link) == (1, 1)
@@ -327,7 +327,7 @@ async def test_prefetches_are_kept_and_not_counted(db, spool, drainer, link) -> 
         assert (await tx.execute(select(func.count()).select_from(clicks))).scalar_one() == 2
 
 
-async def test_many_links_and_batches(db, spool, drainer, alice) -> None:
+async def test_drains_many_links_in_several_batches(db, spool, drainer, alice) -> None:
     several = [await new_link(db, alice) for _ in range(5)]
     for _ in range(3000):
         spool.append(b"".join(visit(link, user_agent=b"x" * 200) for link in several))
@@ -335,7 +335,7 @@ async def test_many_links_and_batches(db, spool, drainer, alice) -> None:
     assert [await counted(db, link) for link in several] == [(3000, 3000)] * 5
 
 
-async def test_a_failed_commit_drains_nothing_and_is_tried_again(db, spool, drainer, link) -> None:
+async def test_retries_a_failed_commit(db, spool, drainer, link) -> None:
     spool.append(visit(link))
     async with db.write() as tx:
         await tx.execute(text("ALTER TABLE clicks RENAME TO gone"))
@@ -355,9 +355,7 @@ async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
     assert await counted(db, link) == (2000, 2000)
 
 
-async def test_a_segment_that_another_drainer_removes_meanwhile_is_no_outage(
-    db, spool, drainer, link, tmp_path
-) -> None:
+async def test_tolerates_a_segment_removed_by_another_drainer(db, spool, drainer, link, tmp_path) -> None:
     (tmp_path / "spool" / f"{new_id()}.visits").symlink_to("gone")  # is listed, and cannot be opened
     spool.append(visit(link))
     await drain(drainer)
@@ -365,7 +363,7 @@ async def test_a_segment_that_another_drainer_removes_meanwhile_is_no_outage(
     assert await counted(db, link) == (1, 1)
 
 
-async def test_a_segment_of_another_format_is_left_alone(db, spool, drainer, link, tmp_path) -> None:
+async def test_skips_a_segment_of_another_format(db, spool, drainer, link, tmp_path) -> None:
     strange = tmp_path / "spool" / f"{new_id()}.visits"
     strange.write_bytes(b"waypost-spool 99\n" + visit(link))
     spool.append(visit(link))

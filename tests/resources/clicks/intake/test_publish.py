@@ -62,7 +62,7 @@ async def drain(drainer: Drainer) -> None:
     await drainer.close()
 
 
-async def test_it_works(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+async def test_records_a_delivery_for_a_click(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     listening = await subscribe(db, account_id=env.alice.account_id)
     link = await env.link()
     spool.append(visit(link, referrer="https://grüße.example/ä".encode(), query=b"r=qr"))
@@ -91,7 +91,7 @@ async def queued(db: Database) -> dict[UUID, list[events.PageView]]:
     return found
 
 
-async def test_of_each_pixel_that_fired(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+async def test_records_a_delivery_for_each_fired_pixel(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     await subscribe(db, account_id=env.alice.account_id, events=["link.clicked", "pixel.fired"])
     link, one, other = await env.link(), new_id(), new_id()
     spool.append(visit(link, pixels=fired(("f", one), ("g", other))) + visit(link))
@@ -111,7 +111,7 @@ async def test_of_each_pixel_that_fired(db: Database, env: Env, spool: Spool, dr
     assert await queued(db) == {}  # none of them has a token
 
 
-async def test_a_firing_is_told_once(db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path) -> None:
+async def test_publishes_a_pixel_once(db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path) -> None:
     await subscribe(db, account_id=env.alice.account_id, events=["pixel.fired"])
     pixel = await new_pixel(db, "facebook", account_id=env.alice.account_id)
     line = visit(await env.link(), pixels=fired(("f", pixel), ("t", new_id())))
@@ -136,9 +136,7 @@ async def test_bots_and_prefetches_fire_nothing(db: Database, env: Env, spool: S
     assert (await deliveries(db), await queued(db)) == ([], {})
 
 
-async def test_platforms_are_told_where_there_is_a_token(
-    db: Database, env: Env, spool: Spool, drainer: Drainer
-) -> None:
+async def test_queues_events_for_pixels_with_a_token(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     server_side = {letter: await new_pixel(db, name) for letter, name in (("f", "facebook"), ("p", "pinterest"))}
     without = {"t": await new_pixel(db, "tiktok", token=None), "g": await new_pixel(db, "google_ads", token="x")}
     link = await env.link()
@@ -159,7 +157,7 @@ async def test_platforms_are_told_where_there_is_a_token(
 
 
 @pytest.mark.parametrize(("privacy", "kept"), [("truncated", "192.0.2.0"), ("none", "")])
-async def test_platforms_get_no_more_of_an_address_than_is_kept(
+async def test_platforms_get_the_masked_ip_address(
     db: Database, env: Env, spool: Spool, tmp_path: Path, privacy: str, kept: str
 ) -> None:
     pixel = await new_pixel(db, "facebook")
@@ -169,18 +167,18 @@ async def test_platforms_get_no_more_of_an_address_than_is_kept(
     assert [event.ip for event in (await queued(db))[pixel]] == [kept]
 
 
-async def test_a_batch_without_pixels_asks_about_none(
+async def test_a_batch_without_pixels_queries_none(
     db: Database, env: Env, spool: Spool, drainer: Drainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(events, "wanted", lambda *given: asked.append(given))
+    monkeypatch.setattr(events, "with_server_events", lambda *given: asked.append(given))
     spool.append(visit(await env.link()))
     spool.close()
     await drain(drainer)
     assert asked == []
 
 
-async def test_of_people_only(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+async def test_publishes_clicks_of_people_only(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     await subscribe(db, account_id=env.alice.account_id)
     link = await env.link()
     spool.append(visit(link, user_agent=GOOGLEBOT) + visit(link, purpose=b"prefetch"))
@@ -194,7 +192,7 @@ async def test_of_people_only(db: Database, env: Env, spool: Spool, drainer: Dra
     assert json.loads((await delivery(db)).body)["data"]["id"] == str(human)
 
 
-async def test_each_subscription_of_the_link_s_account_and_no_other(
+async def test_delivers_to_each_subscription_of_the_account(
     db: Database, env: Env, spool: Spool, drainer: Drainer
 ) -> None:
     both = [await subscribe(db, account_id=env.alice.account_id) for _ in range(2)]
@@ -209,7 +207,7 @@ async def test_each_subscription_of_the_link_s_account_and_no_other(
     assert {row.account_id for row in rows if row.webhook_id == bob.id} == {env.bob.account_id}
 
 
-async def test_what_is_drained_again_is_told_once(
+async def test_publishes_visits_drained_twice_once(
     db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path
 ) -> None:
     await subscribe(db, account_id=env.alice.account_id)
@@ -225,7 +223,7 @@ async def test_what_is_drained_again_is_told_once(
     assert len(await deliveries(db)) == 3
 
 
-async def test_a_batch_that_fails_tells_nobody(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
+async def test_a_failed_batch_publishes_nothing(db: Database, env: Env, spool: Spool, drainer: Drainer) -> None:
     await subscribe(db, account_id=env.alice.account_id)
     spool.append(visit(await env.link()))
     spool.close()
@@ -241,7 +239,7 @@ async def test_a_batch_that_fails_tells_nobody(db: Database, env: Env, spool: Sp
     assert (await delivery(db)).event == "link.clicked"
 
 
-async def test_a_batch_ends_where_it_would_make_too_many_deliveries(
+async def test_limits_the_deliveries_of_a_batch(
     db: Database, env: Env, spool: Spool, drainer: Drainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drain_of_clicks, "_MAX_DELIVERIES", 4)

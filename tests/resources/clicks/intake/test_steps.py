@@ -30,7 +30,7 @@ def made_of(account: bytes = ACCOUNT, *, by: Rules | None = None, **fields: byte
     return new_click(BLANK._replace(**fields), account, by or rules())
 
 
-def test_it_works() -> None:
+def test_makes_a_click_of_a_visit() -> None:
     click = made_of(
         user_agent=b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
         referrer=b"https://news.example/a?b=c",
@@ -55,7 +55,7 @@ def test_it_works() -> None:
         (PROXIES, b"\xff\x00rubbish", PEER),
     ],
 )
-def test_whose_address(trusted: tuple, forwarded_for: bytes, expected: str) -> None:
+def test_finds_the_visitor_s_ip_address(trusted: tuple, forwarded_for: bytes, expected: str) -> None:
     assert made_of(forwarded_for=forwarded_for, by=rules(trusted_proxies=trusted)).ip == expected
 
 
@@ -63,7 +63,7 @@ def test_whose_address(trusted: tuple, forwarded_for: bytes, expected: str) -> N
     ("forwarded_for", "expected"),
     [(b"", "2001:db8::1"), (b"2001:db8:0::1", "2001:db8::1"), (b"192.0.2.1", PEER), (b"for=192.0.2.1", PEER)],
 )
-def test_forwarded_is_believed_unless_x_forwarded_for_disagrees(forwarded_for: bytes, expected: str) -> None:
+def test_trusts_forwarded_unless_x_forwarded_for_disagrees(forwarded_for: bytes, expected: str) -> None:
     forwarded = b'for="[2001:db8::1]:4711";proto=https'
     click = made_of(forwarded_for=forwarded_for, forwarded=forwarded, by=rules(trusted_proxies=PROXIES))
     assert click.ip == expected
@@ -72,7 +72,7 @@ def test_forwarded_is_believed_unless_x_forwarded_for_disagrees(forwarded_for: b
 @pytest.mark.parametrize(
     ("peer", "expected"), [(b"::ffff:192.0.2.1", "192.0.2.1"), (b"2001:0db8::0001", "2001:db8::1"), (b"", "")]
 )
-def test_how_an_address_is_written(peer: bytes, expected: str) -> None:
+def test_normalizes_ip_addresses(peer: bytes, expected: str) -> None:
     assert made_of(peer=peer).ip == expected
 
 
@@ -92,12 +92,12 @@ def test_how_an_address_is_written(peer: bytes, expected: str) -> None:
         (b"192.0.2.1\0\xff", "truncated", b"", ""),
     ],
 )
-def test_how_much_of_the_address_is_kept(peer: bytes, privacy: str, asked: bytes, expected: str) -> None:
+def test_masks_the_ip_address(peer: bytes, privacy: str, asked: bytes, expected: str) -> None:
     assert made_of(peer=peer, privacy=asked, by=rules(ip_privacy=privacy)).ip == expected
 
 
 @pytest.mark.parametrize("privacy", ["full", "truncated", "none"])
-def test_the_country_is_that_of_the_whole_address(privacy: str) -> None:
+def test_the_country_is_that_of_the_full_ip_address(privacy: str) -> None:
     assert made_of(by=rules(ip_privacy=privacy)).country == "NL"
     behind = rules(ip_privacy=privacy, trusted_proxies=PROXIES)
     assert made_of(forwarded_for=b"192.0.2.1", by=behind).country == "DE"
@@ -130,7 +130,7 @@ def test_the_country_is_that_of_the_whole_address(privacy: str) -> None:
         (b"", ""),
     ],
 )
-def test_referrer(sent: bytes, expected: str) -> None:
+def test_keeps_origin_and_path_of_a_referrer(sent: bytes, expected: str) -> None:
     assert made_of(referrer=sent).referrer == expected
 
 
@@ -148,7 +148,7 @@ def test_referrer(sent: bytes, expected: str) -> None:
         ({}, "human", None),
     ],
 )
-def test_kind(fields: dict[str, bytes], kind: str, bot: str | None) -> None:
+def test_recognizes_the_kind_of_a_visit(fields: dict[str, bytes], kind: str, bot: str | None) -> None:
     click = made_of(**fields)
     assert (click.kind, click.bot) == (kind, bot)
 
@@ -157,7 +157,7 @@ def test_kind(fields: dict[str, bytes], kind: str, bot: str | None) -> None:
     ("query", "is_scan"),
     [(b"r=qr", True), (b"a=b&r=qr", True), (b"r=qrx", False), (b"xr=qr", False), (b"r=q", False), (b"", False)],
 )
-def test_scan(query: bytes, is_scan: bool) -> None:
+def test_recognizes_scans(query: bytes, is_scan: bool) -> None:
     assert made_of(query=query).is_scan is is_scan
 
 
@@ -178,7 +178,7 @@ def test_a_visitor_is_the_same_for_a_day() -> None:
         (ACCOUNT, {}, b"another"),
     ],
 )
-def test_nobody_is_followed_further(account: bytes, changes: dict[str, bytes], key: bytes) -> None:
+def test_visitor_ids_differ_by_day_and_account(account: bytes, changes: dict[str, bytes], key: bytes) -> None:
     fields = {"user_agent": b"Mozilla/5.0", **changes}
     assert (
         made_of(account, by=rules(visitor_key=key), **fields).visitor_id
@@ -190,7 +190,7 @@ def test_nobody_is_followed_further(account: bytes, changes: dict[str, bytes], k
     ("privacy", "other", "is_same"),
     [("truncated", b"198.51.100.9", True), ("none", b"192.0.2.1", True), ("truncated", b"198.51.101.7", False)],
 )
-def test_a_visitor_is_told_by_no_more_than_is_kept(privacy: str, other: bytes, is_same: bool) -> None:
+def test_the_visitor_id_depends_on_stored_data_only(privacy: str, other: bytes, is_same: bool) -> None:
     ids = {made_of(peer=peer, by=rules(ip_privacy=privacy)).visitor_id for peer in (PEER.encode(), other)}
     assert len(ids) == (1 if is_same else 2)
 
@@ -199,7 +199,7 @@ def test_a_visitor_is_told_by_no_more_than_is_kept(privacy: str, other: bytes, i
     ("at", "day", "quarter"),
     [(0, 0, 0), (899_999_999, 0, 0), (900_000_000, 0, 1), (86_399_999_999, 0, 95), (86_400_000_000, 1, 0)],
 )
-def test_when(at: int, day: int, quarter: int) -> None:
+def test_splits_the_time_into_day_and_quarter(at: int, day: int, quarter: int) -> None:
     click = made_of(at=b"%d" % at)
     assert (click.at, click.day, click.quarter) == (at, day, quarter)
 
@@ -214,7 +214,7 @@ def test_when(at: int, day: int, quarter: int) -> None:
         {"at": b"9" * 4_400},
     ],
 )
-def test_a_damaged_line(fields: dict[str, bytes]) -> None:
+def test_rejects_a_damaged_line(fields: dict[str, bytes]) -> None:
     with pytest.raises((ValueError, OverflowError)):
         made_of(**fields)
 
@@ -228,7 +228,7 @@ def test_a_damaged_line(fields: dict[str, bytes]) -> None:
         ),
     )
 )
-def test_nothing_binary_reaches_the_database(fields: dict[str, bytes]) -> None:
+def test_decodes_any_bytes_to_text(fields: dict[str, bytes]) -> None:
     click = made_of(by=rules(trusted_proxies=PROXIES), **fields)
     texts = (click.ip, click.country, click.referrer, click.browser, click.platform, click.bot or "")
     for text in texts:
@@ -236,12 +236,12 @@ def test_nothing_binary_reaches_the_database(fields: dict[str, bytes]) -> None:
         assert "\0" not in text
 
 
-def test_the_mix(mix: list[Agent]) -> None:
+def test_classifies_the_sample_mix(mix: list[Agent]) -> None:
     told = [(agent, made_of(user_agent=agent.raw)) for agent in mix]
     assert [(agent.kind, agent.bot) for agent, _ in told] == [(click.kind, click.bot) for _, click in told]
 
 
-def test_the_pixels_that_fired() -> None:
+def test_reads_the_fired_pixels() -> None:
     one, other = UUID(int=1), UUID(int=2)
     click = made_of(pixels=f"f{one.hex},g{other.hex}".encode(), user_agent=b"curl/8\0\xff")
     assert click.pixels == (("facebook", one), ("google_ads", other))
@@ -249,16 +249,16 @@ def test_the_pixels_that_fired() -> None:
     assert (made_of(user_agent=b"curl/8").pixels, made_of(user_agent=b"curl/8").user_agent) == ((), "")
 
 
-def test_of_a_long_user_agent_the_beginning_is_told() -> None:
+def test_truncates_a_long_user_agent() -> None:
     assert made_of(pixels=b"f" + b"0" * 32, user_agent=b"a" * 5_000).user_agent == "a" * 512
 
 
-def test_a_bot_fires_none() -> None:
+def test_a_bot_fires_no_pixels() -> None:
     assert made_of(pixels=b"f" + b"0" * 32, user_agent=b"Googlebot/2.1").pixels == ()
     assert made_of(pixels=b"f" + b"0" * 32, purpose=b"prefetch").pixels == ()
 
 
 @pytest.mark.parametrize("torn", [b"f", b",", b"f" + b"0" * 31, b"x" + b"0" * 32, b"f" + b"G" * 32, b"f" + b"0" * 33])
-def test_a_torn_pixel_is_left_out(torn: bytes) -> None:
+def test_skips_a_partial_pixel(torn: bytes) -> None:
     assert made_of(pixels=b"t" + b"0" * 32 + b"," + torn).pixels == (("tiktok", UUID(int=0)),)
     assert made_of(pixels=torn).pixels == ()
