@@ -27,7 +27,7 @@ from waypost.resources.webhooks.delivery.pace import Target
 from waypost.resources.webhooks.delivery.queue import ClaimedDelivery
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import WebhookEvent, envelope
-from waypost.resources.webhooks.service import MOST
+from waypost.resources.webhooks.service import MAX_WEBHOOKS
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
 NOW = 1_795_143_376
@@ -205,4 +205,4 @@ def test_the_example_is_of_one_moment() -> None:
 
 
 def test_the_limit_of_subscriptions_is_told() -> None:
-    assert f"at most {MOST} subscriptions for an account" in PAGE
+    assert f"at most {MAX_WEBHOOKS} subscriptions for an account" in PAGE

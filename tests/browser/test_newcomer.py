@@ -78,12 +78,12 @@ NEWEST_FIRST = ("told", "by-key", "spring")
 
 async def add_pixel(page: Page) -> None:
     await page.get_by_role("link", name="Pixels").click()
-    await page.get_by_role("link", name="Add the first one").click()
+    await page.get_by_role("link", name="Add pixel").first.click()
     await page.get_by_label("Facebook").check()
     await page.get_by_label("Name").fill("Spring shoppers")
     await page.get_by_label("Pixel ID").fill(IDS["facebook"])
     await page.get_by_role("button", name="Add pixel").click()
-    await expect(page.get_by_text("It fires on 0 links.")).to_be_visible()
+    await expect(page.get_by_text("The pixel fires on 0 links.")).to_be_visible()
 
 
 async def make_link(page: Page, website: Website) -> None:
@@ -165,14 +165,14 @@ def create_link(service: Service, website: Website, key: str, slug: str) -> None
 
 async def follow_a_delivery(page: Page, service: Service, website: Website, receiver: Receiver, key: str) -> None:
     await page.get_by_role("link", name="Webhooks").click()
-    await page.get_by_role("link", name="Add the first one").click()
-    await page.get_by_label("Address").fill(receiver.url("/hook"))
+    await page.get_by_role("link", name="Add webhook").first.click()
+    await page.get_by_label("URL").fill(receiver.url("/hook"))
     await page.get_by_label("link.created").check()
     await page.get_by_role("button", name="Add webhook").click()
     secret = await page.inner_text("#secret")
     await asyncio.to_thread(create_link, service, website, key, "told")
     await asyncio.to_thread(receiver.wait_for, "/hook", 1)
-    await page.get_by_role("link", name="I have it").click()
+    await page.get_by_role("link", name="Done").click()
     await page.locator("#deliveries").get_by_role("link", name="link.created").click()
     await expect(page.locator("#attempts")).to_contain_text("Delivered")
     await page.get_by_role("button", name="Redeliver").click()

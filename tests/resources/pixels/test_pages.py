@@ -46,9 +46,9 @@ def words(html: str) -> str:
 
 async def test_it_works(place: Place) -> None:
     ada = await place.browser("ada@example.com")
-    assert "No pixel yet" in (await ada.get("/pixels")).text
+    assert "No pixels yet" in (await ada.get("/pixels")).text
     form = words((await ada.get("/pixels/new")).text)
-    for told in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "In the browser only"):
+    for told in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "Browser only"):
         assert told in form
     path = await add(ada, name="<b>Spring</b>")
     for page in (await ada.get(path), await ada.get("/pixels")):
@@ -61,16 +61,16 @@ async def test_it_works(place: Place) -> None:
             await store.add(tx, link)
             await tx.execute(insert(link_pixels).values(link_id=link.id, position=0, pixel_id=_id(path)))
     other = await add(ada, platform="google_ads", pixel_id="AW-123456789", access_token="")
-    assert "this pixel fires in the visitor's browser only" in words((await ada.get(other)).text)
+    assert "this pixel fires only in the visitor's browser" in words((await ada.get(other)).text)
     listed = words((await ada.get("/pixels")).text)
     assert ("2 links" in listed, "0 links" in listed, "Google Ads" in listed) == (True, True, True)
-    assert "It fires on 2 links." in words((await ada.get(path)).text)
+    assert "The pixel fires on 2 links." in words((await ada.get(path)).text)
 
 
 async def test_what_became_of_its_events_is_told(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
-    assert "None yet." in (await ada.get(path)).text
+    assert "No events yet." in (await ada.get(path)).text
     now = place.clock()
     reason = "facebook answered 401: <script>alert(1)</script>"
     async with place.db.write() as tx:
@@ -130,12 +130,12 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     async with place.db.write() as tx:
         await tx.execute(insert(link_pixels).values(link_id=uuid4(), position=0, pixel_id=_id(path)))
     for page in (await ada.get(path), await ada.get(f"{path}/delete")):
-        assert "It stops firing on 1 link. The links keep working." in words(page.text)
+        assert "The pixel stops firing on 1 link. The links keep working." in words(page.text)
         assert f'action="{path}/delete"' in page.text
     gone = await ada.post(f"{path}/delete")
     assert (gone.status_code, await row(place, path)) == (303, None)
     assert (await ada.get(path)).status_code == 404
-    assert "is deleted" in (await ada.get(gone.headers["location"])).text
+    assert "Pixel deleted." in (await ada.get(gone.headers["location"])).text
 
 
 async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:

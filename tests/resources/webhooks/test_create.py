@@ -204,7 +204,7 @@ async def fill(env: Env, count: int) -> None:
 
 
 async def test_an_account_may_have_20(env: Env) -> None:
-    await fill(env, service.MOST - 1)
+    await fill(env, service.MAX_WEBHOOKS - 1)
     last = await env.make()
     assert faults(await env.post(NEW)) == {"url": [service.TOO_MANY]}
     assert faults(await env.post(NEW | {"event_types": []})).keys() == {"url", "event_types"}
@@ -214,8 +214,8 @@ async def test_an_account_may_have_20(env: Env) -> None:
 
 
 async def test_no_more_than_20_however_many_are_made_at_once(env: Env) -> None:
-    await fill(env, service.MOST - 3)
+    await fill(env, service.MAX_WEBHOOKS - 3)
     people = [await new_key(env.db, env.alice.account_id) for _ in range(8)]
     answers = await asyncio.gather(*(env.post(NEW, who) for who in people))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [422] * 5
-    assert (await env.get()).json()["meta"]["total"] == service.MOST == 20
+    assert (await env.get()).json()["meta"]["total"] == service.MAX_WEBHOOKS == 20

@@ -10,7 +10,7 @@ from waypost.resources.webhooks.delivery.pace import (
     FIRST,
     FIRST_AT_HOST,
     LEAST_AT_HOST,
-    MOST,
+    MAX_IN_FLIGHT,
     RATE,
     Pace,
     Target,
@@ -52,8 +52,8 @@ def test_what_is_in_flight_stays_between_the_least_and_the_most(pace: Pace) -> N
         pace.note(receiver, succeeded=succeeded)
         allowed.append(pace.allows(receiver.webhook_id))
         at_host.append(pace.allows_at_host(receiver.lane))
-    assert allowed == [1] * 5 + [*range(2, MOST), *[MOST] * 12] + [5, 2, 1, 1, 1]
-    assert at_host == [LEAST_AT_HOST] * 5 + [*range(3, MOST), *[MOST] * 13] + [5, 2, 2, 2, 2]
+    assert allowed == [1] * 5 + [*range(2, MAX_IN_FLIGHT), *[MAX_IN_FLIGHT] * 12] + [5, 2, 1, 1, 1]
+    assert at_host == [LEAST_AT_HOST] * 5 + [*range(3, MAX_IN_FLIGHT), *[MAX_IN_FLIGHT] * 13] + [5, 2, 2, 2, 2]
 
 
 def test_subscriptions_of_an_account_to_a_host_share_a_lane(pace: Pace) -> None:
@@ -66,24 +66,24 @@ def test_subscriptions_of_an_account_to_a_host_share_a_lane(pace: Pace) -> None:
 
 def test_proved_is_whose_last_attempt_succeeded(pace: Pace) -> None:
     receiver = target()
-    found = [pace.is_proved(receiver.webhook_id)]
+    found = [pace.is_working(receiver.webhook_id)]
     pace.begun(receiver)
-    found.append(pace.is_proved(receiver.webhook_id))
+    found.append(pace.is_working(receiver.webhook_id))
     for succeeded in (True, False, True):
         pace.note(receiver, succeeded=succeeded)
-        found.append(pace.is_proved(receiver.webhook_id))
+        found.append(pace.is_working(receiver.webhook_id))
     assert found == [False, False, True, False, True]
 
 
 def test_who_had_a_turn_last(pace: Pace) -> None:
     first, second = target(), target()
-    assert pace.last_turn(first.webhook_id) == pace.last_turn(first.lane) == 0
+    assert pace.last_start(first.webhook_id) == pace.last_start(first.lane) == 0
     pace.begun(first)
     pace.begun(second)
-    assert 0 < pace.last_turn(first.webhook_id) < pace.last_turn(second.webhook_id)
-    assert 0 < pace.last_turn(first.lane) < pace.last_turn(second.lane)
+    assert 0 < pace.last_start(first.webhook_id) < pace.last_start(second.webhook_id)
+    assert 0 < pace.last_start(first.lane) < pace.last_start(second.lane)
     pace.begun(first)
-    assert pace.last_turn(first.webhook_id) > pace.last_turn(second.webhook_id)
+    assert pace.last_start(first.webhook_id) > pace.last_start(second.webhook_id)
 
 
 def test_starts_are_limited_by_a_rate(pace: Pace, clock: Clock) -> None:

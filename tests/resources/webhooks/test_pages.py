@@ -57,7 +57,7 @@ def deliveries(html: str) -> list[str]:
 
 async def test_it_works(place: Place) -> None:
     ada = await place.browser("ada@example.com")
-    assert "No webhook yet" in (await ada.get("/webhooks")).text
+    assert "No webhooks yet" in (await ada.get("/webhooks")).text
     created = await ada.post("/webhooks/new", NEW)
     secret = re.search(r'data-copy="(whsec_[\w-]+)"', created.text)[1]
     assert (created.status_code, created.text.count(secret)) == (201, 2)
@@ -65,7 +65,7 @@ async def test_it_works(place: Place) -> None:
     assert (webhook.url, webhook.event_types) == (NEW["url"], NEW["event_types[]"])
     path = f"/webhooks/{webhook.id}"
     page = await ada.get(path)
-    assert ("Nothing sent yet" in page.text, secret in page.text, NEW["url"] in unescape(page.text)) == (
+    assert ("No deliveries yet" in page.text, secret in page.text, NEW["url"] in unescape(page.text)) == (
         True,
         False,
         True,
@@ -88,12 +88,17 @@ async def test_it_works(place: Place) -> None:
     await settle(place, status="delivered", attempts=1, response_status=200, error=None)
     assert f">{said}</pre>" in unescape((await ada.get(sent.headers["location"])).text)
     await settle(place, answer=None)
-    assert "No answer is kept" in (await ada.get(sent.headers["location"])).text
+    assert "Its response had no body" in (await ada.get(sent.headers["location"])).text
     await settle(place, answer=said)
     again = await ada.post(f"{sent.headers['location']}/redeliver")
     assert again.headers["location"] == sent.headers["location"]
-    (anew,) = await rows(place)
-    assert (anew.status, anew.attempts, anew.body, anew.answer) == ("pending", 0, test.body, None)
+    (redelivered,) = await rows(place)
+    assert (redelivered.status, redelivered.attempts, redelivered.body, redelivered.answer) == (
+        "pending",
+        0,
+        test.body,
+        None,
+    )
     assert "Pending" in (await ada.get("/webhooks")).text
 
 
@@ -114,7 +119,7 @@ async def test_the_log_is_narrowed_and_leafed_through(place: Place, monkeypatch:
     assert len(deliveries((await ada.get(f"{path}?status=strange&event=%00&before=1")).text)) == 25
     kept = unescape(re.search(r'href="([^"]+)" rel="next"', (await ada.get(f"{path}?status=delivered")).text)[1])
     assert len(deliveries((await ada.get(kept)).text)) == 5
-    monkeypatch.setattr(service, "LOOKED_THROUGH", 20)
+    monkeypatch.setattr(service, "MAX_SCANNED", 20)
     none = await ada.get(f"{path}?event=pixel.fired&before={found[1].rpartition('/')[2]}")
     assert ("Older deliveries may match" in none.text, deliveries(none.text)) == (True, [])
     one = await ada.get(found[0])
@@ -141,12 +146,12 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     for page in (await ada.get(path), await ada.get(f"{path}/delete")):
-        assert "The log of its deliveries goes with it" in page.text
+        assert "Its delivery log and its signing secret are deleted" in page.text
         assert f'action="{path}/delete"' in page.text
     gone = await ada.post(f"{path}/delete")
     assert (gone.status_code, await rows(place, webhooks)) == (303, [])
     assert (await ada.get(path)).status_code == 404
-    assert "is deleted" in (await ada.get(gone.headers["location"])).text
+    assert "Webhook deleted." in (await ada.get(gone.headers["location"])).text
 
 
 async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:

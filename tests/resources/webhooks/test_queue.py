@@ -12,7 +12,7 @@ from sqlalchemy import delete, event, text
 
 from waypost.database import Database
 from waypost.resources.webhooks.delivery import queue, slots
-from waypost.resources.webhooks.delivery.pace import FIRST, MOST, Pace
+from waypost.resources.webhooks.delivery.pace import FIRST, MAX_IN_FLIGHT, Pace
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
 from waypost.resources.webhooks.model import webhooks
 
@@ -190,7 +190,7 @@ async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: 
 async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, clock: FakeClock) -> None:
     pace = Pace()
     alice = await subscribe(db)
-    await queue_up(db, alice, MOST * 2)
+    await queue_up(db, alice, MAX_IN_FLIGHT * 2)
     first = await claim(db, clock, pace=pace)
     assert len(first) == FIRST
     assert not await is_due(db, clock, pace)
@@ -203,15 +203,15 @@ async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, cloc
     assert await claim(db, clock, pace=pace) == []  # three are under way, and one would be allowed
     clock.move(LEASE)
     assert len(await claim(db, clock, pace=pace)) == 1  # nobody is behind the three any more
-    for _ in range(MOST * 2):
+    for _ in range(MAX_IN_FLIGHT * 2):
         pace.note(alice.target, succeeded=True)
-    assert len(await claim(db, clock, pace=pace)) == MOST - 1
+    assert len(await claim(db, clock, pace=pace)) == MAX_IN_FLIGHT - 1
 
 
 async def test_those_that_do_not_succeed_share_half_of_the_places(
     db: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slots, "UNPROVED_AT_MOST", 3)
+    monkeypatch.setattr(slots, "MAX_FAILING", 3)
     pace, several = Pace(), [await subscribe(db, f"{number}.example") for number in range(5)]
     for each in several:
         await queue_up(db, each, 2)
@@ -320,12 +320,14 @@ async def test_what_is_pending_costs_a_claim_nothing(
         await run(db, "ANALYZE webhook_deliveries")
     statements = await asked(db, lambda: claim(db, clock, pace=Pace()))
     pace = Pace()
-    for _ in range(MOST):
+    for _ in range(MAX_IN_FLIGHT):
         pace.note(alice.target, succeeded=True)
     statements += await asked(db, lambda: claim(db, clock, pace=pace))
     assert len(statements) == 7
     for statement, parameters in statements:
-        assert max(await touched(db, statement, parameters)) < 4 * MOST, statement  # old versions of rows included
+        assert max(await touched(db, statement, parameters)) < 4 * MAX_IN_FLIGHT, (
+            statement
+        )  # old versions of rows included
 
 
 async def run(db: Database, statement: str) -> None:

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from waypost.resources.webhooks.delivery import slots
-from waypost.resources.webhooks.delivery.pace import BURST, FIRST_AT_HOST, MOST, Pace, Target
-from waypost.resources.webhooks.delivery.slots import Queue, share
+from waypost.resources.webhooks.delivery.pace import BURST, FIRST_AT_HOST, MAX_IN_FLIGHT, Pace, Target
+from waypost.resources.webhooks.delivery.slots import DueDeliveries, share
 
 HOST = "victim.example"
 
@@ -26,7 +26,7 @@ def subscriptions(count: int, *, account: UUID | None = None, host: str = HOST) 
 
 def proven(pace: Pace, targets: Iterable[Target]) -> None:
     for target in targets:
-        for _ in range(MOST):
+        for _ in range(MAX_IN_FLIGHT):
             pace.note(target, succeeded=True)
 
 
@@ -34,13 +34,13 @@ def started(
     targets: Sequence[Target],
     pace: Pace,
     *,
-    due: int = MOST,
+    due: int = MAX_IN_FLIGHT,
     in_flight: Mapping[Target, int] | None = None,
     limit: int = 256,
 ) -> list[Target]:
     """In the order in which they start."""
     of = {uuid4(): target for target in targets for _ in range(due)}
-    queues = [Queue(target, [str(id_) for id_, its in of.items() if its is target]) for target in targets]
+    queues = [DueDeliveries(target, [str(id_) for id_, its in of.items() if its is target]) for target in targets]
     return [of[id_] for id_ in share(queues, in_flight or {}, limit, pace)]
 
 
@@ -54,16 +54,19 @@ def test_many_subscriptions_to_one_host_get_no_more_than_one(pace: Pace) -> None
     many = subscriptions(20)
     assert len(started(many, pace, due=1)) == FIRST_AT_HOST // 2
     proven(pace, many)
-    assert len(started(many, pace, due=1)) == MOST
-    assert len(started(many, pace, in_flight=dict.fromkeys(many[:7], 1))) == MOST - 7
-    assert len(started(many[:1], pace)) == MOST
+    assert len(started(many, pace, due=1)) == MAX_IN_FLIGHT
+    assert len(started(many, pace, in_flight=dict.fromkeys(many[:7], 1))) == MAX_IN_FLIGHT - 7
+    assert len(started(many[:1], pace)) == MAX_IN_FLIGHT
 
 
 def test_ports_and_paths_are_one_host_and_other_hosts_are_not(pace: Pace) -> None:
     account = uuid4()
     here, there = subscriptions(5, account=account), subscriptions(5, account=account, host="other.example")
     proven(pace, [*here, *there])
-    assert Counter(each.host for each in started([*here, *there], pace)) == {HOST: MOST, "other.example": MOST}
+    assert Counter(each.host for each in started([*here, *there], pace)) == {
+        HOST: MAX_IN_FLIGHT,
+        "other.example": MAX_IN_FLIGHT,
+    }
 
 
 def test_a_rate_for_each_account_at_a_host(pace: Pace) -> None:
@@ -72,12 +75,12 @@ def test_a_rate_for_each_account_at_a_host(pace: Pace) -> None:
     for _ in range(int(BURST) - 3):
         pace.begun(many[0])
     counts = Counter(each.account_id for each in started([*many, *other], pace))
-    assert counts == {many[0].account_id: 3, other[0].account_id: MOST}
+    assert counts == {many[0].account_id: 3, other[0].account_id: MAX_IN_FLIGHT}
 
 
 def test_accounts_share_a_host(pace: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has twenty subscriptions there gets as many slots as whoever has one, and comes after it."""
-    monkeypatch.setattr(slots, "AT_HOST", 12)
+    monkeypatch.setattr(slots, "MAX_AT_HOST", 12)
     greedy, modest = subscriptions(20), subscriptions(1)
     proven(pace, [*greedy, *modest])
     counts = Counter(each.account_id for each in started([*greedy, *modest], pace))
@@ -88,7 +91,7 @@ def test_accounts_share_a_host(pace: Pace, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_who_hangs_leaves_half_of_a_host_to_the_others(pace: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the same account, and of others."""
-    monkeypatch.setattr(slots, "AT_HOST", 8)
+    monkeypatch.setattr(slots, "MAX_AT_HOST", 8)
     hanging = [target for _ in range(8) for target in subscriptions(1)]
     assert len(started(hanging, pace)) == 4
     working = subscriptions(1)

@@ -1,4 +1,4 @@
-"""The pixels' pages: which there are, what each platform calls its id, and what became of events from the server."""
+"""HTML pages of pixels."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ from waypost.kit.fields import parse
 from waypost.resources.pixels import service
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
-from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual
+from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -24,7 +24,7 @@ _ALL = "/pixels"
 _ONE = "/pixels/{id}"
 _PER_PAGE = 25
 _SECRETS = ("pixel_id", "access_token")
-_UNUSUAL = "This does not look like an ID of {name}. It is sent as it is, and {name} may ignore it. {id_is}"
+_UNUSUAL = "This does not look like an ID of {name}, and {name} may ignore it. {id_format}"
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
@@ -50,7 +50,7 @@ class _Pages:
         session = await self._auth.session(request)
         found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
         counts = await service.count_links(self._deps, found.items)
-        notice = "The pixel is deleted." if "deleted" in request.query_params else ""
+        notice = "Pixel deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, counts=counts, notice=notice)
 
     async def new(self, request: Request) -> Response:
@@ -63,9 +63,9 @@ class _Pages:
         new, problems = parse(NewPixel, form.fields)
         if not self._auth.is_live(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
-        doubt = _doubt(form, new.platform, new.pixel_id)
-        if doubt and not problems:
-            return self._page(request, "new", 422, form=form, doubt=doubt)
+        warning = _id_warning(form, new.platform, new.pixel_id)
+        if warning and not problems:
+            return self._page(request, "new", 422, form=form, warning=warning)
         try:
             pixel = await service.create(self._deps, session, new, problems)
         except Invalid as error:
@@ -75,7 +75,7 @@ class _Pages:
     async def show(self, request: Request) -> Response:
         session, pixel = await self._find(request)
         form = Form({"platform": pixel.platform, "name": pixel.name})
-        notice = "Saved." if "saved" in request.query_params else ""
+        notice = "Changes saved." if "saved" in request.query_params else ""
         return await self._one(request, session, pixel, form, notice=notice)
 
     async def change(self, request: Request) -> Response:
@@ -85,9 +85,9 @@ class _Pages:
             unpaid = form.with_errors({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
         wanted, problems = parse(PixelChange, _changes(form))
-        doubt = _doubt(form, wanted.platform or pixel.platform, wanted.pixel_id)
-        if doubt and not problems:
-            return await self._one(request, session, pixel, form, status=422, doubt=doubt)
+        warning = _id_warning(form, wanted.platform or pixel.platform, wanted.pixel_id)
+        if warning and not problems:
+            return await self._one(request, session, pixel, form, status=422, warning=warning)
         try:
             await service.change(self._deps, session, pixel.id, wanted, problems)
         except Invalid as error:
@@ -112,26 +112,26 @@ class _Pages:
         return counts[pixel.id]
 
     async def _one(
-        self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **told: Any
+        self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **context: Any
     ) -> Response:
         results = await service.results(self._deps, session, pixel.id)
         count = await self._count(pixel)
-        return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **told)
+        return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **context)
 
-    def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
-        shared = {"hints": PLATFORM_HINTS, "counted_to": service.COUNTED_TO, "doubt": ""}
-        return self._views.page(request, f"pixels/{name}.html", status=status, **shared | told)
+    def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
+        shared = {"hints": PLATFORM_HINTS, "counted_to": service.COUNTED_TO, "warning": ""}
+        return self._views.page(request, f"pixels/{name}.html", status=status, **shared | context)
 
 
-def _doubt(form: Form, platform: str | None, pixel_id: str | None) -> str:
-    """Told once: whoever sends the form again knows better."""
-    if platform is None or pixel_id is None or form.is_checked("sure") or is_usual(platform, pixel_id.strip()):
+def _id_warning(form: Form, platform: str | None, pixel_id: str | None) -> str:
+    """Shown once: the form can be sent again with the same ID."""
+    if platform is None or pixel_id is None or form.is_checked("sure") or is_usual_id(platform, pixel_id.strip()):
         return ""
     hint = PLATFORM_HINTS[platform]  # type: ignore[index]  # parsed
-    return _UNUSUAL.format(name=hint.name, id_is=hint.id_is)
+    return _UNUSUAL.format(name=hint.name, id_format=hint.id_format)
 
 
 def _changes(form: Form) -> dict[str, Any]:
-    """A secret left blank stays as it is: it is not shown, so nobody can leave it standing."""
+    """A secret left blank does not change, because the form does not show it."""
     sent = {name: value or "" for name, value in form.fields.items() if name not in _SECRETS or value is not None}
     return sent | ({"access_token": None} if form.is_checked("forget_token") else {})

@@ -1,4 +1,4 @@
-"""What each platform's ids look like, where people find them, and which part of one the platform's tag is given."""
+"""The format of each platform's ids, where people find them, and the part of an id that the platform's tag gets."""
 
 import re
 from collections.abc import Mapping
@@ -10,12 +10,11 @@ from waypost.resources.pixels.model import Platform
 @dataclass(frozen=True, slots=True)
 class PlatformHint:
     name: str
-    id_is: str
-    """What the platform calls it, and how it looks."""
+    id_format: str
     id_found: str
     example: str
     token_found: str
-    """Empty where the platform takes no events from servers."""
+    """Empty if the platform accepts no events from servers."""
 
 
 PLATFORM_HINTS: Mapping[Platform, PlatformHint] = {
@@ -50,7 +49,7 @@ PLATFORM_HINTS: Mapping[Platform, PlatformHint] = {
 }
 
 AD_ACCOUNT_AND_TAG = re.compile(r"([0-9]{1,18})/(.+)", re.ASCII)
-"""Of Pinterest: the ad account is for its server-side endpoint, the tag for the browser."""
+"""Pinterest's ad account is for the server-side endpoint, the tag for the browser."""
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _USUAL: Mapping[str, re.Pattern[str]] = {
@@ -61,13 +60,13 @@ _USUAL: Mapping[str, re.Pattern[str]] = {
 }
 
 
-def is_usual(platform: str, text: str) -> bool:
-    """Whether it looks like an id of the platform. Only a hint for people: every id fires."""
+def is_usual_id(platform: str, text: str) -> bool:
+    """Whether it looks like an id of the platform. A warning for people only: every id fires."""
     return bool(_USUAL[platform].fullmatch(text))
 
 
 def tag_id(platform: str, text: str) -> str:
-    """What the platform's tag in the browser is given."""
+    """The id for the platform's tag in the browser."""
     if platform == "google_ads" and _DIGITS.fullmatch(text):
         return f"AW-{text}"
     found = AD_ACCOUNT_AND_TAG.fullmatch(text) if platform == "pinterest" else None

@@ -1,4 +1,4 @@
-"""The webhooks of one account: exported all, and deleted in short transactions."""
+"""Exports and deletes the webhooks of an account."""
 
 from collections.abc import AsyncGenerator
 from uuid import UUID
@@ -21,7 +21,7 @@ async def export(db: Database, account_id: UUID) -> list[WebhookJson]:
 
 
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
-    """With their deliveries. Yields after each transaction."""
+    """Delete them and their deliveries, in short transactions. Yields after each."""
     async with db.read() as tx:
         ids = (await tx.execute(select(webhooks.c.id).where(webhooks.c.account_id == account_id))).scalars().all()
     for webhook_id in ids:

@@ -10,7 +10,7 @@ from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, EventType, Status
+from waypost.resources.webhooks.model import TEST, DeliveryStatus, EventType
 from waypost.resources.webhooks.schemas import (
     CreatedWebhookJson,
     DeliveryJson,
@@ -42,9 +42,9 @@ _ONE = "/{id}"
 _DELIVERIES = "/{id}/deliveries"
 _REDELIVER = "/{id}/deliveries/{delivery_id}/redeliver"
 _TEST = "/{id}/test"
-_CHOICES = {"status": get_args(Status), "event": (*get_args(EventType), TEST)}
+_CHOICES = {"status": get_args(DeliveryStatus), "event": (*get_args(EventType), TEST)}
 _FILTERS = (
-    parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "Status of the delivery"),
+    parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "DeliveryStatus of the delivery"),
     parameter("event", {"type": "string", "enum": [*_CHOICES["event"]]}, "Type of the event"),
 )
 
@@ -105,9 +105,9 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
         return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
 
     @router.post(_TEST, summary="Send a test event", status_code=202, response_model=Data[DeliveryJson])
-    async def ask_for_test(caller: allowed, webhook_id: id_of_path) -> Response:
+    async def send_test(caller: allowed, webhook_id: id_of_path) -> Response:
         """Sent whichever event types the webhook subscribes to."""
-        return data(delivery_to_json(await service.ask_for_test(deps, caller, webhook_id)), 202)
+        return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)), 202)
 
     return router
 
@@ -118,4 +118,4 @@ def _wanted(request: Request, problems: Problems) -> DeliveryFilter:
     for name, choices in _CHOICES.items():
         if given[name] not in {None, *choices}:
             problems.add(name, f"This must be one of: {', '.join(choices)}.")
-    return DeliveryFilter(status=cast("Status | None", given["status"]), event=given["event"])
+    return DeliveryFilter(status=cast("DeliveryStatus | None", given["status"]), event=given["event"])

@@ -1,4 +1,4 @@
-"""Subscriptions, and their deliveries: one table that is the outbox, the queue and the log."""
+"""Webhooks (subscriptions) and their deliveries. The table of deliveries is the outbox, the queue and the log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,9 +12,9 @@ from waypost.database.secrets import Encrypted
 
 EventType = Literal["link.created", "link.clicked", "pixel.fired"]
 TEST = "webhook.test"
-"""The event of a delivery that somebody asks for by hand; nobody can subscribe to it."""
+"""The event of a test delivery; nobody can subscribe to it."""
 
-Status = Literal["pending", "delivered", "failed", "cancelled"]
+DeliveryStatus = Literal["pending", "delivered", "failed", "cancelled"]
 
 webhooks = Table(
     "webhooks",
@@ -34,17 +34,17 @@ webhook_deliveries = Table(
     metadata,
     Column("id", Id, primary_key=True),  # begins with the event's time, so that rows are appended to every index
     Column("account_id", Id, nullable=False),
-    Column("webhook_id", Id, nullable=False),  # no foreign key: what was sent is known for a while after a deletion
+    Column("webhook_id", Id, nullable=False),  # no foreign key: deliveries remain for a while after a deletion
     Column("event", Text, nullable=False),
-    Column("body", Text, nullable=False),  # every attempt sends these very characters, in UTF-8
+    Column("body", Text, nullable=False),  # every attempt sends exactly these characters, in UTF-8
     Column("status", Text, nullable=False),
-    Column("attempts", SmallInteger, nullable=False),  # those begun
-    Column("next_attempt_at", Instant),  # while it is pending; of one under way, when it counts as given up
-    Column("leased_until", Instant),  # while an attempt is under way
+    Column("attempts", SmallInteger, nullable=False),  # started
+    Column("next_attempt_at", Instant),  # while it is pending; during an attempt, when its lease expires
+    Column("leased_until", Instant),  # during an attempt
     Column("response_status", Integer),
     Column("error", Text),
     Column("created_at", Instant, nullable=False),  # of the event
-    Column("answer", Text),  # the start of the latest attempt's, made fit to be shown; null where it had none
+    Column("answer", Text),  # the printable start of the latest attempt's; null if there was none
 )
 _PENDING = webhook_deliveries.c.status == "pending"
 _LEASED = webhook_deliveries.c.leased_until.is_not(None)
@@ -55,13 +55,13 @@ Index(
     postgresql_where=_PENDING,
 )
 Index("ix_webhook_deliveries_leased", webhook_deliveries.c.webhook_id, sqlite_where=_LEASED, postgresql_where=_LEASED)
-# with what the list filters by, so that it is counted without reading bodies
+# with the columns that the list filters by, so that it is counted without reading bodies
 Index("ix_webhook_deliveries_log", *(webhook_deliveries.c[name] for name in ("webhook_id", "id", "status", "event")))
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A subscription. Its secret is shown once, and otherwise opened only to sign."""
+    """A subscription. Its secret is shown once, and otherwise decrypted only to sign."""
 
     id: UUID
     account_id: UUID
@@ -73,11 +73,11 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """As the log shows it."""
+    """A row of the delivery log."""
 
     id: UUID
     event: str
-    status: Status
+    status: DeliveryStatus
     attempts: int
     next_attempt_at: datetime | None
     response_status: int | None
@@ -87,9 +87,9 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What of a delivery is too long for lists."""
+    """The parts of a delivery that are too long for lists."""
 
     body: str
-    """As every attempt sends it."""
+    """Sent unchanged by every attempt."""
     answer: str | None
-    """The start of the latest attempt's; None where it had none."""
+    """The start of the latest attempt's answer; None if there was none."""

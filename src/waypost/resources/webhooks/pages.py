@@ -1,4 +1,4 @@
-"""The webhooks' pages: subscriptions, their secret this once, and each delivery with what was sent and answered."""
+"""HTML pages of webhooks: subscriptions, their delivery logs, and single deliveries with request and response."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, Delivery, EventType, Status, Webhook
+from waypost.resources.webhooks.model import TEST, Delivery, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
 from waypost.resources.webhooks.store import DeliveryFilter
 from waypost.web import page_request, path_id, read_query
@@ -30,11 +30,11 @@ _ONE = "/webhooks/{id}"
 _DELIVERY = "/webhooks/{id}/deliveries/{delivery}"
 _PER_PAGE = 25
 _EVENTS: Mapping[EventType, str] = {
-    "link.created": "A link was made",
-    "link.clicked": "Somebody followed a link or scanned its code",
-    "pixel.fired": "A pixel fired on a link's page",
+    "link.created": "A link was created",
+    "link.clicked": "A link was clicked, or its QR code scanned",
+    "pixel.fired": "A pixel fired",
 }
-_STATUSES = tuple(status for status in get_args(Status) if status != "cancelled")  # those have no log any more
+_STATUSES = tuple(status for status in get_args(DeliveryStatus) if status != "cancelled")  # their webhook is deleted
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
@@ -64,7 +64,7 @@ class _Pages:
         session = await self._auth.session(request)
         found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
         latest = await service.latest_deliveries(self._deps, found.items)
-        notice = "The webhook is deleted." if "deleted" in request.query_params else ""
+        notice = "Webhook deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, latest=latest, notice=notice)
 
     async def new(self, request: Request) -> Response:
@@ -72,7 +72,7 @@ class _Pages:
         return self._page(request, "new", form=Form())
 
     async def create(self, request: Request) -> Response:
-        """Answers itself instead of leading on: nothing else ever shows the secret."""
+        """The response shows the secret. No redirect: nothing else ever shows it."""
         session = await self._auth.session(request)
         form = await read_form(request)
         if not self._auth.is_live(session):
@@ -87,28 +87,32 @@ class _Pages:
     async def log(self, request: Request) -> Response:
         session = await self._auth.session(request)
         webhook = await self._find(request)
-        wanted, before = _wanted(request), parse_id(request.query_params.get("before", ""))
+        filters, before = _read_filters(request), parse_id(request.query_params.get("before", ""))
         found, following = await service.read_log(
-            self._deps, session, webhook.id, wanted, before=before, at_most=_PER_PAGE
+            self._deps, session, webhook.id, filters, before=before, at_most=_PER_PAGE
         )
-        older = _query(wanted, following) if following else ""
-        newest = _query(wanted) if before else ""
-        told: dict[str, Any] = {"deliveries": found, "wanted": wanted, "older": older, "newest": newest}
-        return self._page(request, "one", webhook=webhook, snippets=self._snippets, **told)
+        older = _query(filters, following) if following else ""
+        newest = _query(filters) if before else ""
+        context: dict[str, Any] = {"deliveries": found, "filters": filters, "older": older, "newest": newest}
+        return self._page(request, "one", webhook=webhook, snippets=self._snippets, **context)
 
     async def test(self, request: Request) -> Response:
         session = await self._sending(request)
         webhook_id = await path_id(request.path_params["id"])
-        return _to(webhook_id, await service.ask_for_test(self._deps, session, webhook_id))
+        return _to(webhook_id, await service.send_test(self._deps, session, webhook_id))
 
     async def delivery(self, request: Request) -> Response:
-        """While it is pending, the page asks for it again and again, and is given only what can change."""
+        """While it is pending, the page requests the part again that can change."""
         session = await self._auth.session(request)
         webhook_id, delivery_id = await _ids(request)
         webhook, delivery, exchange = await service.find_delivery(self._deps, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
-        told: dict[str, Any] = {"body": exchange.body, "laid_out": _laid_out(exchange.body), "answer": exchange.answer}
-        return self._page(request, name, webhook=webhook, delivery=delivery, **told)
+        context: dict[str, Any] = {
+            "body": exchange.body,
+            "formatted": _formatted(exchange.body),
+            "answer": exchange.answer,
+        }
+        return self._page(request, name, webhook=webhook, delivery=delivery, **context)
 
     async def redeliver(self, request: Request) -> Response:
         session = await self._sending(request)
@@ -124,7 +128,7 @@ class _Pages:
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _sending(self, request: Request) -> Session:
-        """Who may have something sent now."""
+        """The session, if it may send deliveries now."""
         session = await self._auth.session(request)
         self._auth.require_live_plan(session)
         await self._auth.limit_expensive(session, "delivery")
@@ -134,13 +138,13 @@ class _Pages:
         session = await self._auth.session(request)
         return await service.find(self._deps, session, await path_id(request.path_params["id"]))
 
-    def _page(self, request: Request, name: str, status: int = 200, **told: Any) -> Response:
+    def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "most_attempts": MAX_ATTEMPTS}
-        return self._views.page(request, f"webhooks/{name}.html", status=status, **shared | told)
+        return self._views.page(request, f"webhooks/{name}.html", status=status, **shared | context)
 
 
 def snippets() -> dict[str, str]:
-    """Of each language the code that verifies a signature; docs/webhooks.md shows the same."""
+    """By language, the code that verifies a signature; docs/webhooks.md shows the same."""
     folder = files("waypost.resources.webhooks") / "snippets"
     return {language: (folder / name).read_text() for language, name in _LANGUAGES.items()}
 
@@ -149,21 +153,20 @@ async def _ids(request: Request) -> tuple[UUID, UUID]:
     return await path_id(request.path_params["id"]), await path_id(request.path_params["delivery"])
 
 
-def _wanted(request: Request) -> DeliveryFilter:
-    """Filters; one that there is not narrows nothing."""
+def _read_filters(request: Request) -> DeliveryFilter:
+    """Unknown values do not filter."""
     query = read_query(request)
     status, event = query.get("status"), query.get("event")
     is_event = event in {*_EVENTS, TEST}
-    return DeliveryFilter(cast("Status", status) if status in _STATUSES else None, event if is_event else None)
+    return DeliveryFilter(cast("DeliveryStatus", status) if status in _STATUSES else None, event if is_event else None)
 
 
-def _query(wanted: DeliveryFilter, before: UUID | None = None) -> str:
-    filters = {"status": wanted.status, "event": wanted.event, "before": before}
-    return "?" + urlencode({name: value for name, value in filters.items() if value})
+def _query(filters: DeliveryFilter, before: UUID | None = None) -> str:
+    query = {"status": filters.status, "event": filters.event, "before": before}
+    return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
-def _laid_out(body: str) -> str:
-    """For reading."""
+def _formatted(body: str) -> str:
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
 
 

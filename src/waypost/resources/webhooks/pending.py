@@ -1,4 +1,4 @@
-"""How much waits to be delivered, for /metrics. Refuses to count as often as it is asked."""
+"""Gauges of pending deliveries for /metrics, cached for some seconds."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from waypost.metrics import Gauge
 from waypost.resources.webhooks.model import webhook_deliveries
 
 FRESH = 5.0
-"""Seconds for which a count is told again: a million that wait take a tenth of one to count."""
+"""Seconds for which a count is cached: counting a million pending deliveries takes 0.1 s."""
 
 _D = webhook_deliveries.c
 
@@ -28,27 +28,27 @@ class PendingGauges:
         self._db = db
         self._clock = clock
         self._monotonic = monotonic
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._stale_at = 0.0
         self._known: tuple[int, datetime | None] | None = None
         self._is_out = False
 
     async def gauges(self) -> Sequence[Gauge]:
-        """None at all while the database is gone."""
-        async with self._turn:
+        """No gauges while the database is unavailable."""
+        async with self._lock:
             if self._monotonic() >= self._stale_at:
-                self._known = await self._look()
+                self._known = await self._count()
                 self._stale_at = self._monotonic() + FRESH
         if self._known is None:
             return []
         count, since = self._known
         age = max(0.0, (self._clock() - since).total_seconds()) if since else 0.0
         return [
-            Gauge("waypost_webhook_pending", "Deliveries that wait for an attempt or its outcome.", count),
-            Gauge("waypost_webhook_oldest_pending_seconds", "Since the oldest event that waits; 0 if none does.", age),
+            Gauge("waypost_webhook_pending", "Pending deliveries.", count),
+            Gauge("waypost_webhook_oldest_pending_seconds", "Age of the oldest pending event, or 0.", age),
         ]
 
-    async def _look(self) -> tuple[int, datetime | None] | None:
+    async def _count(self) -> tuple[int, datetime | None] | None:
         try:
             async with self._db.read() as tx:
                 found = await pending(tx)
@@ -62,13 +62,13 @@ class PendingGauges:
 
 
 async def pending(tx: Tx) -> tuple[int, datetime | None]:
-    """How many, and when the oldest one's event was, to the millisecond. Reads the index of those pending only."""
+    """(count, time of the oldest event to the millisecond). Reads only the index of pending deliveries."""
     row = (await tx.execute(count_statement(tx.dialect.name))).one()
-    return row.waiting, from_microseconds(int(row.first[:12], 16) * 1_000) if row.first else None
+    return row.pending_count, from_microseconds(int(row.first[:12], 16) * 1_000) if row.first else None
 
 
 def count_statement(dialect: str) -> Select[int, Any]:
-    """The smallest id begins with the oldest event's time. PostgreSQL before 18 finds no smallest UUID, but a text."""
+    """The smallest id begins with the oldest event's time. PostgreSQL before 18 has min() of text, not of UUID."""
     as_text = func.hex(_D.id) if dialect == "sqlite" else func.replace(cast(_D.id, Text), "-", "").collate("C")
-    waiting, first = func.count().label("waiting"), func.min(as_text).label("first")
-    return select(waiting, first).where(_D.status == "pending")
+    pending_count, first = func.count().label("pending_count"), func.min(as_text).label("first")
+    return select(pending_count, first).where(_D.status == "pending")

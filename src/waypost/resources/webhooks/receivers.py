@@ -1,6 +1,6 @@
-"""Looks at a receiver before it is subscribed: does its host have addresses, and are all of them public?
+"""Checks the host of a new subscription: it must have IP addresses, and all of them must be public.
 
-Sends nothing to it. Every delivery looks again, at the address it connects to.
+Nothing is sent. Every delivery checks again the IP address that it connects to.
 """
 
 from uuid import UUID
@@ -18,7 +18,7 @@ class Receivers:
         self._outbound = outbound
         self._look_ups = FairQueue(AT_ONCE, each=PER_ACCOUNT)
 
-    async def look(self, url: Url, *, account: UUID) -> None:
-        """Raises NotPublic, Unreachable; Unavailable when too many of the account's wait before it."""
+    async def check(self, url: Url, *, account: UUID) -> None:
+        """Raises NotPublic, Unreachable; Unavailable when too many checks of the account are queued."""
         async with self._look_ups.slot(account):
             await self._outbound.resolve(url)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_entries
-from waypost.resources.webhooks.model import Delivery, EventType, Status, Webhook
+from waypost.resources.webhooks.model import Delivery, DeliveryStatus, EventType, Webhook
 
 MAX_URL = 2048
 TOO_LONG = f"This may have at most {MAX_URL} characters."
@@ -61,7 +61,7 @@ class CreatedWebhookJson(WebhookJson):
 class DeliveryJson(TypedDict):
     id: IdText
     event: str
-    status: Status
+    status: DeliveryStatus
     attempts: int
     next_attempt_at: TimestampText | None
     response_status: int | None

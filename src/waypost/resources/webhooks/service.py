@@ -1,4 +1,4 @@
-"""The verbs of subscriptions and of their deliveries' log. Each opens its own transaction; nothing slow is inside."""
+"""Operations on subscriptions and their deliveries. Each opens its own transaction, and nothing slow runs inside."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,36 +18,36 @@ from waypost.resources.webhooks.model import TEST, Delivery, Exchange, Webhook, 
 from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
 from waypost.resources.webhooks.store import DeliveryFilter
 
-MOST = 20
-"""Subscriptions of an account."""
-LOOKED_THROUGH = 5_000
-"""Deliveries, for a page of those that fit filters."""
+MAX_WEBHOOKS = 20
+"""Of an account."""
+MAX_SCANNED = 5_000
+"""Deliveries that are read for a page with filters."""
 REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
 UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
-TOO_MANY = f"An account may have at most {MOST} webhooks. Delete one that is not needed any more."
+TOO_MANY = f"An account may have at most {MAX_WEBHOOKS} webhooks. Delete one that is not needed any more."
 
 T = TypeVar("T")
 
 
 async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
-    """The subscription and its secret, which nothing shows again.
+    """The subscription and its secret, which is never shown again.
 
-    `problems`: the faults already found in the input; Invalid is raised with these and all others together.
+    `problems`: errors already found in the input. Invalid is raised with all of them.
     """
     account = caller.account.id
     for name in ("url", "event_types"):
         if getattr(new, name) is None and name not in problems:
             problems.add(name, REQUIRED)
-    read = _read(new.url, problems)
-    await _there_is_room(deps, account, problems)
-    url = await _looked_at(deps, account, read, problems)
+    parsed = _parse(new.url, problems)
+    await _check_count(deps, account, problems)
+    url = await _check_receiver(deps, account, parsed, problems)
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
     sealed = deps.keys.seal(webhooks.c.secret, webhook.id, secret)
     async with deps.db.write() as tx:
         await lock_account(tx, account)
-        if await store.count(tx, account) >= MOST:
+        if await store.count(tx, account) >= MAX_WEBHOOKS:
             raise Invalid({"url": [TOO_MANY]})
         await store.add(tx, webhook, sealed)
     return webhook, secret
@@ -55,7 +55,7 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
 
 async def find(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
     async with deps.db.read() as tx:
-        return _there(await store.find(tx, caller.account.id, webhook_id))
+        return _found(await store.find(tx, caller.account.id, webhook_id))
 
 
 async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Webhook]:
@@ -65,37 +65,37 @@ async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Webho
 
 
 async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
-    """What is pending is cancelled with it; what comes of an attempt under way is not noted.
+    """Also cancels its pending deliveries. The outcome of an attempt in progress is not saved.
 
-    Of a subscription that is gone nothing is claimed; where very many are pending, `leftovers` cancels the rest.
+    Deliveries of a deleted subscription are not claimed. If very many are pending, `retention` cancels the rest.
     """
     async with deps.db.write() as tx:
         if not await store.remove(tx, caller.account.id, webhook_id):
             raise NotFound
         await queue.lock(tx)
-        await store.cancel(tx, webhook_id)  # only now: until it was gone, somebody could still record for it
+        await store.cancel(tx, webhook_id)  # after the deletion: before, another process could still record deliveries
 
 
 async def browse_deliveries(
-    deps: Deps, caller: Caller, webhook_id: UUID, wanted: DeliveryFilter, request: PageRequest
+    deps: Deps, caller: Caller, webhook_id: UUID, filters: DeliveryFilter, request: PageRequest
 ) -> Page[Delivery]:
     async with deps.db.read() as tx:
-        _there(await store.find(tx, caller.account.id, webhook_id))
-        found, total = await store.page_of_deliveries(tx, webhook_id, wanted, request)
+        _found(await store.find(tx, caller.account.id, webhook_id))
+        found, total = await store.page_of_deliveries(tx, webhook_id, filters, request)
     return Page(found, total, request)
 
 
 async def read_log(
-    deps: Deps, caller: Caller, webhook_id: UUID, wanted: DeliveryFilter, *, before: UUID | None, at_most: int
+    deps: Deps, caller: Caller, webhook_id: UUID, filters: DeliveryFilter, *, before: UUID | None, at_most: int
 ) -> tuple[list[Delivery], UUID | None]:
-    """(deliveries before `before`, newest first; where the next page begins, if there is one), however long the log."""
+    """(deliveries before `before`, newest first; the `before` of the next page, if there is one)."""
     async with deps.db.read() as tx:
-        _there(await store.find(tx, caller.account.id, webhook_id))
-        return await store.log_before(tx, webhook_id, wanted, before, at_most=at_most, among=LOOKED_THROUGH)
+        _found(await store.find(tx, caller.account.id, webhook_id))
+        return await store.log_before(tx, webhook_id, filters, before, at_most=at_most, scan_at_most=MAX_SCANNED)
 
 
 async def latest_deliveries(deps: Deps, found: Sequence[Webhook]) -> Mapping[UUID, Delivery]:
-    """Of each of the caller's subscriptions the newest, if there is one."""
+    """The newest delivery of each subscription that has any."""
     async with deps.db.read() as tx:
         return await store.latest(tx, [webhook.id for webhook in found])
 
@@ -103,38 +103,38 @@ async def latest_deliveries(deps: Deps, found: Sequence[Webhook]) -> Mapping[UUI
 async def find_delivery(
     deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID
 ) -> tuple[Webhook, Delivery, Exchange]:
-    """With what was sent and answered."""
+    """With request body and answer."""
     async with deps.db.read() as tx:
-        webhook = _there(await store.find(tx, caller.account.id, webhook_id))
-        delivery = _there(await store.find_delivery(tx, webhook_id, delivery_id))
-        return webhook, delivery, _there(await store.exchange_of(tx, webhook_id, delivery_id))
+        webhook = _found(await store.find(tx, caller.account.id, webhook_id))
+        delivery = _found(await store.find_delivery(tx, webhook_id, delivery_id))
+        return webhook, delivery, _found(await store.exchange_of(tx, webhook_id, delivery_id))
 
 
 async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
-    """The same id and body once more, and at once; five attempts again if it had ended."""
+    """Send it again with the same id and body, immediately; with five new attempts if it had ended."""
     async with deps.db.write() as tx:
-        _there(await store.hold(tx, caller.account.id, webhook_id))
+        _found(await store.hold(tx, caller.account.id, webhook_id))
         await store.make_due(tx, webhook_id, delivery_id, deps.clock())
-        return _there(await store.find_delivery(tx, webhook_id, delivery_id))
+        return _found(await store.find_delivery(tx, webhook_id, delivery_id))
 
 
-async def ask_for_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
-    """A delivery that tells of nothing but the subscription itself, whatever it listens to."""
+async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
+    """Record a test delivery, whatever the subscription subscribes to."""
     async with deps.db.write() as tx:
-        webhook = _there(await store.hold(tx, caller.account.id, webhook_id))
+        webhook = _found(await store.hold(tx, caller.account.id, webhook_id))
         data = {"webhook_id": str(webhook.id)}
         event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), deps.clock(), data)
-        return _there(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
+        return _found(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
 
 
-def _there(found: T | None) -> T:
+def _found(found: T | None) -> T:
     if found is None:
         raise NotFound
     return found
 
 
-def _read(text: str | None, problems: Problems) -> Url | None:
-    """None when it is not sent or wrong."""
+def _parse(text: str | None, problems: Problems) -> Url | None:
+    """None when it is missing or wrong."""
     if text is None:
         return None
     try:
@@ -148,11 +148,11 @@ def _read(text: str | None, problems: Problems) -> Url | None:
     return url
 
 
-async def _looked_at(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> str:
-    """As it is kept. A name is looked up only where nothing else is wrong. Raises Invalid with all that is."""
+async def _check_receiver(deps: Deps, account: UUID, url: Url | None, problems: Problems) -> str:
+    """The URL to store. Its host is looked up only if there are no other errors. Raises Invalid with all of them."""
     if url is not None and (url.is_ip or not problems):
         try:
-            await deps.receivers.look(url, account=account)
+            await deps.receivers.check(url, account=account)
         except NotPublic:
             problems.add("url", NOT_PUBLIC)
         except Unreachable:
@@ -161,8 +161,8 @@ async def _looked_at(deps: Deps, account: UUID, url: Url | None, problems: Probl
     return url.text if url else ""
 
 
-async def _there_is_room(deps: Deps, account: UUID, problems: Problems) -> None:
-    """Decides nothing, the write itself does: but nothing expensive is begun for one too many."""
+async def _check_count(deps: Deps, account: UUID, problems: Problems) -> None:
+    """Avoids expensive checks for one too many; the transaction of the write decides."""
     async with deps.db.read() as tx:
-        if await store.count(tx, account) >= MOST:
+        if await store.count(tx, account) >= MAX_WEBHOOKS:
             problems.add("url", TOO_MANY)

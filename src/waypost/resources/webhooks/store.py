@@ -1,6 +1,6 @@
-"""The statements on subscriptions and on the log of their deliveries. The queue's own are in `delivery.queue`.
+"""SQL of subscriptions and of the delivery log. The queue's is in `delivery.queue`.
 
-Whoever writes deliveries of a subscription holds its row before: then a deletion finds all of them.
+To write deliveries of a subscription, hold its row first: then a deletion finds all of them.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
 
 from waypost.database import Sealed, Tx
 from waypost.kit.pagination import PageRequest
-from waypost.resources.webhooks.model import Delivery, Exchange, Status, Webhook, webhook_deliveries, webhooks
+from waypost.resources.webhooks.model import Delivery, DeliveryStatus, Exchange, Webhook, webhook_deliveries, webhooks
 
 CANCELLED_AT_ONCE = 1_000
 _D = webhook_deliveries.c
 _WEBHOOK = select(*(webhooks.c[name] for name in Webhook.__dataclass_fields__))
 _NEXT = case((_D.leased_until.is_(None), _D.next_attempt_at)).label("next_attempt_at")
-"""Of an attempt under way the table knows when it counts as given up, which is no next attempt."""
+"""During an attempt the column holds the end of its lease, which is no next attempt."""
 _DELIVERY = select(*(_NEXT if name == "next_attempt_at" else _D[name] for name in Delivery.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """Which of a subscription's deliveries a list is to hold; None leaves a question open."""
+    """None does not filter."""
 
-    status: Status | None = None
+    status: DeliveryStatus | None = None
     event: str | None = None
 
 
@@ -51,7 +51,7 @@ async def hold(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook | None:
 
 
 async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Webhook], int]:
-    """(subscriptions of the page, number of subscriptions on all pages), newest first."""
+    """(subscriptions of the page, total), newest first."""
     newest = _WEBHOOK.where(webhooks.c.account_id == account_id).order_by(
         webhooks.c.created_at.desc(), webhooks.c.id.desc()
     )
@@ -60,14 +60,14 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Web
 
 
 async def remove(tx: Tx, account_id: UUID, webhook_id: UUID) -> bool:
-    """False when it is not there. Waits for those who hold it, so that `cancel` sees what they recorded."""
+    """False when it does not exist. Waits for transactions that hold it, so that `cancel` sees what they recorded."""
     return (await tx.execute(delete(webhooks).where(*_is(account_id, webhook_id)))).rowcount > 0
 
 
 async def cancel(tx: Tx, webhook_id: UUID) -> None:
-    """Attempts under way, so that what comes of them is not noted any more, and what waits.
+    """Cancel attempts in progress, so that their outcomes are not saved, and pending deliveries.
 
-    Of these at most CANCELLED_AT_ONCE: a million would keep all others from writing for a minute.
+    Of these at most CANCELLED_AT_ONCE: a million would block all other writers for a minute.
     """
     pending = (_D.webhook_id == webhook_id) & (_D.status == "pending")
     some = select(_D.id).where(pending).limit(CANCELLED_AT_ONCE)
@@ -77,39 +77,39 @@ async def cancel(tx: Tx, webhook_id: UUID) -> None:
 
 
 async def page_of_deliveries(
-    tx: Tx, webhook_id: UUID, wanted: DeliveryFilter, request: PageRequest
+    tx: Tx, webhook_id: UUID, filters: DeliveryFilter, request: PageRequest
 ) -> tuple[list[Delivery], int]:
-    """(deliveries of the page, number of deliveries on all pages), newest first: an id begins with the event's time."""
+    """(deliveries of the page, total), newest first: an id begins with the event's time."""
     conditions = [_D.webhook_id == webhook_id]
-    conditions += [_D[name] == value for name, value in asdict(wanted).items() if value is not None]
+    conditions += [_D[name] == value for name, value in asdict(filters).items() if value is not None]
     newest = _DELIVERY.where(*conditions).order_by(_D.id.desc()).limit(request.per_page).offset(request.offset)
     total = select(func.count()).select_from(webhook_deliveries).where(*conditions)
     return [Delivery(*row) for row in await tx.execute(newest)], (await tx.execute(total)).scalar_one()
 
 
 async def log_before(
-    tx: Tx, webhook_id: UUID, wanted: DeliveryFilter, before: UUID | None, *, at_most: int, among: int
+    tx: Tx, webhook_id: UUID, filters: DeliveryFilter, before: UUID | None, *, at_most: int, scan_at_most: int
 ) -> tuple[list[Delivery], UUID | None]:
-    """(deliveries before `before`, newest first; before which one the next page begins, if there is more).
+    """(deliveries before `before`, newest first; the `before` of the next page, if there is one).
 
-    Counts nothing and looks through `among` rows at most, so a page with filters can have few, or none, and a next.
+    Reads at most `scan_at_most` rows, so that a page with filters can have few or no deliveries and still a next page.
     """
     ids = select(_D.id, _D.status, _D.event).where(_D.webhook_id == webhook_id).order_by(_D.id.desc())
     ids = ids.where(_D.id < before) if before else ids
-    filters = {name: value for name, value in asdict(wanted).items() if value is not None}
-    window = (ids.limit(among) if filters else ids.limit(at_most + 1)).subquery()
-    fitting = select(window.c.id).where(*(window.c[name] == value for name, value in filters.items()))
-    shown = list((await tx.execute(fitting.order_by(window.c.id.desc()).limit(at_most + 1))).scalars())
-    # by their ids: in one statement SQLite would walk through all there are
-    found = [Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(shown)).order_by(_D.id.desc()))]
+    chosen = {name: value for name, value in asdict(filters).items() if value is not None}
+    window = (ids.limit(scan_at_most) if chosen else ids.limit(at_most + 1)).subquery()
+    fitting = select(window.c.id).where(*(window.c[name] == value for name, value in chosen.items()))
+    ids_of_page = list((await tx.execute(fitting.order_by(window.c.id.desc()).limit(at_most + 1))).scalars())
+    # by their ids: in one statement SQLite would read all rows
+    found = [Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(ids_of_page)).order_by(_D.id.desc()))]
     if len(found) > at_most:
         return found[:at_most], found[at_most - 1].id
-    last = ids.with_only_columns(_D.id).offset(among - 1).limit(1)
-    return found, (await tx.execute(last)).scalar_one_or_none() if filters else None
+    last = ids.with_only_columns(_D.id).offset(scan_at_most - 1).limit(1)
+    return found, (await tx.execute(last)).scalar_one_or_none() if chosen else None
 
 
 async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
-    """Of each subscription the newest delivery, if it has any."""
+    """The newest delivery of each subscription that has any."""
     newest = select(_D.id).where(_D.webhook_id == webhooks.c.id).order_by(_D.id.desc()).limit(1).scalar_subquery()
     ids = await tx.execute(select(newest, webhooks.c.id).where(webhooks.c.id.in_(webhook_ids)))
     of = {delivery_id: webhook_id for delivery_id, webhook_id in ids if delivery_id}
@@ -127,13 +127,13 @@ async def find_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery
 
 
 async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -> None:
-    """A finished one begins anew, one that waits does so no longer; one under way, or due already, stays as it is."""
+    """Restart a finished delivery, and make a waiting one due. One in progress, or due already, does not change."""
     one = update(webhook_deliveries).where(*_is_delivery(webhook_id, delivery_id))
     waits = (_D.status == "pending") & _D.leased_until.is_(None) & (_D.next_attempt_at > now)
     await tx.execute(one.where(waits).values(next_attempt_at=now))
-    anew = {"status": "pending", "attempts": 0, "next_attempt_at": now}
-    anew |= dict.fromkeys(("response_status", "error", "answer"))
-    await tx.execute(one.where(_D.status != "pending").values(anew))
+    restarted = {"status": "pending", "attempts": 0, "next_attempt_at": now}
+    restarted |= dict.fromkeys(("response_status", "error", "answer"))
+    await tx.execute(one.where(_D.status != "pending").values(restarted))
 
 
 def _is(account_id: UUID, webhook_id: UUID) -> Sequence[ColumnElement[bool]]:

@@ -1,4 +1,4 @@
-"""What is counted of deliveries, for /metrics. Refuses to get in their way: what cannot be counted is delivered."""
+"""Metrics of deliveries, for /metrics. A delivery that cannot be counted is sent all the same."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class _Series:
 
 
 def claimed(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
-    """Attempts begun."""
+    """Count attempts that start."""
     if series := _series():
         series.attempts.inc(len(deliveries))
         for each in deliveries:
@@ -38,7 +38,7 @@ def claimed(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
 
 
 def settled(outcomes: Sequence[DeliveryOutcome]) -> None:
-    """What came of attempts."""
+    """Count results of attempts."""
     if series := _series():
         for result, count in Counter(map(result_of, outcomes)).items():
             series.results.labels(result).inc(count)
@@ -53,7 +53,7 @@ def result_of(outcome: DeliveryOutcome) -> str:
 
 @cache
 def _series() -> _Series | None:
-    """Made when there is something to count, which idle workers have not. None, told once, where there is no room."""
+    """Created when there is something to count. None, logged once, where the metrics file cannot be created."""
     try:
         metrics.start_counting()
     except OSError as error:
@@ -61,13 +61,13 @@ def _series() -> _Series | None:
         return None
     from prometheus_client import Counter, Histogram  # noqa: PLC0415  # see above
 
-    attempts = Counter("waypost_webhook_attempts_total", "Attempts begun to deliver an event.", registry=None)
-    results = Counter("waypost_webhook_results_total", "What came of attempts.", ["result"], registry=None)
+    attempts = Counter("waypost_webhook_attempts_total", "Delivery attempts started.", registry=None)
+    results = Counter("waypost_webhook_results_total", "Delivery attempts by result.", ["result"], registry=None)
     for result in RESULTS:
-        results.labels(result)  # begins at zero, so that the first one is seen to be an increase
+        results.labels(result)  # starts at zero, so that the first one is visible as an increase
     delay = Histogram(
         "waypost_webhook_first_attempt_delay_seconds",
-        "From an event to the first attempt to deliver it.",
+        "Time from an event to its first delivery attempt.",
         buckets=_DELAYS,
         registry=None,
     )

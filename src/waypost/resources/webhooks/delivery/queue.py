@@ -1,8 +1,7 @@
-"""The queue's statements. Claim under a lease, counting the attempt before anything is sent; settle afterwards.
+"""SQL of the queue: claim deliveries under a lease, count the attempt before anything is sent, settle afterwards.
 
-Refuses to lose a delivery: of a process that dies the lease runs out, and the next claim takes it again. Each
-subscription is a queue of its own: a claim steps from one to the next by index, so that neither a million deliveries to
-one of them nor a receiver that hangs costs the others anything.
+Each subscription is a queue of its own. A claim steps from one to the next by index, so that neither a million
+deliveries of one subscription nor a receiver that hangs slows the others down.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +17,22 @@ from sqlalchemy import Integer, bindparam, select, text, update
 from waypost.database import Id, Instant, Tx, take_advisory_lock
 from waypost.database.secrets import Sealed
 from waypost.kit.clock import Clock
-from waypost.resources.webhooks.delivery.pace import MOST, Pace, Target
-from waypost.resources.webhooks.delivery.slots import Queue, share
-from waypost.resources.webhooks.model import Status, webhook_deliveries, webhooks
+from waypost.resources.webhooks.delivery.pace import MAX_IN_FLIGHT, Pace, Target
+from waypost.resources.webhooks.delivery.slots import DueDeliveries, share
+from waypost.resources.webhooks.model import DeliveryStatus, webhook_deliveries, webhooks
 
 MAX_ATTEMPTS = 5
 _D = webhook_deliveries.c
-# Not `status = 'pending'`: for rows that are known by their ids PostgreSQL might then rather walk the index of all that
-# is pending, as long as it does not know how much that is.
+# Not `status = 'pending'`: for rows known by their ids PostgreSQL might then read the index of all pending rows, as
+# long as it has no statistics on how many there are.
 _IS_OPEN = text("status NOT IN ('delivered', 'failed', 'cancelled')")
 _LOCK = 0x776562686F6F6B  # "webhook"
 
-# ruff: noqa: S608  # put together from the texts below alone
+# ruff: noqa: S608  # built only from the constants below
 
 
 def _subscriptions(name: str, condition: str, index: str) -> str:
-    """Those with any such delivery: one look into the index for each. In its order, or another index may be taken."""
+    """Subscriptions with such a delivery: one index lookup for each, in the order of `index` so that it is used."""
     order = ", ".join(f"d.{column}" for column in index.split())
     first = f"SELECT d.webhook_id FROM webhook_deliveries AS d WHERE d.{condition}"
     return (
@@ -61,7 +60,7 @@ _RECEIVER = (
 _QUEUES = {
     dialect: text(
         f"{_PENDING} SELECT webhook_id, {_RECEIVER.format('queue')}, ({due}) AS due"
-        # not EXISTS, and in order: otherwise PostgreSQL may walk through the table
+        # not EXISTS, and with ORDER BY: otherwise PostgreSQL may read the table
         f" FROM queue WHERE (SELECT TRUE {_DUE_OF_QUEUE} ORDER BY d.next_attempt_at LIMIT 1)"
         " AND (SELECT TRUE FROM webhooks WHERE webhooks.id = queue.webhook_id)"
     )
@@ -86,7 +85,7 @@ _ORPHANED = text(
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDelivery:
-    """A delivery with an attempt under way."""
+    """A delivery with an attempt in progress."""
 
     id: UUID
     target: Target
@@ -95,10 +94,10 @@ class ClaimedDelivery:
     event: str
     body: str
     attempt: int
-    """1 for the first."""
+    """Starts at 1."""
     created_at: datetime
     leased_until: datetime
-    """Whoever settles must still have this lease."""
+    """To settle it, the delivery must still have this lease."""
 
     @property
     def webhook_id(self) -> UUID:
@@ -107,54 +106,54 @@ class ClaimedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """What came of an attempt."""
+    """The outcome of an attempt."""
 
     claimed: ClaimedDelivery
-    status: Status
+    status: DeliveryStatus
     next_attempt_at: datetime | None = None
     response_status: int | None = None
     error: str | None = None
     answer: str | None = None
-    """The start of what the receiver said."""
+    """Its start."""
     counts: bool = True
-    """False when nothing was sent: then it was no attempt."""
+    """False when nothing was sent: then it is not counted as an attempt."""
 
 
 async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
     """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
-    queues = await _queues(tx, now, 1)
+    queues = await _due_deliveries(tx, now, 1)
     return bool(queues and share(queues, await _in_flight(tx, now), 1, pace))
 
 
 async def orphaned(tx: Tx) -> UUID | None:
-    """A subscription that is gone and has deliveries pending."""
+    """A deleted subscription that has pending deliveries."""
     return (await tx.execute(_ORPHANED)).scalar_one_or_none()
 
 
 async def lock(tx: Tx) -> None:
-    """For whoever changes several deliveries at once, before the first: until the transaction ends, nobody else does.
+    """Take it before several deliveries are changed: until the transaction ends, no other process changes any.
 
-    Otherwise two claims could fill the same place, and two that change the same rows could wait for each other.
+    Otherwise two claims could use the same slot, and two that change the same rows could wait for each other.
     """
     await take_advisory_lock(tx, _LOCK)
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[ClaimedDelivery]:
-    """Leases up to `limit` deliveries that are due, as many of each receiver as `pace` and `slots` allow.
+    """Lease up to `limit` due deliveries, as many of each receiver as `pace` and `slots` allow.
 
-    Deliveries of which the last attempt was never settled become `failed`.
+    Deliveries whose last attempt was never settled become `failed`.
     """
     await lock(tx)
     now = clock()
-    queues = await _queues(tx, now, min(limit, MOST))
+    queues = await _due_deliveries(tx, now, min(limit, MAX_IN_FLIGHT))
     ids = share(queues, await _in_flight(tx, now), limit, pace)
     if not ids:
         return []
-    await tx.execute(_given_up(ids))
+    await tx.execute(_end_unsettled(ids))
     until = now + lease
     leased = (
         update(webhook_deliveries)
-        .where(_D.id.in_(ids), _IS_OPEN)  # not one that a deletion has cancelled meanwhile
+        .where(_D.id.in_(ids), _IS_OPEN)  # unless a deletion has cancelled it meanwhile
         .values(attempts=_D.attempts + 1, leased_until=until, next_attempt_at=until)
         .returning(_D.id, _D.webhook_id, _D.event, _D.body, _D.attempts, _D.created_at)
     )
@@ -196,14 +195,14 @@ async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
     )
 
 
-async def _queues(tx: Tx, now: datetime, at_most: int) -> list[Queue]:
-    """Those with anything due, and the first deliveries of each."""
+async def _due_deliveries(tx: Tx, now: datetime, at_most: int) -> list[DueDeliveries]:
+    """Subscriptions with due deliveries, and the first of these."""
     rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
-    return [Queue(_target(row), (row.due or "").split()) for row in rows]
+    return [DueDeliveries(_target(row), (row.due or "").split()) for row in rows]
 
 
 async def _in_flight(tx: Tx, now: datetime) -> Mapping[Target, int]:
-    """Attempts of all workers. Of a subscription that is gone there are none any more."""
+    """Attempts in progress in all workers, without those of deleted subscriptions."""
     rows = await tx.execute(_IN_FLIGHT, {"now": now})
     return {_target(row): row.attempts for row in rows if row.url}
 
@@ -217,7 +216,7 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
-def _given_up(ids: Sequence[UUID]) -> Any:
+def _end_unsettled(ids: Sequence[UUID]) -> Any:
     return (
         update(webhook_deliveries)
         .where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _IS_OPEN)

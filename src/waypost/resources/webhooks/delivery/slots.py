@@ -1,8 +1,8 @@
-"""Which deliveries of those that are due may start now. Pure, but for what `pace` remembers.
+"""Chooses which due deliveries may start now. Pure, except for the state of `pace`.
 
-Slots are limited in all, per host, per account at a host (a lane) and per subscription. Receivers whose last attempt
-did not succeed share half of each, however many they are: the other half stays free for those that work. Lanes take
-turns, and so do the subscriptions of a lane: no account keeps a host, or the worker, to itself.
+Slots are limited in total, per host, per lane (an account at a host) and per subscription. Receivers whose last attempt
+failed share half of each limit, however many they are: the other half stays free for those that work. Lanes alternate,
+and so do the subscriptions of a lane: no account can occupy a host, or the worker.
 """
 
 from collections import Counter, defaultdict
@@ -14,43 +14,43 @@ from uuid import UUID
 
 from waypost.resources.webhooks.delivery.pace import Pace, Target
 
-UNPROVED_AT_MOST = 128
-"""Half of the slots there are."""
-AT_HOST = 128
-"""Of all accounts together."""
+MAX_FAILING = 128
+"""Half of all slots."""
+MAX_AT_HOST = 128
+"""For all accounts together."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """What is due of a subscription."""
+class DueDeliveries:
+    """The due deliveries of a subscription."""
 
     target: Target
     due: Sequence[str]
-    """Ids, of which only those that are claimed are worth parsing."""
+    """Ids, parsed only when they are claimed."""
 
 
-def share(queues: Iterable[Queue], in_flight: Mapping[Target, int], limit: int, pace: Pace) -> list[UUID]:
-    """Ids of at most `limit` deliveries: first those of receivers that work."""
-    proved, unproved, slots = list[Queue](), list[Queue](), _Slots(in_flight, pace)
+def share(queues: Iterable[DueDeliveries], in_flight: Mapping[Target, int], limit: int, pace: Pace) -> list[UUID]:
+    """Ids of at most `limit` deliveries, those of working receivers first."""
+    working, failing, slots = list[DueDeliveries](), list[DueDeliveries](), _Slots(in_flight, pace)
     for queue in queues:
-        (proved if pace.is_proved(queue.target.webhook_id) else unproved).append(queue)
-    turns = (turn for some in (proved, unproved) for turn in _turns(some, in_flight, pace))
-    return list(islice((UUID(id_) for target, id_ in turns if slots.take(target)), limit))
+        (working if pace.is_working(queue.target.webhook_id) else failing).append(queue)
+    candidates = (each for some in (working, failing) for each in _alternate(some, in_flight, pace))
+    return list(islice((UUID(id_) for target, id_ in candidates if slots.take(target)), limit))
 
 
 class _Slots:
     def __init__(self, in_flight: Mapping[Target, int], pace: Pace) -> None:
         self._pace = pace
         self._taken = Counter[Hashable]()
-        """By subscription, lane and host; under (…, False) of those unproved alone, and of all under False."""
+        """By subscription, lane and host; failing receivers also under (…, False), and all of these under False."""
         self._started = Counter[Hashable]()
         for target, count in in_flight.items():
             self._note(target, count)
 
     def take(self, target: Target) -> bool:
-        """False when there is none for it."""
+        """False when none is free for it."""
         is_free = self._has_slot(target) and self._has_token(target.lane)
         if is_free:
             self._started[target.lane] += 1
@@ -61,12 +61,12 @@ class _Slots:
         taken, in_lane = self._taken, self._pace.allows_at_host(target.lane)
         if taken[target.webhook_id] >= self._pace.allows(target.webhook_id):
             return False
-        if taken[target.lane] >= in_lane or taken[target.host] >= AT_HOST:
+        if taken[target.lane] >= in_lane or taken[target.host] >= MAX_AT_HOST:
             return False
-        return self._pace.is_proved(target.webhook_id) or (
+        return self._pace.is_working(target.webhook_id) or (
             taken[target.lane, False] < in_lane // 2
-            and taken[target.host, False] < AT_HOST // 2
-            and taken[False] < UNPROVED_AT_MOST
+            and taken[target.host, False] < MAX_AT_HOST // 2
+            and taken[False] < MAX_FAILING
         )
 
     def _has_token(self, lane: Hashable) -> bool:
@@ -74,28 +74,30 @@ class _Slots:
 
     def _note(self, target: Target, count: int) -> None:
         keys: tuple[Hashable, ...] = (target.webhook_id, target.lane, target.host)
-        if not self._pace.is_proved(target.webhook_id):
+        if not self._pace.is_working(target.webhook_id):
             keys += ((target.lane, False), (target.host, False), False)
         for key in keys:
             self._taken[key] += count
 
 
-def _turns(queues: Iterable[Queue], in_flight: Mapping[Target, int], pace: Pace) -> Iterator[tuple[Target, str]]:
-    """One of each lane in turn, and within a lane one of each subscription: first whoever has the fewest in flight."""
-    of_lane, lanes = Counter[Hashable](), defaultdict[Hashable, list[Queue]](list)
+def _alternate(
+    queues: Iterable[DueDeliveries], in_flight: Mapping[Target, int], pace: Pace
+) -> Iterator[tuple[Target, str]]:
+    """Alternates between lanes, and within a lane between subscriptions: those with the fewest in flight first."""
+    of_lane, lanes = Counter[Hashable](), defaultdict[Hashable, list[DueDeliveries]](list)
     for target, count in in_flight.items():
         of_lane[target.lane] += count
     for queue in sorted(
-        queues, key=lambda each: (in_flight.get(each.target, 0), pace.last_turn(each.target.webhook_id))
+        queues, key=lambda each: (in_flight.get(each.target, 0), pace.last_start(each.target.webhook_id))
     ):
         lanes[queue.target.lane].append(queue)
-    ordered = sorted(lanes, key=lambda lane: (of_lane[lane], pace.last_turn(lane)))
+    ordered = sorted(lanes, key=lambda lane: (of_lane[lane], pace.last_start(lane)))
     return _interleaved(list(_interleaved([_deliveries(queue) for queue in lanes[lane]])) for lane in ordered)
 
 
-def _deliveries(queue: Queue) -> list[tuple[Target, str]]:
+def _deliveries(queue: DueDeliveries) -> list[tuple[Target, str]]:
     return [(queue.target, id_) for id_ in queue.due]
 
 
 def _interleaved(several: Iterable[Iterable[T]]) -> Iterator[T]:
-    return (each for turn in zip_longest(*several) for each in turn if each is not None)
+    return (each for row in zip_longest(*several) for each in row if each is not None)
