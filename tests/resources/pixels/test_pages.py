@@ -114,7 +114,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     path = await add(ada)
     typed = {"platform": "myspace", "name": "", "pixel_id": "", "access_token": 'a "token"'}
     refused = await ada.post("/pixels/new", typed)
-    assert (refused.status_code, refused.text.count('class="fault"')) == (422, 4)
+    assert (refused.status_code, refused.text.count('class="error"')) == (422, 4)
     assert typed["access_token"] in unescape(refused.text)
     refused = await ada.post(path, typed | {"platform": "tiktok", "pixel_id": "x"})
     assert (refused.status_code, "This may not be blank." in refused.text) == (422, True)

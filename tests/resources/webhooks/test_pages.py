@@ -131,7 +131,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     refused = await ada.post(
         "/webhooks/new", {"url": "http://10.0.0.1/x", "event_types[]": ["link.clicked", "strange"]}
     )
-    assert (refused.status_code, refused.text.count('class="fault"')) == (422, 2)
+    assert (refused.status_code, refused.text.count('class="error"')) == (422, 2)
     assert 'value="http://10.0.0.1/x"' in refused.text
     assert re.findall(r'value="([^"]+)" checked', refused.text) == ["link.clicked"]
     nothing = await ada.post("/webhooks/new", {"url": ""})
