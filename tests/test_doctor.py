@@ -55,14 +55,14 @@ async def test_what_other_users_can_read(settings: Settings) -> None:
     directory.chmod(0o711)
     finding = await found(settings, "file modes")
     assert finding.state == "failed"
-    assert finding.message.startswith("2 of the files")
+    assert finding.message.startswith("2 files or directories")
     assert f"{directory} (mode 711)" in finding.message
 
 
 async def test_an_old_schema(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
-        await tx.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    assert (await found(settings, "schema")).advice == "Run waypost migrate."
+        await tx.execute(text("UPDATE alembic_version SET version_num = '0023'"))
+    assert "waypost migrate` of commit d3574ac" in (await found(settings, "schema")).advice
 
 
 async def test_a_database_that_is_gone(settings: Settings) -> None:
@@ -122,7 +122,7 @@ async def test_what_an_operator_should_think_about(settings: Settings) -> None:
         behind = Settings(data_dir=settings.data_dir, base_url="https://app.test", **given)
         assert (await found(behind, "base URL")).state == state, given
     tls = settings.model_copy(update={"tls": True})
-    assert (await found(tls, "base URL")).message == "WAYPOST_TLS gets no certificate for http://localhost:8000"
+    assert (await found(tls, "base URL")).message == "WAYPOST_TLS obtains no certificate for http://localhost:8000"
     assert "10.0.0.0/8" in (await found(daring, "outbound")).message
     assert (await found(daring, "DNS")).state == "failed"
 

@@ -58,9 +58,9 @@ def test_it_works(waypost: Waypost) -> None:
     assert {each["account"] for each in listed} == {"alice@example.com"}
     assert "go.brand.test" in waypost("domain", "list").stdout
     done = waypost("domain", "release", "GO.brand.test", by=alone)
-    assert (done.stdout, done.stderr[:22]) == ("", "go.brand.test is free.")
+    assert (done.stdout, done.stderr[:26]) == ("", "go.brand.test is released.")
     assert "--force" in waypost("domain", "release", "live.test", code=1).stderr
-    assert "also who held it for too long" in waypost("domain", "release", "go.brand.test").stderr
+    assert "claim had expired" in waypost("domain", "release", "go.brand.test").stderr
     assert "Nobody has registered go.brand.test" in waypost("domain", "release", "go.brand.test", code=1).stderr
     waypost("domain", "release", "live.test", "--force")
     assert waypost.json("domain", "list") == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.commands.exporting import ExportFailed, write
+from waypost.commands.click_export import ExportFailed, write
 from waypost.database import Database
 from waypost.resources.clicks.export import ExportQuery
 

@@ -16,7 +16,7 @@ from forked import WAYPOST
 from PIL import Image, ImageOps
 
 from waypost.cli import app
-from waypost.commands.drawing import DrawFailed
+from waypost.commands.qr_output import DrawFailed
 from waypost.kit.errors import SettingsError
 
 URL = "https://go.example/spring?r=qr"

@@ -14,7 +14,7 @@ from forked import WAYPOST
 from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, update
 from test_cli import Waypost
 
-from waypost.commands.rotating import Rotated, encrypted_columns, rotate
+from waypost.commands.secret_rotation import RotationResult, encrypted_columns, rotate
 from waypost.database import Database, Id, KeyRing, Sealed, metadata
 from waypost.database.secrets import Encrypted
 from waypost.kit.clock import now
@@ -48,7 +48,7 @@ async def filled(db: Database) -> Database:
     return db
 
 
-async def rotate_all(db: Database, keys: KeyRing = BOTH) -> Rotated:
+async def rotate_all(db: Database, keys: KeyRing = BOTH) -> RotationResult:
     return await rotate(db, keys, [vault.c.a, vault.c.b])
 
 
@@ -64,7 +64,7 @@ async def put(db: Database, number: int, value: Sealed) -> None:
 
 async def test_it_works(filled: Database) -> None:
     done = await rotate_all(filled)
-    assert (done.seen, done.moved, done.unreadable) == (MANY + 80, MANY + 80, [])
+    assert (done.examined, done.changed, done.unreadable) == (MANY + 80, MANY + 80, [])
     for column in (vault.c.a, vault.c.b):
         for id_, value in (await sealed(filled, column)).items():
             if value is not None:
@@ -76,7 +76,7 @@ async def test_again_it_changes_nothing(filled: Database) -> None:
     await rotate_all(filled)
     before = await sealed(filled, vault.c.a)
     done = await rotate_all(filled)
-    assert (done.seen, done.moved) == (MANY + 80, 0)
+    assert (done.examined, done.changed) == (MANY + 80, 0)
     assert await sealed(filled, vault.c.a) == before
 
 
@@ -85,7 +85,7 @@ async def test_what_no_key_opens_stays_and_is_named(filled: Database) -> None:
     await put(filled, 7, lost)
     done = await rotate_all(filled)
     assert done.unreadable == [(vault.c.a, row(7))]
-    assert done.moved == MANY + 79
+    assert done.changed == MANY + 79
     assert (await sealed(filled, vault.c.a))[row(7)] == lost
 
 
@@ -125,14 +125,14 @@ async def test_a_value_written_meanwhile_stays(filled: Database, keys: KeyRing) 
     newer = keys.seal(vault.c.a, row(7), "newer")
     change = update(vault).where(vault.c.id == row(7)).values(a=newer)
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, change)))
-    assert (done.seen, done.unreadable) == (MANY + 80, [])
+    assert (done.examined, done.unreadable) == (MANY + 80, [])
     assert NEW.open(vault.c.a, row(7), (await sealed(filled, vault.c.a))[row(7)]) == "newer"
 
 
 async def test_a_row_deleted_meanwhile_stays_away(filled: Database) -> None:
     gone = vault.delete().where(vault.c.id == row(7))
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, gone)))
-    assert (done.seen, done.unreadable) == (MANY + 78, [])
+    assert (done.examined, done.unreadable) == (MANY + 78, [])
     assert row(7) not in await sealed(filled, vault.c.a)
 
 
@@ -193,9 +193,9 @@ async def test_the_command(waypost: Waypost, db: Database) -> None:
     for number in (1, 2, 3):
         await subscribe(db, number, OLD)
     done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY=f"{NEW_KEY}, {OLD_KEY}")
-    assert done.stderr == f"3 secrets looked at with the {RING}; 3 encrypted anew, 0 left as they are.\n"
+    assert done.stderr == f"3 secrets examined with the {RING}; 3 re-encrypted, 0 unreadable.\n"
     done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY=f"{NEW_KEY},{OLD_KEY}")
-    assert done.stderr == f"3 secrets looked at with the {RING}; 0 encrypted anew, 0 left as they are.\n"
+    assert done.stderr == f"3 secrets examined with the {RING}; 0 re-encrypted, 0 unreadable.\n"
     async with db.read() as tx:
         for each in await tx.execute(select(webhooks.c.id, webhooks.c.secret)):
             assert NEW.open(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
@@ -206,8 +206,8 @@ async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> N
     await subscribe(db, 2, OLD)
     done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=f"{NEW_KEY},{OLD_KEY}")
     assert done.stderr == (
-        f"webhooks {row(1)}: none of the {RING} opens its secret.\n"
-        f"2 secrets looked at with the {RING}; 1 encrypted anew, 1 left as they are.\n"
+        f"webhooks {row(1)}: none of the {RING} decrypts its secret.\n"
+        f"2 secrets examined with the {RING}; 1 re-encrypted, 1 unreadable.\n"
     )
     assert done.stdout == ""
 
@@ -216,7 +216,7 @@ async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> 
     """Without the setting, `secret.key` holds the keys, the first one first."""
     await subscribe(db, 1, OLD)
     file = key_file(waypost, f"{NEW_KEY},{OLD_KEY}\n")
-    told = f"1 secrets looked at with the 2 keys of {file}; 1 encrypted anew, 0 left as they are.\n"
+    told = f"1 secrets examined with the 2 keys of {file}; 1 re-encrypted, 0 unreadable.\n"
     assert waypost("secrets", "rotate").stderr == told
 
 
@@ -225,16 +225,16 @@ async def test_without_the_service_s_settings_it_does_not_say_that_all_is_done(w
     await subscribe(db, 1, OLD)
     file = key_file(waypost, f"{OLD_KEY}\n")
     told = waypost("secrets", "rotate", code=1).stderr
-    assert f"no key to rotate away from: {file} has only one" in told
-    assert "looked at" not in told
+    assert f"There is nothing to rotate: {file} has only one key" in told
+    assert "examined" not in told
 
 
 @pytest.mark.parametrize("keys", [NEW_KEY, f"{NEW_KEY}, {NEW_KEY}"], ids=["one", "one twice"])
 async def test_a_single_key(waypost: Waypost, db: Database, keys: str) -> None:
     await subscribe(db, 1, NEW)
     told = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=keys).stderr
-    assert "no key to rotate away from: WAYPOST_SECRET_KEY has only one" in told
-    assert "looked at" not in told
+    assert "There is nothing to rotate: WAYPOST_SECRET_KEY has only one key" in told
+    assert "examined" not in told
 
 
 async def test_no_key_is_made(waypost: Waypost, db: Database) -> None:
@@ -252,5 +252,5 @@ async def test_progress_is_shown_to_who_sits_there(waypost: Waypost, db: Databas
     os.close(terminal)
     seen = os.read(screen, 1 << 16)
     os.close(screen)
-    assert b"Encrypting anew" in seen
+    assert b"Re-encrypting" in seen
     assert b"1/1" in seen

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.commands import serving
+from waypost.commands import serve
 from waypost.settings import Settings
 
 WAYPOST = Path(sys.executable).parent / "waypost"
@@ -73,7 +73,7 @@ def test_it_works(tmp_path: Path, port: int) -> None:
 
 def test_a_current_schema_is_seen_whatever_the_directory_is_called(tmp_path: Path, sqlite_template: Path) -> None:
     settings = Settings(data_dir=tmp_path / "50% of #1")
-    assert not serving._is_surely_current(settings)
+    assert not serve._is_surely_current(settings)
     settings.data_dir.mkdir()
     (settings.data_dir / "waypost.db").write_bytes(sqlite_template.read_bytes())
-    assert serving._is_surely_current(settings)
+    assert serve._is_surely_current(settings)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.commands.checking import load_checked
+from waypost.commands.settings_check import load_settings
 from waypost.database.url import location_of
 from waypost.settings import SettingsError, load
 
@@ -215,7 +215,7 @@ def test_a_network_of_the_file_is_text() -> None:
 def test_a_database_that_nobody_could_reach(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
     with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: ") as told:
-        load_checked()
+        load_settings()
     assert "hun" not in str(told.value)
 
 
@@ -231,7 +231,7 @@ def test_a_database_that_nobody_could_reach(monkeypatch: pytest.MonkeyPatch, url
 )
 def test_a_database_that_can_be_reached(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
-    assert load_checked().database == url
+    assert load_settings().database == url
 
 
 def test_where_a_database_is_without_its_password() -> None:
@@ -245,18 +245,18 @@ def test_where_a_database_is_without_its_password() -> None:
 def test_the_key_that_encrypts_cannot_be_guessed(monkeypatch: pytest.MonkeyPatch, keys: str, is_fine: bool) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", keys)
     with contextlib.nullcontext() if is_fine else pytest.raises(SettingsError, match="fewer than 32") as told:
-        load_checked()
+        load_settings()
     assert is_fine or "kkk" not in str(told.value)
 
 
 def test_a_short_key_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", "k" * 32 + ",short")
-    load_checked()
+    load_settings()
     monkeypatch.delenv("WAYPOST_SECRET_KEY")
     Path("data").mkdir()
     Path("data/secret.key").write_text("short\n")
     with pytest.raises(SettingsError, match=r"data/secret.key the first key has fewer than 32"):
-        load_checked()
+        load_settings()
 
 
 @pytest.mark.parametrize("name", ["file", "file/data", "dangling", "dangling/data"])
@@ -265,7 +265,7 @@ def test_a_data_directory_that_cannot_be(monkeypatch: pytest.MonkeyPatch, name: 
     Path("dangling").symlink_to("nowhere")
     monkeypatch.setenv("WAYPOST_DATA_DIR", name)
     with pytest.raises(SettingsError, match=r"^WAYPOST_DATA_DIR: .* is not a directory"):
-        load_checked()
+        load_settings()
 
 
 def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:

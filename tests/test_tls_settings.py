@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from waypost.commands import serving
+from waypost.commands import serve
 from waypost.kit.errors import Invalid, SettingsError
 from waypost.settings import Settings, load
 
@@ -52,7 +52,7 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TLS", "TLS_PORT", "DATA_DIR"):
         monkeypatch.setenv(f"WAYPOST_{name}", "")
         monkeypatch.delenv(f"WAYPOST_{name}")
-    settings = serving._settings(None, None, tls=True, tls_port=8443)
+    settings = serve._settings(None, None, tls=True, tls_port=8443)
     assert (settings.tls, settings.tls_port, settings.data_dir) == (True, 8443, Path("data"))
 
 
@@ -75,7 +75,7 @@ def test_options_without_effect_are_refused_together(
     monkeypatch.setenv("WAYPOST_BASE_URL", "https://app.example.com")
     given = {"host": "127.0.0.1", "port": None, "workers": None, "role": "all", "data_dir": None, **options}
     with pytest.raises(Invalid) as refused:
-        serving.start(**given)
+        serve.start(**given)
     assert refused.value.errors.keys() == told.keys()
     for option, text in told.items():
         assert text in refused.value.errors[option][0]

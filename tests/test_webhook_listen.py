@@ -29,14 +29,14 @@ from cryptography.hazmat.primitives.serialization import (
 from forked import WAYPOST
 from test_cli import Waypost
 
-from waypost.commands.listening import description
+from waypost.commands.webhook_receiver import description
 from waypost.kit.signing import signature
 from waypost.kit.urls import canonical
 from waypost.outbound import Outbound
 
 SECRET = "whsec_" + "a" * 43
 BODY = json.dumps({"id": "01a1", "event": "link.created", "data": {"title": "Frühling"}}, ensure_ascii=False).encode()
-READY = re.compile(r"Listening on (https?)://127\.0\.0\.1:(\d+)/ and answering (\d+)\. Ctrl-C ends it\.\n")
+READY = re.compile(r"Listening on (https?)://127\.0\.0\.1:(\d+)/ and responding with (\d+)\. Press Ctrl-C to stop\.\n")
 
 
 class Listening:
@@ -312,4 +312,4 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         done = Waypost(tmp_path)("webhook", "listen", "--port", port, code=1)
-    assert done.stderr == f"Port {port} cannot be listened on: Address already in use\n"
+    assert done.stderr == f"Port {port} cannot be used: Address already in use\n"

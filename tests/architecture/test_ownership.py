@@ -8,8 +8,6 @@ from architecture.code import PACKAGE, module_name, sources
 
 TABLES_USED_ELSEWHERE = {
     # (module that uses the table, module that it is imported from, table)
-    ("waypost.commands.doctor", "waypost.worker.model", "jobs"),
-    ("waypost.commands.exporting", "waypost.resources.links", "links"),
     ("waypost.resources.links.routes", "waypost.resources.domains", "domains"),
     ("waypost.resources.links.routes", "waypost.resources.pixels", "link_pixels"),
     ("waypost.resources.links.routes", "waypost.resources.pixels", "pixels"),

@@ -1,1 +1,1 @@
-"""What the commands of `cli.py` do, one subject per file. Imports nothing here: `--help` answers at once."""
+"""What the commands of `cli.py` do, one subject per file. Imports nothing, so that `--help` answers at once."""

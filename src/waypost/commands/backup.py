@@ -1,8 +1,8 @@
-"""`waypost backup`: one archive from which an empty data directory becomes this service again.
+"""`waypost backup`: one archive that restores the service in an empty data directory.
 
-Refuses to overwrite a file and to leave half an archive. On PostgreSQL the rows are `pg_dump`'s business.
+It never overwrites a file or leaves an incomplete archive. On PostgreSQL, use `pg_dump` for the database.
 
-Of visits that are not drained yet it holds no more than the privacy settings let be kept of them (R32).
+Visits that are not drained yet are stored as the privacy settings allow (R32).
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from waypost.resources.clicks.intake.steps import redacted
 from waypost.settings import Settings
 
 DATABASE_FILE = "waypost.db"
-_PIECE = 1 << 20  # bytes of lines at once
+_CHUNK = 1 << 20  # bytes of lines
 
 
 class BackupFailed(WaypostError):
@@ -34,14 +34,14 @@ class BackupFailed(WaypostError):
 
 
 def write_backup(settings: Settings, target: Path) -> list[str]:
-    """Makes `target` (gzipped when its name ends in gz) and returns what the operator should know of it."""
+    """Create `target`, gzipped if its name ends in gz, and return notes for the operator."""
     if target.exists():
-        raise BackupFailed(f"{target} exists already: choose another name, nothing is overwritten.")
+        raise BackupFailed(f"{target} exists already: choose another name. Files are never overwritten.")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with _created(draft) as file, _archive(target, file) as archive:
             _fill(archive, settings, scratch=draft.with_name(f"{draft.name}.db"))
-        os.link(draft, target)  # unlike a rename it fails when the name was taken meanwhile
+        os.link(draft, target)  # unlike a rename, fails if the name was taken meanwhile
     except (OSError, sqlite3.Error) as error:
         raise BackupFailed(f"The backup could not be made: {error}") from error
     finally:
@@ -51,7 +51,7 @@ def write_backup(settings: Settings, target: Path) -> list[str]:
 
 @contextlib.contextmanager
 def _created(path: Path) -> Iterator[BinaryIO]:
-    """Readable by its owner alone: it holds the secret key."""
+    """Readable by its owner only: it holds the secret key."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
         file.flush()
@@ -61,7 +61,7 @@ def _created(path: Path) -> Iterator[BinaryIO]:
 def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> None:
     db = Database(settings.database)
     media = settings.data_dir / "media"
-    # Once before and once after the snapshot: what a row of the snapshot names was there at one of the two times.
+    # Before and after the snapshot: an image that a row of the snapshot names existed at one of the two times.
     done = _add_media(archive, media, set())
     if db.dialect == "sqlite":
         _add_database_and_spool(archive, settings, db.path, scratch)
@@ -74,26 +74,26 @@ def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> Non
 def _add_media(archive: tarfile.TarFile, directory: Path, done: set[Path]) -> set[Path]:
     found = set(directory.rglob("*"))
     for path in found - done:
-        with contextlib.suppress(FileNotFoundError):  # its link was changed or deleted since the listing
+        with contextlib.suppress(FileNotFoundError):  # its link was changed or deleted meanwhile
             archive.add(path, f"media/{path.relative_to(directory)}", recursive=False)
     return found | done
 
 
 def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: Path, scratch: Path) -> None:
-    """Rows and spool of one moment, so that each click of that moment is in exactly one of the two.
+    """Add rows and spool of one point in time, so that each click is in exactly one of the two.
 
-    The database holds how far the spool is drained. Taking the spool first would miss clicks, taking it last would
-    miss segments that were drained and deleted in between. So both are taken while the write lock is held: the
-    drainer cannot commit then, and it neither deletes nor erases what it has not committed. What it commits afterwards
-    it can delete, because the segments are open, and must not erase until they are copied. The copy of the database
-    itself needs no lock. A restored service carries on as after a crash at this moment.
+    The database records how far the spool is drained. Reading the spool first would miss clicks; reading it last would
+    miss segments that were drained and deleted in between. So both are opened under the write lock: the drainer cannot
+    commit then, and it neither deletes nor erases what it has not committed. It may delete segments that it commits
+    afterwards, because they are open here, but must not erase them until they are copied. Copying the database needs no
+    lock. A restored service continues as after a crash at this point.
     """
     spool = settings.data_dir / "spool"
     with contextlib.closing(_connect(path)) as snapshot:
         with held(spool) if spool.is_dir() else contextlib.nullcontext():
             with contextlib.closing(_connect(path)) as lock:
                 lock.execute("BEGIN IMMEDIATE")
-                snapshot.execute("BEGIN")  # the snapshot begins at the first read
+                snapshot.execute("BEGIN")  # it begins at the first read
                 positions = dict(snapshot.execute("SELECT segment, position FROM spool_positions"))
                 opened = list(_opened(segments(spool)))
                 lock.execute("ROLLBACK")
@@ -106,14 +106,14 @@ def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: 
 
 def _opened(paths: list[Path]) -> Iterator[BinaryIO]:
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # drained before the lock, deleted now: its clicks are rows
+        with contextlib.suppress(FileNotFoundError):  # drained before the lock and deleted now: its clicks are rows
             yield path.open("rb")
 
 
 def _add_segment(archive: tarfile.TarFile, file: BinaryIO, position: int, rules: Rules, directory: Path) -> None:
-    """What is not drained, in a segment that is to be read from its beginning. One of an unknown format as it is."""
+    """Add the lines that are not drained, as a segment of their own. A segment of an unknown format is copied."""
     try:
-        lines, position = read_lines_of(file, position, _PIECE)
+        lines, position = read_lines_of(file, position, _CHUNK)
     except UnknownFormat:
         _add_file(archive, file, file.name)
         return
@@ -122,12 +122,12 @@ def _add_segment(archive: tarfile.TarFile, file: BinaryIO, position: int, rules:
             copy.write(HEADER)
             while lines:
                 copy.writelines(encode(redacted(visit, rules)) for line in lines if (visit := decode(line)))
-                lines, position = read_lines_of(file, position, _PIECE)
+                lines, position = read_lines_of(file, position, _CHUNK)
             _add_file(archive, copy, file.name)
 
 
 def _add_file(archive: tarfile.TarFile, file: BinaryIO, segment: str) -> None:
-    file.seek(0)  # also writes what is buffered, which counts for the size
+    file.seek(0)  # also flushes the buffer, which counts for the size
     entry = archive.gettarinfo(arcname=f"spool/{Path(segment).name}", fileobj=file)
     archive.addfile(entry, file)
 
@@ -137,7 +137,7 @@ def _add_database(archive: tarfile.TarFile, snapshot: sqlite3.Connection, scratc
         with contextlib.closing(sqlite3.connect(scratch)) as copy:
             scratch.chmod(0o600)
             snapshot.backup(copy)
-            copy.execute("DELETE FROM spool_positions")  # the archive's segments begin with what is not drained
+            copy.execute("DELETE FROM spool_positions")  # the archive's segments hold only undrained lines
             copy.commit()
         archive.add(scratch, DATABASE_FILE)
     finally:
@@ -155,11 +155,11 @@ def _archive(target: Path, file: BinaryIO) -> tarfile.TarFile:
 
 
 def _notes(settings: Settings, target: Path) -> list[str]:
-    notes = [f"Restore: stop the service and unpack {target.name} into an empty WAYPOST_DATA_DIR."]
+    notes = [f"To restore, stop the service and unpack {target.name} into an empty WAYPOST_DATA_DIR."]
     if settings.secret_key:
         notes.append("WAYPOST_SECRET_KEY is set outside the data directory: keep it with the backup.")
     else:
-        notes.append("The archive holds the secret key: keep it where secrets are kept.")
+        notes.append("The archive holds the secret key: store it like a secret.")
     if not settings.database.startswith("sqlite"):
-        notes.append("The database is not in it: save it with pg_dump. Clicks still in the spool are not in it either.")
+        notes.append("The archive holds no database and no spooled clicks: back up the database with pg_dump.")
     return notes

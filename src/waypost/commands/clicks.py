@@ -1,85 +1,87 @@
-"""The commands on clicks and what is added up from them. Imports late, so that --help answers at once."""
+"""`waypost stats` and `waypost export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from waypost.commands.running import DONE, say, with_settings
+from waypost.commands.runner import say, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
 
-Kind = Literal["human", "crawler", "preview", "prefetch", "all"]
-Form = Literal["csv", "ndjson"]
-From = Annotated[str | None, Parameter(name="--from")]
+KindOption = Literal["human", "crawler", "preview", "prefetch", "all"]
+FormatOption = Literal["csv", "ndjson"]
+FromOption = Annotated[str | None, Parameter(name="--from")]
 
-stats = App(name="stats", help="What is added up from clicks.")
-export = App(name="export", help="What there is, as files.")
+stats = App(name="stats", help="Statistics of clicks.")
+export = App(name="export", help="Export data as files.")
 
 
 @stats.command(name="rebuild")
-def rebuild_stats(*, start: From = None) -> int:
-    """Count all figures anew from the clicks, while the service runs.
+@with_settings
+async def rebuild_stats(settings: "Settings", *, start: FromOption = None) -> None:
+    """Rebuild all statistics from the stored clicks, while the service runs.
 
     Parameters
     ----------
     start
-        First day (UTC), such as 2026-11-20; without it all days of which clicks are kept.
+        First day (UTC), such as 2026-11-20. Without it, all days whose clicks are stored.
 
     """
+    from waypost.commands import database, output
+    from waypost.kit.clock import EPOCH
+    from waypost.resources.clicks.stats.rebuild.service import rebuild
 
-    async def run(settings: "Settings") -> int:
-        from waypost.commands import opening, rebuilding  # noqa: PLC0415  # see above
-
-        async with opening.database(settings) as db:
-            say(await rebuilding.rebuilt(db, opening.moment("--from", start)))
-        return DONE
-
-    return with_settings(run)
+    async with database.open_database(settings) as db:
+        first = database.parse_time("--from", start)
+        with output.progress("Counting days") as on_progress:
+            done = await rebuild(db, from_day=(first - EPOCH).days if first else None, on_progress=on_progress)
+    if done.corrected or done.links:
+        say(f"{done.days} days recounted: {done.corrected} corrections, {done.links} link counters set.")
+    else:
+        say(f"{done.days} days recounted: all statistics were correct.")
 
 
 @export.command(name="clicks")
-def export_clicks(
+@with_settings
+async def export_clicks(
+    settings: "Settings",
     *,
     account: str | None = None,
     link: str | None = None,
-    start: From = None,
+    start: FromOption = None,
     end: Annotated[str | None, Parameter(name="--to")] = None,
-    kind: Kind = "human",
-    form: Annotated[Form, Parameter(name="--format")] = "csv",
+    kind: KindOption = "human",
+    form: Annotated[FormatOption, Parameter(name="--format")] = "csv",
     output: Path | None = None,
-) -> int:
-    """Write clicks to stdout or into a file, oldest first.
+) -> None:
+    """Write clicks to stdout or to a file, oldest first.
 
     Parameters
     ----------
     account
-        E-mail address; without it every account's clicks.
+        Email of the account. Without it, the clicks of all accounts.
     link
-        Id of the only link wanted.
+        Id of the only link to export.
     start
-        First moment, such as 2026-11-20 or 2026-11-20T02:56:16+01:00.
+        First time, such as 2026-11-20 or 2026-11-20T02:56:16+01:00.
     end
-        First moment not wanted any more.
+        End of the period, exclusive.
     kind
         Kind of visits.
     form
-        csv for spreadsheets; ndjson as the API shows clicks.
+        csv for spreadsheets; ndjson for click objects as in the API.
     output
         New file instead of stdout.
 
     """
+    from waypost.commands import click_export
+    from waypost.commands.database import open_database, parse_time
 
-    async def run(settings: "Settings") -> int:
-        from waypost.commands import exporting, opening  # noqa: PLC0415  # see above
-
-        since, until = opening.moment("--from", start), opening.moment("--to", end)
-        async with opening.database(settings) as db:
-            wanted = await exporting.wanted(db, account=account, link=link, start=since, end=until, kind=kind)
-            count = await exporting.write(db, wanted, form, output, shared_domain=settings.shared_domain)
-        if count is not None:
-            say(f"{count:,} clicks exported.")
-        return DONE
-
-    return with_settings(run)
+    since, until = parse_time("--from", start), parse_time("--to", end)
+    async with open_database(settings) as db:
+        which = await click_export.filter_of(db, account=account, link=link, start=since, end=until, kind=kind)
+        count = await click_export.write(db, which, form, output, shared_domain=settings.shared_domain)
+    if count is not None:
+        say(f"{count:,} clicks exported.")

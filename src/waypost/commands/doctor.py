@@ -1,4 +1,4 @@
-"""`waypost doctor`: looks at everything the service stands on, says what is wrong and what to do. Changes nothing."""
+"""`waypost doctor`: runs diagnostics and reports what is wrong and what to do. It changes nothing."""
 
 import asyncio
 import contextlib
@@ -17,20 +17,20 @@ from sqlalchemy import func, select, text
 
 from waypost import private_files, secret_key
 from waypost.database import Database, Tx
-from waypost.database.schema import pending
+from waypost.database.schema import SchemaUnknown, pending, refuse_unknown
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.settings import SettingFault, Settings
-from waypost.worker.model import jobs
+from waypost.worker import jobs
 
 _MB = 1 << 20
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
-_SKEW = 5.0  # seconds that two clocks may differ
+_SKEW = 5.0  # seconds that clocks may differ
 _OUTDATED = timedelta(days=366)
-_OVERDUE = 60  # seconds a job may be late before somebody should look
+_LATE = 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Finding:
 
 
 async def examine(settings: Settings, faults: Sequence[SettingFault] = (), *, now: Clock = clock.now) -> list[Finding]:
-    """What rests on a faulty setting is not looked at: the service would use something else."""
+    """Checks that depend on a faulty setting are skipped: they would use its default."""
     faulty = {fault.setting for fault in faults}
 
     def is_known(*names: str) -> bool:
@@ -61,18 +61,18 @@ async def examine(settings: Settings, faults: Sequence[SettingFault] = (), *, no
     if is_known("base_url"):
         findings.append(await _dns(settings))
     if is_known("data_dir", "database_url", "click_retention_days"):
-        findings += await _whole_database(settings, now)
+        findings += await _database(settings, now)
     return findings
 
 
-async def _whole_database(settings: Settings, now: Clock) -> list[Finding]:
+async def _database(settings: Settings, now: Clock) -> list[Finding]:
     findings = []
     db = Database(settings.database, readers=1)
     try:
-        async for finding in _database(db, settings, now):
-            findings.append(finding)  # noqa: PERF401  # those before a failure are kept
+        async for finding in _database_findings(db, settings, now):
+            findings.append(finding)  # noqa: PERF401  # findings before a failure are kept
     except Unavailable as error:
-        advice = "Run waypost migrate, or check WAYPOST_DATABASE_URL and that the server runs and lets us in."
+        advice = "Run waypost migrate. Check WAYPOST_DATABASE_URL, and that the server runs and accepts connections."
         findings.append(Finding("database", "failed", error.details, advice))
     finally:
         await db.close()
@@ -81,36 +81,36 @@ async def _whole_database(settings: Settings, now: Clock) -> list[Finding]:
 
 def _settings(faults: Sequence[SettingFault]) -> list[Finding]:
     failed = [Finding("settings", "failed", fault.text) for fault in faults]
-    return failed or [Finding("settings", "ok", "all can be used")]
+    return failed or [Finding("settings", "ok", "all valid")]
 
 
 def _base_url(settings: Settings) -> Finding:
     base = urlsplit(settings.base_url)
     if base.scheme == "http" and settings.tls:
-        advice = "Set WAYPOST_BASE_URL to its https:// address, unless only custom domains are meant to have HTTPS."
-        return Finding("base URL", "warning", f"WAYPOST_TLS gets no certificate for {settings.base_url}", advice)
+        advice = "Set WAYPOST_BASE_URL to an https:// URL, unless only custom domains need HTTPS."
+        return Finding("base URL", "warning", f"WAYPOST_TLS obtains no certificate for {settings.base_url}", advice)
     if base.scheme == "http" and base.hostname not in _LOCAL:
-        advice = "Put a TLS proxy in front and set WAYPOST_BASE_URL to its https:// address."
+        advice = "Use a TLS proxy or WAYPOST_TLS, and set WAYPOST_BASE_URL to an https:// URL."
         return Finding("base URL", "warning", f"{settings.base_url} sends API keys unencrypted", advice)
     if base.scheme == "https" and not (settings.tls or settings.trusted_proxies):
-        advice = "Name the proxy that serves HTTPS in WAYPOST_TRUSTED_PROXIES and let it send X-Forwarded-Proto."
-        told = f"nobody is trusted to say that visitors come to {settings.base_url} over HTTPS"
-        return Finding("base URL", "warning", told, advice)
+        advice = "Add the proxy that serves HTTPS to WAYPOST_TRUSTED_PROXIES, and let it send X-Forwarded-Proto."
+        message = f"no trusted proxy reports that requests to {settings.base_url} use HTTPS"
+        return Finding("base URL", "warning", message, advice)
     return Finding("base URL", "ok", settings.base_url)
 
 
 def _outbound(settings: Settings) -> Finding:
     if settings.outbound_allow:
         networks = ", ".join(map(str, settings.outbound_allow))
-        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless links into these networks are meant."
-        return Finding("outbound", "warning", f"destinations in {networks} are reachable for every user", advice)
+        advice = "Remove WAYPOST_OUTBOUND_ALLOW unless users need links into these networks."
+        return Finding("outbound", "warning", f"every user can reach destinations in {networks}", advice)
     return Finding("outbound", "ok", "public addresses only")
 
 
 def _files(settings: Settings) -> Iterator[Finding]:
     directory = settings.data_dir
     if not directory.is_dir():
-        yield Finding("data directory", "failed", f"{directory} is missing", "Start waypost serve once; it makes it.")
+        yield Finding("data directory", "failed", f"{directory} is missing", "Start waypost serve once to create it.")
         return
     yield _writable(directory)
     yield _key(settings)
@@ -142,26 +142,26 @@ def _key(settings: Settings) -> Finding:
 
 
 def _modes(directory: Path) -> Finding:
-    """Open files in a closed directory can be reached by nobody, until somebody opens it."""
+    """Readable files in a private directory are safe until its mode changes: a warning only."""
     directory = directory.resolve()
     found = private_files.open_to_others(directory)
     if not found:
-        return Finding("file modes", "ok", f"other users can read nothing in {directory}")
+        return Finding("file modes", "ok", f"private to this user in {directory}")
     mode = found[0].lstat().st_mode & 0o777
-    message = f"{len(found)} of the files and directories are open to other users, such as {found[0]} (mode {mode:o})"
+    message = f"{len(found)} files or directories are accessible to other users, such as {found[0]} (mode {mode:o})"
     return Finding("file modes", "failed" if found[0] == directory else "warning", message, f"chmod -R go= {directory}")
 
 
 def _given_key(keys: str) -> Finding:
     if any(map(secret_key.is_short, keys.split(","))):
-        message = f"a former key of WAYPOST_SECRET_KEY has fewer than {secret_key.SHORTEST} characters"
+        message = f"an old key of WAYPOST_SECRET_KEY has fewer than {secret_key.SHORTEST} characters"
         return Finding("secret key", "warning", message, "Run waypost secrets rotate, then remove that key.")
     return Finding("secret key", "ok", "from WAYPOST_SECRET_KEY")
 
 
 def _disk(directory: Path) -> Finding:
     free = shutil.disk_usage(directory).free // _MB
-    advice = "Free some space: without it links cannot be created, nor clicks kept."
+    advice = "Free some space: a full disk prevents creating links and storing clicks."
     state: Literal["ok", "warning", "failed"] = "ok" if free >= 1024 else "warning" if free >= 100 else "failed"
     return Finding("disk", state, f"{free} MB free", "" if state == "ok" else advice)
 
@@ -173,7 +173,7 @@ def _spool(directory: Path, limit: int) -> Finding:
             size += path.stat().st_size
     size //= _MB
     if size > limit // 2:
-        advice = "Clicks are not being drained: see that the worker runs and what its log says."
+        advice = "Clicks are not drained: check that the worker runs, and its log."
         return Finding("spool", "failed", f"{size} MB of {limit} MB", advice)
     return Finding("spool", "ok", f"{size} MB of {limit} MB")
 
@@ -183,21 +183,21 @@ def _countries(settings: Settings, now: Clock) -> Finding:
     try:
         day = countries.data_date(file)
     except SettingsError as error:
-        advice = "Name a country database in MaxMind's format that waypost may read, or remove the setting."
+        advice = "Set it to a readable country database in MaxMind format, or remove the setting."
         return Finding("countries", "failed", str(error), advice)
-    told = f"{file or 'bundled database'} of {day}"
+    message = f"{file or 'bundled database'} of {day}"
     if now().date() - day > _OUTDATED:
         advice = "Get a newer file." if file else "Update Waypost, or run make geo."
-        return Finding("countries", "warning", told, advice)
-    return Finding("countries", "ok", told)
+        return Finding("countries", "warning", message, advice)
+    return Finding("countries", "ok", message)
 
 
 def _clock(settings: Settings) -> Finding:
-    """A clock that went back shows in files that are younger than now."""
+    """A clock that was set back is older than existing files."""
     newest = max((path.stat().st_mtime for path in [settings.data_dir, Path(__file__)] if path.exists()), default=0.0)
     ahead = newest - time.time()
     if ahead > _SKEW:
-        return Finding("clock", "failed", f"it is {ahead:.0f} s behind a file of this service", "Synchronise it (NTP).")
+        return Finding("clock", "failed", f"{ahead:.0f} s behind a file of this service", "Synchronize it (NTP).")
     return Finding("clock", "ok", clock.timestamp(clock.now()))
 
 
@@ -211,11 +211,16 @@ async def _dns(settings: Settings) -> Finding:
     return Finding("DNS", "ok", f"{host} is {', '.join(sorted({str(answer[4][0]) for answer in answers}))}")
 
 
-async def _database(db: Database, settings: Settings, now: Clock) -> AsyncIterator[Finding]:
-    if db.dialect == "sqlite" and not db.path.exists():  # looking inside would make one
+async def _database_findings(db: Database, settings: Settings, now: Clock) -> AsyncIterator[Finding]:
+    if db.dialect == "sqlite" and not db.path.exists():  # opening it would create one
         yield Finding("database", "failed", f"{db.path} is missing", "Start waypost serve once, or restore a backup.")
         return
     present, newest = await pending(db)
+    try:
+        refuse_unknown(present)
+    except SchemaUnknown as error:
+        yield Finding("schema", "failed", f"is {present}, should be {newest}", str(error))
+        return
     if present != newest:
         yield Finding("schema", "failed", f"is {present or 'empty'}, should be {newest}", "Run waypost migrate.")
         return
@@ -232,41 +237,41 @@ async def _sqlite(tx: Tx) -> Finding:
         return Finding("database", "failed", f"SQLite: {verdict}", "Stop the service and restore the last backup.")
     synchronous = (await tx.execute(text("PRAGMA synchronous"))).scalar_one()
     if synchronous < 2:
-        return Finding("database", "failed", "SQLite does not wait for the disk", "Report this: it is a fault of ours.")
-    return Finding("database", "ok", "SQLite, whole")
+        return Finding("database", "failed", "SQLite does not wait for the disk", "Report this as a bug.")
+    return Finding("database", "ok", "SQLite, integrity ok")
 
 
 async def _postgresql(tx: Tx) -> Finding:
     before = time.time()
-    theirs = (await tx.execute(select(func.clock_timestamp()))).scalar_one().timestamp()
-    apart = max(before - theirs, theirs - time.time(), 0.0)
-    if apart > _SKEW:
-        return Finding("database", "failed", f"its clock is {apart:.0f} s off ours", "Synchronise both clocks (NTP).")
+    server_time = (await tx.execute(select(func.clock_timestamp()))).scalar_one().timestamp()
+    difference = max(before - server_time, server_time - time.time(), 0.0)
+    if difference > _SKEW:
+        return Finding(
+            "database", "failed", f"its clock differs by {difference:.0f} s", "Synchronize both clocks (NTP)."
+        )
     version = (await tx.execute(text("SHOW server_version"))).scalar_one()
     return Finding("database", "ok", f"PostgreSQL {version}")
 
 
 async def _queue(tx: Tx) -> Finding:
-    waiting = select(func.min(jobs.c.run_at), func.count()).where(jobs.c.failed_at.is_(None))
-    oldest, count = (await tx.execute(waiting)).one()
-    failed = (await tx.execute(select(func.count()).where(jobs.c.failed_at.is_not(None)))).scalar_one()
-    late = (clock.now() - oldest).total_seconds() if oldest else 0
-    if late > _OVERDUE:
-        advice = "See that the worker runs (waypost serve --role worker) and what its log says."
-        return Finding("queue", "failed", f"{count} jobs wait, the oldest is {late:.0f} s late", advice)
-    if failed:
-        advice = "The reasons are in the column error of the table jobs."
-        return Finding("queue", "warning", f"{failed} jobs have failed for good", advice)
-    return Finding("queue", "ok", f"{count} jobs wait")
+    backlog = await jobs.backlog(tx)
+    late = (clock.now() - backlog.oldest).total_seconds() if backlog.oldest else 0
+    if late > _LATE:
+        advice = "Check that the worker runs (waypost serve --role worker), and its log."
+        return Finding("queue", "failed", f"{backlog.pending} jobs pending, the oldest is {late:.0f} s late", advice)
+    if backlog.failed:
+        advice = "See the column error of the table jobs for the reasons."
+        return Finding("queue", "warning", f"{backlog.failed} jobs failed permanently", advice)
+    return Finding("queue", "ok", f"{backlog.pending} jobs pending")
 
 
 async def _clicks(tx: Tx, days: int | None, today: int) -> Finding:
     kept = await kept_since(tx)
-    told = f"kept since {(EPOCH + timedelta(days=kept)).date()}" if kept else "all are kept"
+    message = f"stored since {(EPOCH + timedelta(days=kept)).date()}" if kept else "none deleted"
     if kept > today:
-        advice = f"Correct the clock; if it is right now, set kept_since in the table click_retention to {today}."
-        return Finding("clicks", "failed", f"{told}, which is yet to come: new ones are removed", advice)
+        advice = f"Correct the clock. If it is correct now, set kept_since in the table click_retention to {today}."
+        return Finding("clicks", "failed", f"{message}, which is in the future: new ones are deleted", advice)
     if days is not None and kept > today - days:
-        advice = "Nothing, if WAYPOST_CLICK_RETENTION_DAYS was raised lately. Else see that the clock is right."
-        return Finding("clicks", "warning", f"{told}, which is less than {days} days", advice)
-    return Finding("clicks", "ok", told)
+        advice = "Ignore this if WAYPOST_CLICK_RETENTION_DAYS was raised recently. Otherwise check the clock."
+        return Finding("clicks", "warning", f"{message}, which is less than {days} days", advice)
+    return Finding("clicks", "ok", message)

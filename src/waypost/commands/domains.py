@@ -1,10 +1,11 @@
-"""The commands on custom domains. Imports late, so that --help answers at once."""
+"""`waypost domain`."""
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from waypost.commands.running import DONE, say, with_settings
+from waypost.commands.runner import JsonOption, say, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
@@ -13,52 +14,45 @@ domain = App(name="domain", help="Custom domains of all accounts.")
 
 
 @domain.command(name="list")
-def list_domains(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
-    """List every account's domains by name."""
+@with_settings
+async def list_domains(settings: "Settings", *, json: JsonOption = False) -> None:
+    """List the domains of all accounts by name."""
+    from waypost.commands import output
+    from waypost.commands.database import open_database
+    from waypost.resources.domains import store
 
-    async def run(settings: "Settings") -> int:
-        from waypost.commands import opening, printing  # noqa: PLC0415  # see above
-        from waypost.resources.domains import store  # noqa: PLC0415
-
-        async with opening.database(settings) as db, db.read() as tx:
-            printing.show([printing.domain(*each) for each in await store.list_all(tx)], as_json=json)
-        return DONE
-
-    return with_settings(run)
+    async with open_database(settings) as db, db.read() as tx:
+        output.write([output.domain_json(*each) for each in await store.list_all(tx)], as_json=json)
 
 
 @domain.command(name="release")
-def release_domain(hostname: str, /, *, force: Annotated[bool, Parameter(negative="")] = False) -> int:
-    """Take a host name from the account that registered it; its links go on under the shared domain.
+@with_settings
+async def release_domain(
+    settings: "Settings", hostname: str, /, *, force: Annotated[bool, Parameter(negative="")] = False
+) -> None:
+    """Remove a domain from its account. Its links move to the shared domain.
 
     Parameters
     ----------
     hostname
-        The name, such as go.example.com.
+        The domain, such as go.example.com.
     force
-        Also when it is verified and its links work.
+        Release the domain even if it is verified and its links work.
 
     """
+    from waypost import wiring
+    from waypost.commands.database import open_database
+    from waypost.kit.clock import now
+    from waypost.redirect import ChangeFeed
+    from waypost.resources.domains import service
 
-    async def run(settings: "Settings") -> int:
-        from contextlib import closing  # noqa: PLC0415  # see above
-
-        from waypost import wiring  # noqa: PLC0415
-        from waypost.commands import opening  # noqa: PLC0415
-        from waypost.kit.clock import now  # noqa: PLC0415
-        from waypost.redirect import ChangeFeed  # noqa: PLC0415
-        from waypost.resources.domains import service  # noqa: PLC0415
-
-        async with opening.database(settings) as db:
-            with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
-                deps = wiring.domain_deps(settings, db, feed, now)
-                gone = await service.release(deps, hostname, is_forced=force)
-        if gone is None:
-            say("Nobody had registered it. From now on everybody can, also who held it for too long without proof.")
-        else:
-            say(f"{gone.hostname} is free. It had {gone.links_count:,} links, which are on the shared domain now.")
-            if gone.verified_at:
-                say("It was verified: another account that registers it has to prove it with a TXT record.")
-        return DONE
-
-    return with_settings(run)
+    async with open_database(settings) as db:
+        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
+            deps = wiring.domain_deps(settings, db, feed, now)
+            released = await service.release(deps, hostname, is_forced=force)
+    if released is None:
+        say("No account has registered it. Any account can now register it, including one whose claim had expired.")
+    else:
+        say(f"{released.hostname} is released. Its {released.links_count:,} links are on the shared domain now.")
+        if released.verified_at:
+            say("It was verified: the next account that registers it must verify it with a TXT record.")

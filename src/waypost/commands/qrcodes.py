@@ -1,10 +1,10 @@
-"""The command on QR codes. Imports late, so that --help answers at once."""
+"""`waypost qr`."""
 
 from pathlib import Path
 from typing import Literal
 
-Level = Literal["L", "M", "Q", "H"]
-Style = Literal["squares", "dots", "fluid"]
+LevelOption = Literal["L", "M", "Q", "H"]
+StyleOption = Literal["squares", "dots", "fluid"]
 
 
 def qr(
@@ -12,37 +12,37 @@ def qr(
     /,
     *,
     output: Path | None = None,
-    level: Level | None = None,
+    level: LevelOption | None = None,
     margin: int | None = None,
-    style: Style | None = None,
+    style: StyleOption | None = None,
     size: int | None = None,
     foreground: str | None = None,
     background: str | None = None,
 ) -> int:
-    """Draw the QR code of a URL on the terminal, or into a file.
+    """Draw the QR code of a URL on the terminal or to a file.
 
     Parameters
     ----------
     url
-        http:// or https://
+        http:// or https:// URL.
     output
-        File instead of the terminal; its name ends with .png or .svg.
+        File instead of the terminal. Its name ends with .png or .svg.
     level
-        Of error correction; L is the smallest code, H bears the most damage. Without it M.
+        Error correction. L gives the smallest code, H tolerates the most damage. Default: M.
     margin
-        Modules of quiet zone on each side, 0 to 10. Without it 4.
+        Quiet zone on each side in modules, 0 to 10. Default: 4.
     style
-        Of the modules in a file. Without it squares.
+        Style of the modules in a file. Default: squares.
     size
-        Pixels a side of a file, 64 to 2048. Without it 512.
+        Width of a file in pixels, 64 to 2048. Default: 512.
     foreground
-        Colour in a file, as #rgb or #rrggbb. Without it black.
+        Color in a file, as #rgb or #rrggbb. Default: black.
     background
-        Colour in a file. Without it white.
+        Color in a file. Default: white.
 
     """
-    from waypost.commands import drawing  # noqa: PLC0415  # see above
+    from waypost.commands import qr_output
 
-    return drawing.draw(
+    return qr_output.draw(
         url, output, level=level, margin=margin, style=style, size=size, foreground=foreground, background=background
     )

@@ -1,32 +1,30 @@
-"""The commands on what is encrypted at rest. Imports late, so that --help answers at once."""
+"""`waypost secrets`."""
 
 from typing import TYPE_CHECKING
 
 from cyclopts import App
 
-from waypost.commands.running import DONE, FAILED, say, with_settings
+from waypost.commands.runner import DONE, FAILED, say, with_settings
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
 
-secrets = App(name="secrets", help="What is encrypted at rest.")
+secrets = App(name="secrets", help="Secrets encrypted at rest.")
 
 
 @secrets.command(name="rotate")
-def rotate_secrets() -> int:
-    """Encrypt every secret under the first key of WAYPOST_SECRET_KEY, while the service runs.
+@with_settings
+async def rotate_secrets(settings: "Settings") -> int:
+    """Re-encrypt all secrets with the first key of WAYPOST_SECRET_KEY, while the service runs.
 
-    It needs the settings of the service.
+    Run it with the settings of the service.
     """
+    from waypost.commands import secret_rotation
+    from waypost.commands.database import open_database
 
-    async def run(settings: "Settings") -> int:
-        from waypost.commands import opening, rotating  # noqa: PLC0415  # see above
-
-        ring = rotating.key_ring(settings)
-        async with opening.database(settings) as db:
-            done = await rotating.rotated(db, ring.keys)
-        for line in rotating.told(done, ring.name):
-            say(line)
-        return FAILED if done.unreadable else DONE
-
-    return with_settings(run)
+    ring = secret_rotation.read_key_ring(settings)
+    async with open_database(settings) as db:
+        done = await secret_rotation.rotate_all(db, ring.keys)
+    for line in secret_rotation.report(done, ring.name):
+        say(line)
+    return FAILED if done.unreadable else DONE

@@ -1,10 +1,10 @@
-"""The commands on webhooks. Imports late, so that --help answers at once."""
+"""`waypost webhook`."""
 
 from pathlib import Path
 
 from cyclopts import App
 
-webhook = App(name="webhook", help="For those who receive webhooks.")
+webhook = App(name="webhook", help="Tools for webhook receivers.")
 
 
 @webhook.command(name="listen")
@@ -17,29 +17,29 @@ def listen_to_webhooks(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> int:
-    """Print and verify the deliveries that come to this machine, until Ctrl-C.
+    """Receive deliveries on this machine, verify and print them, until Ctrl-C.
 
     Parameters
     ----------
     port
         Port of 127.0.0.1 to listen on; 0 is any free one.
     secret
-        The subscription's secret. Others on this machine may see it in the list of processes.
+        Secret of the subscription. Other users of this machine may see it in the process list.
     secret_file
-        File with the secret instead.
+        File with the secret, instead of --secret.
     status
-        Answer to each delivery, such as 500 to see it come again.
+        HTTP status of the response, such as 500 to test retries.
     certificate
-        PEM file with the certificates of an HTTPS receiver, and its key unless --key names it.
+        PEM file with the certificates of an HTTPS receiver, and its key unless --key is given.
     key
         PEM file with the key.
 
     """
-    from waypost.commands import listening  # noqa: PLC0415  # see above
+    from waypost.commands import webhook_receiver
 
-    return listening.listen(
+    return webhook_receiver.listen(
         port=port,
-        secret=listening.chosen_secret(secret, secret_file),
+        secret=webhook_receiver.read_secret(secret, secret_file),
         status=status,
-        tls=listening.chosen_tls(certificate, key),
+        tls=webhook_receiver.tls_context(certificate, key),
     )

@@ -1,7 +1,7 @@
-"""What a start says once the service answers; on the very first one it makes the owner's account and key.
+"""Prints a message once the service is ready. The first start also creates the owner's account and API key.
 
-The key is made only when it can be shown: a start that fails leaves nothing behind that nobody has seen. It is shown on
-a terminal only: anything else is a log, which is kept for long and read by many (R36).
+The key is created only when it can be shown, so that a failed start leaves no unseen key. It is shown on a terminal
+only: anything else is a log, which is stored for long and read by many (R36).
 """
 
 import asyncio
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 OWNER = "owner@waypost.localhost"
 FILE = "first-start.txt"
-_FIRST = """
+_FIRST_START = """
 Waypost is ready at {base_url}
 
 Sign in to the dashboard (works once, for 15 minutes): {entry}
 
-API key of {owner} (shown this once): {key}
+API key of {owner} (shown only once): {key}
 
 Create a short link:
   curl -X POST {base_url}/api/v1/links -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -d '{body}'
 Follow it:
   curl -i {short_url}
 """
-_ELSEWHERE = """
+_IN_FILE = """
 Waypost is ready at {base_url}
-The sign-in link and the API key of {owner} are in this file. Save the key, then delete it:
+The sign-in link and the API key of {owner} are in this file. Save the key, then delete the file:
   {path}
 """
-_LATER = """
+_LATER_START = """
 Waypost is ready at {base_url}
-A link to sign in: waypost account sign-in-link {owner}
-Another key: waypost key create --account {owner} --name NAME
+Create a sign-in link: waypost account sign-in-link {owner}
+Create another API key: waypost key create --account {owner} --name NAME
 """
 
 
 async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Event) -> None:
     await _until_ready(settings, host, port, stop)
     if not stop.is_set():
-        # Imported now: while the web process starts, the processor is its own.
-        from waypost.database import Database  # noqa: PLC0415
+        # Imported late, to leave the processor to the web process while it starts.
+        from waypost.database import Database
 
         db = Database(settings.database, readers=1)
         sys.stdout.write(await _text(db, settings))
@@ -56,25 +56,25 @@ async def welcome(settings: Settings, host: str, port: int, *, stop: asyncio.Eve
 
 
 async def _text(db: "Database", settings: Settings) -> str:
-    from waypost import auth  # noqa: PLC0415
+    from waypost import auth
 
     present = await auth.list_accounts(db)
     if present:
-        return _LATER.format(base_url=settings.base_url, owner=present[-1].email)
+        return _LATER_START.format(base_url=settings.base_url, owner=present[-1].email)
     if sys.stdout.isatty():
         return await _first(db, settings)
     path = settings.data_dir.absolute() / FILE
-    private_files.write(path, "")  # fails before there is a key, not after
+    private_files.write(path, "")  # fails before the key is created, not after
     private_files.write(path, await _first(db, settings))
-    return _ELSEWHERE.format(base_url=settings.base_url, owner=OWNER, path=path)
+    return _IN_FILE.format(base_url=settings.base_url, owner=OWNER, path=path)
 
 
 async def _first(db: "Database", settings: Settings) -> str:
-    """Makes the owner's account and key."""
-    # Imported only on the very first start: it loads all of the application.
-    from waypost import auth, wiring  # noqa: PLC0415
-    from waypost.auth import sign_in  # noqa: PLC0415
-    from waypost.kit import clock  # noqa: PLC0415
+    """Create the owner's account and key."""
+    # Imported on the first start only: it loads all of the application.
+    from waypost import auth, wiring
+    from waypost.auth import sign_in
+    from waypost.kit import clock
 
     now, days = clock.now(), settings.trial_days
     owner = await auth.create_account(db, email=OWNER, name="Owner", plan="lifetime", now=now, trial_days=days)
@@ -82,11 +82,13 @@ async def _first(db: "Database", settings: Settings) -> str:
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
     entry = await sign_in.create_sign_in_link(wiring.auth_deps(settings, db, clock.now), owner.id)
-    return _FIRST.format(base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry)
+    return _FIRST_START.format(
+        base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry
+    )
 
 
 async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.Event) -> None:
-    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # the wildcards cannot be called
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # wildcards cannot be connected to
     while not stop.is_set():
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(5):
@@ -96,7 +98,7 @@ async def _until_ready(settings: Settings, host: str, port: int, stop: asyncio.E
 
 
 async def _is_ready(host: str, port: int, name: str) -> bool:
-    """The parent listens before any web process accepts, so the first call waits for the first process."""
+    """The parent listens before any web process accepts: the first request waits for the first process."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(f"GET /readyz HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode())

@@ -62,6 +62,21 @@ async def enqueue(
     return job_id
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    pending: int
+    oldest: datetime | None
+    """When the first pending job is or was due."""
+    failed: int
+
+
+async def backlog(tx: Tx) -> Backlog:
+    pending = select(func.count(), func.min(jobs.c.run_at)).where(jobs.c.failed_at.is_(None))
+    failed = select(func.count()).where(jobs.c.failed_at.is_not(None))
+    count, oldest = (await tx.execute(pending)).one()
+    return Backlog(count, oldest, (await tx.execute(failed)).scalar_one())
+
+
 async def remove(tx: Tx, name: str, account_id: UUID) -> None:
     """Remove all jobs of this name and account, failed ones too."""
     await tx.execute(delete(jobs).where(jobs.c.name == name, jobs.c.account_id == account_id))

@@ -9,7 +9,7 @@ from resources.pixels.asking import NEW, ask, make, patch, post
 from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
-from waypost.commands.rotating import encrypted_columns, rotate
+from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import KeyRing, metadata
 from waypost.database.secrets import Undecipherable
 from waypost.resources.pixels import pixels
@@ -77,7 +77,7 @@ async def test_it_comes_under_another_key(env: Env) -> None:
     made = await make(env, **SECRETS)
     ring = KeyRing(["new key", "a key"])
     done = await rotate(env.deps.db, ring, encrypted_columns(metadata))
-    assert (done.moved, done.unreadable) == (2, [])
+    assert (done.changed, done.unreadable) == (2, [])
     async with env.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     only_new = KeyRing(["new key"])

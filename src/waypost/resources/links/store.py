@@ -97,6 +97,12 @@ async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link | No
     return None if row is None else Link(*row)
 
 
+async def find_owner(tx: Tx, link_id: UUID) -> UUID | None:
+    """Return the account of a link, which may be deleted."""
+    owner: UUID | None = await tx.scalar(select(links.c.account_id).where(links.c.id == link_id))
+    return owner
+
+
 async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
     """Nobody else changes it until the transaction ends (on SQLite it is the only writer anyway)."""
     locked = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()

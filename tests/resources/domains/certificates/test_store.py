@@ -8,7 +8,7 @@ import trustme
 from resources.domains.certificates.conftest import RING, claim, want
 from sqlalchemy import delete, select, text, update
 
-from waypost.commands.rotating import encrypted_columns, rotate
+from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, live_changed, store
 from waypost.resources.domains.certificates.model import acme_accounts, certificates
@@ -219,7 +219,7 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
     [claimed] = await claim(db, clock)
     await settle(db, obtained(claimed, alices, clock), clock)
     done = await rotate(db, KeyRing(["new", "secret"]), [C.key])
-    assert (done.moved, done.unreadable) == (1, [])
+    assert (done.changed, done.unreadable) == (1, [])
     row = (await rows(db))[HOST]
     assert KeyRing(["new"]).open(C.key, row.id, row.key) == alices[1]
     assert alices[1].encode()[30:60] not in row.key

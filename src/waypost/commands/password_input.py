@@ -1,18 +1,18 @@
-"""A new password for a command, read from stdin and never shown."""
+"""Reads a new password from stdin without showing it."""
 
 import getpass
 import sys
 
 from waypost.auth import passwords
-from waypost.commands.running import say
+from waypost.commands.runner import say
 
-_LINE_LIMIT = 4 * passwords.MAX_LENGTH + 2  # bytes: at most four per character in UTF-8, and two end the line
+_LINE_LIMIT = 4 * passwords.MAX_LENGTH + 2  # bytes: up to four per character in UTF-8, and two for the line ending
 
 
 def read_new_password(*not_allowed: str) -> str | None:
-    """The first line of stdin without its line ending; None, and a message on stderr, when the rules refuse it.
+    """Return the first line of stdin, or print an error and return None if the password rules refuse it.
 
-    On a terminal it asks, and does not show what is typed. `not_allowed`: the account's email and name.
+    On a terminal it prompts without echo. `not_allowed`: the account's email and name.
     """
     try:
         password = getpass.getpass() if sys.stdin.isatty() else _first_line()

@@ -1,10 +1,7 @@
-"""The one validation of all settings: `serve`, `doctor` and every other command go through it before anything starts.
+"""Validates all settings before a command starts, including the files and networks that they name.
 
-To the faults that the values themselves show, it adds those that only the named files show. Each part of the service
-checks its own setting, and is imported only where that is set.
+Each part of the service checks its own setting, and is imported only if that is set.
 """
-
-# ruff: noqa: PLC0415  # see above
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,15 +11,15 @@ from waypost import secret_key
 from waypost.settings import SettingFault, Settings, SettingsError, read, refuse
 
 
-def load_checked(**overrides: Any) -> Settings:
-    """Raises SettingsError with every fault."""
-    settings, faults = read_checked(**overrides)
+def load_settings(**overrides: Any) -> Settings:
+    """Raise SettingsError with every fault."""
+    settings, faults = read_settings(**overrides)
     refuse(faults)
     return settings
 
 
-def read_checked(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
-    """Settings with the default in place of each faulty value, and every fault."""
+def read_settings(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
+    """Return the settings, with the default for each faulty value, and every fault."""
     settings, faults = read(**overrides)
     faulty = {fault.setting for fault in faults}
     for name, check in _checks(settings):

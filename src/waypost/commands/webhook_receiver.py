@@ -1,7 +1,7 @@
-"""`waypost webhook listen`: a receiver for those who write one. It prints deliveries and says whether to believe them.
+"""`waypost webhook listen`: a receiver for development. It prints deliveries and verifies their signatures.
 
-Listens on loopback only. Whatever is received reaches the terminal as text: never as an escape sequence, nor as
-a line that could pass for one of ours.
+It listens on loopback only. Received data is printed as text: never as an escape sequence, nor as a line that looks
+like one of this command.
 """
 
 import contextlib
@@ -20,49 +20,49 @@ from socket import socket
 from socketserver import ThreadingTCPServer
 from typing import Any, cast
 
-from waypost.commands.running import DONE, say
+from waypost.commands.runner import DONE, say
 from waypost.kit import clock, signing
 from waypost.kit.errors import Invalid, SettingsError, WaypostError
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 1 << 20
-_PATIENCE = 10.0  # seconds that a client may be silent
+_CLIENT_TIMEOUT = 10.0  # seconds
 
-Show = Callable[[Mapping[str, str], bytes], None]
+PrintDelivery = Callable[[Mapping[str, str], bytes], None]
 
 
 class ListenFailed(WaypostError):
     """The receiver could not be started."""
 
 
-def chosen_secret(text: str | None, file: Path | None) -> str | None:
+def read_secret(text: str | None, file: Path | None) -> str | None:
     if text is not None and file:
-        raise Invalid({"--secret-file": ["The secret comes from here or from --secret, not from both."]})
+        raise Invalid({"--secret-file": ["Use either --secret or --secret-file."]})
     if file:
         try:
             text = file.read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ListenFailed(f"The secret cannot be read: {error}") from error
     if text == "":
-        raise Invalid({"--secret": ["This is empty."]})
+        raise Invalid({"--secret": ["The secret is empty."]})
     return text
 
 
-def chosen_tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
     if not certificate:
         if key:
-            raise Invalid({"--key": ["A key needs its --certificate."]})
+            raise Invalid({"--key": ["Add --certificate: a key needs one."]})
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(certificate, key, password="")  # without one, OpenSSL would ask on the terminal
+        context.load_cert_chain(certificate, key, password="")  # otherwise OpenSSL prompts on the terminal
     except OSError as error:
         raise ListenFailed(f"{certificate} and its key cannot be used: {error}") from error
     return context
 
 
 def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | None) -> int:
-    """Until Ctrl-C or SIGTERM, or until nobody reads what it prints."""
+    """Run until Ctrl-C or SIGTERM, or until stdout is closed."""
     if not (0 <= port < 65536 and 200 <= status < 600):
         raise SettingsError("--port must be between 0 and 65535, and --status between 200 and 599.")
     over = threading.Event()
@@ -71,27 +71,28 @@ def listen(*, port: int, secret: str | None, status: int, tls: ssl.SSLContext | 
     printing = threading.Lock()
 
     def show(headers: Mapping[str, str], body: bytes) -> None:
-        told = description(headers, body, secret, clock.now())
+        text = description(headers, body, secret, clock.now())
         with printing:  # a pipe may take a long text in parts
-            if not _written(told):
+            if not _written(text):
                 over.set()
 
     with _opened(port, status, tls, show) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         scheme = "https" if tls else "http"
-        say(f"Listening on {scheme}://{_HOST}:{server.server_address[1]}/ and answering {status}. Ctrl-C ends it.")
+        url = f"{scheme}://{_HOST}:{server.server_address[1]}/"
+        say(f"Listening on {url} and responding with {status}. Press Ctrl-C to stop.")
         over.wait()
         server.shutdown()
     return DONE
 
 
 def description(headers: Mapping[str, str], body: bytes, secret: str | None, at: datetime) -> str:
-    """A line on the delivery, then its body, indented so that no text of it can pass for such a line."""
+    """A line about the delivery, then its body, indented so that it cannot look like such a line."""
     known = (headers.get(name, "-") for name in ("X-Event-Type", "X-Delivery-Id"))
     verdict = _verdict(headers.get("X-Signature", ""), body, secret, at)
-    line = "  ".join([clock.timestamp(at), *map(_harmless, known), verdict])
-    shown = "\n".join(map(_harmless, _readable(body).split("\n")))
-    return f"{line}\n{textwrap.indent(shown, '  ')}\n"
+    line = "  ".join([clock.timestamp(at), *map(_printable, known), verdict])
+    indented = "\n".join(map(_printable, _readable(body).split("\n")))
+    return f"{line}\n{textwrap.indent(indented, '  ')}\n"
 
 
 def _verdict(signature: str, body: bytes, secret: str | None, at: datetime) -> str:
@@ -108,13 +109,13 @@ def _readable(body: bytes) -> str:
         return body.decode(errors="backslashreplace")
 
 
-def _harmless(text: str) -> str:
-    """Control characters, and those that turn the direction of a line, as JSON escapes them."""
+def _printable(text: str) -> str:
+    """Control characters, also those of text direction, are escaped as in JSON."""
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 def _written(text: str) -> bool:
-    """Past Python's own buffer: while a thread waits for room in it, the process could not end."""
+    """Without Python's buffer: a thread that waits for it would keep the process from ending."""
     left = text.encode()
     try:
         while left:
@@ -124,11 +125,11 @@ def _written(text: str) -> bool:
     return True
 
 
-def _opened(port: int, status: int, tls: ssl.SSLContext | None, show: Show) -> "_Server":
+def _opened(port: int, status: int, tls: ssl.SSLContext | None, show: PrintDelivery) -> "_Server":
     try:
         return _Server(port, status, tls, show)
     except OSError as error:
-        raise ListenFailed(f"Port {port} cannot be listened on: {error.strerror}") from error
+        raise ListenFailed(f"Port {port} cannot be used: {error.strerror}") from error
 
 
 class _Server(ThreadingTCPServer):
@@ -136,28 +137,28 @@ class _Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, status: int, tls: ssl.SSLContext | None, show: Show) -> None:
+    def __init__(self, port: int, status: int, tls: ssl.SSLContext | None, show: PrintDelivery) -> None:
         self.status = status
         self.show = show
         self._tls = tls
         super().__init__((_HOST, port), _Handler)
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """In the connection's own thread, so that a slow handshake holds up nobody."""
+        """Runs in the connection's thread, so that a slow handshake delays no other."""
         if not self._tls:
             super().finish_request(request, client_address)
             return
-        cast("socket", request).settimeout(_PATIENCE)
+        cast("socket", request).settimeout(_CLIENT_TIMEOUT)
         with self._tls.wrap_socket(request, server_side=True) as secured:
             super().finish_request(secured, client_address)
 
     def handle_error(self, _request: Any, _client_address: Any) -> None:
-        say(f"A connection failed: {_harmless(str(sys.exc_info()[1]))}")
+        say(f"A connection failed: {_printable(str(sys.exc_info()[1]))}")
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = _PATIENCE
+    timeout = _CLIENT_TIMEOUT
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
@@ -167,9 +168,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif len(length) > 9 or int(length) > _MAX_BODY:
             self.send_error(413)
         else:
-            self._take(self.rfile.read(int(length)), int(length))
+            self._accept(self.rfile.read(int(length)), int(length))
 
-    def _take(self, body: bytes, length: int) -> None:
+    def _accept(self, body: bytes, length: int) -> None:
         if len(body) < length:
             raise ConnectionError("the body ended too early")
         self.server.show(cast("Mapping[str, str]", self.headers), body)
@@ -177,11 +178,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         if self.server.status not in {204, 304}:
             self.send_header("Content-Length", "0")
-        with contextlib.suppress(ConnectionError):  # it did not wait for the answer
+        with contextlib.suppress(ConnectionError):  # the client did not wait for the response
             self.end_headers()
 
     def log_request(self, code: object = "-", size: object = "-") -> None:
-        """What was taken is printed already."""
+        """Deliveries are printed by `show`."""
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the standard library's name
-        say(f"A request failed: {_harmless(format % args)}")
+        say(f"A request failed: {_printable(format % args)}")

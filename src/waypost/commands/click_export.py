@@ -1,6 +1,6 @@
-"""`waypost export`: to stdout, or into a file that is there only when it is whole.
+"""`waypost export clicks`: to stdout, or to a file that appears only when it is complete.
 
-Refuses to overwrite a file. A reader that has seen enough, such as `head`, ends it without a complaint.
+It never overwrites a file. A reader that stops early, such as `head`, ends it without an error.
 """
 
 import contextlib
@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Literal, TextIO
 from uuid import UUID
 
-from sqlalchemy import select
-
-from waypost.commands import opening
-from waypost.commands.progress import progress
+from waypost.commands.database import find_account
+from waypost.commands.output import progress
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
 from waypost.resources.clicks.model import KINDS, ClickKind, Subject
-from waypost.resources.links import links
+from waypost.resources.links.store import find_owner
 
 _BUFFER = 1 << 20
 
@@ -31,7 +29,7 @@ class ExportFailed(WaypostError):
     """The export could not be written."""
 
 
-async def wanted(
+async def filter_of(
     db: Database,
     *,
     account: str | None,
@@ -40,10 +38,10 @@ async def wanted(
     end: datetime | None,
     kind: ClickKind | Literal["all"],
 ) -> ExportQuery:
-    """Raises NotFound and Invalid with the option's name."""
+    """Raise NotFound, or Invalid with the option's name."""
     if start and end and start >= end:
         raise Invalid({"--from": ["This must be earlier than --to."]})
-    owner = None if account is None else (await opening.account(db, account)).id
+    owner = None if account is None else (await find_account(db, account)).id
     subject = Subject(owner, is_account=True) if owner else None
     if link is not None:
         subject = await _link(db, link, owner)
@@ -51,12 +49,12 @@ async def wanted(
 
 
 async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
-    """Also one that has been deleted: its clicks are still there."""
+    """A deleted link is found too: its clicks are still stored."""
     link_id = parse_id(text)
     found = None
     if link_id:
         async with db.read() as tx:
-            found = await tx.scalar(select(links.c.account_id).where(links.c.id == link_id))
+            found = await find_owner(tx, link_id)
     if not (link_id and found) or owner not in {None, found}:
         raise NotFound(f"There is no link {text}{' of this account' if owner else ''}: the API lists the ids.")
     return Subject(link_id)
@@ -65,7 +63,7 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
 async def write(
     db: Database, query: ExportQuery, export_format: ExportFormat, output: Path | None, *, shared_domain: str
 ) -> int | None:
-    """Returns the number of clicks; None when the reader left before the end."""
+    """Return the number of clicks; None when the reader stopped before the end."""
     try:
         with _file(output) if output else _stdout() as to, progress("Exporting clicks") as on_progress:
             return await export(db, query, to, export_format, shared_domain=shared_domain, on_progress=on_progress)
@@ -77,16 +75,16 @@ async def write(
 
 @contextlib.contextmanager
 def _stdout() -> Iterator[TextIO]:
-    """Past Python's own, which would write to the closed pipe once more when the process ends, and complain."""
+    """A copy of stdout: Python would write to the closed pipe again at exit, and print an error."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", _BUFFER, "utf-8", newline="") as to:
         yield to
 
 
 @contextlib.contextmanager
 def _file(target: Path) -> Iterator[TextIO]:
-    """Readable by its owner alone: it holds visitors' addresses."""
+    """Readable by its owner only: it holds visitors' IP addresses."""
     if target.exists():
-        raise ExportFailed(f"{target} exists already: choose another name, nothing is overwritten.")
+        raise ExportFailed(f"{target} exists already: choose another name. Files are never overwritten.")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         created = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -98,7 +96,7 @@ def _file(target: Path) -> Iterator[TextIO]:
 
 
 def _name(draft: Path, target: Path) -> None:
-    """Fails when the name was taken meanwhile, unlike a rename."""
+    """Unlike a rename, fails if the name was taken meanwhile."""
     try:
         os.link(draft, target)
     except FileExistsError:

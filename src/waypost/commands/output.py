@@ -1,18 +1,21 @@
-"""What the commands print: one JSON document for scripts, or a table for people."""
+"""Output of the commands: one JSON document for scripts or a table for people, and progress bars."""
 
+import contextlib
 import json
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from waypost.auth import Account, ApiKey
 from waypost.kit.clock import timestamp
 from waypost.resources.domains.model import Domain
 
-if TYPE_CHECKING:  # it looks at all of the application, which takes a second to load
+if TYPE_CHECKING:  # it imports all of the application, which takes a second
     from waypost.commands.doctor import Finding
 
 _COLUMNS = {
@@ -28,12 +31,12 @@ _COLUMNS = {
     "account",
     "status",
     "links_count",
-}  # what a line has room for
-_WHOLE = {"id", "email", "scopes", "hostname", "account"}  # what somebody copies
-_COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
+}  # what fits in a line
+_NEVER_WRAPPED = {"id", "email", "scopes", "hostname", "account"}  # what users copy
+_COLORS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
-def account(of: Account) -> dict[str, Any]:
+def account_json(of: Account) -> dict[str, Any]:
     return {
         "id": str(of.id),
         "email": of.email,
@@ -45,11 +48,11 @@ def account(of: Account) -> dict[str, Any]:
     }
 
 
-def new_key(of: ApiKey, text: str) -> dict[str, Any]:
+def new_key_json(of: ApiKey, text: str) -> dict[str, Any]:
     return {"id": str(of.id), "key": text, "scopes": list(of.scopes), "expires_at": _time(of.expires_at)}
 
 
-def key(of: ApiKey) -> dict[str, Any]:
+def key_json(of: ApiKey) -> dict[str, Any]:
     return {
         "id": str(of.id),
         "name": of.name,
@@ -62,7 +65,7 @@ def key(of: ApiKey) -> dict[str, Any]:
     }
 
 
-def domain(owner: str, of: Domain) -> dict[str, Any]:
+def domain_json(owner: str, of: Domain) -> dict[str, Any]:
     return {
         "hostname": of.hostname,
         "account": owner,
@@ -74,24 +77,24 @@ def domain(owner: str, of: Domain) -> dict[str, Any]:
     }
 
 
-def show(shown: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> None:
+def write(value: dict[str, Any] | list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        _document(shown)
-    elif isinstance(shown, dict):
-        for name, value in shown.items():  # plain lines: a key must be copied whole, whatever the terminal's width
-            text = " ".join(value) if isinstance(value, list) else _cell(value)
+        _document(value)
+    elif isinstance(value, dict):
+        for name, each in value.items():  # plain lines: a key must not be wrapped
+            text = " ".join(each) if isinstance(each, list) else _cell(each)
             sys.stdout.write(f"{name}: {text}\n")
     else:
-        _table(shown)
+        _table(value)
 
 
-def findings(of: "list[Finding]", *, as_json: bool) -> None:
+def write_findings(findings: "list[Finding]", *, as_json: bool) -> None:
     if as_json:
-        _document([asdict(finding) for finding in of])
+        _document([asdict(finding) for finding in findings])
         return
-    console = Console(highlight=False, soft_wrap=True)  # what a line advises can be copied, and found by grep
-    for finding in of:
-        console.print(f"[{_COLOURS[finding.state]}]{finding.state:8}[/] {finding.check}: ", end="")
+    console = Console(highlight=False, soft_wrap=True)  # one line each: can be copied, and found by grep
+    for finding in findings:
+        console.print(f"[{_COLORS[finding.state]}]{finding.state:8}[/] {finding.check}: ", end="")
         console.print(finding.message, markup=False)
         if finding.advice:
             console.print(f"         → {finding.advice}", markup=False)
@@ -105,7 +108,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     names = [name for name in rows[0] if name in _COLUMNS]
-    table = Table(*(Column(name, no_wrap=name in _WHOLE, overflow="fold") for name in names))
+    table = Table(*(Column(name, no_wrap=name in _NEVER_WRAPPED, overflow="fold") for name in names))
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in names))
     Console(markup=False, width=None if sys.stdout.isatty() else 200).print(table)
@@ -117,3 +120,19 @@ def _cell(value: Any) -> str:
 
 def _time(at: Any) -> str | None:
     return None if at is None else timestamp(at)
+
+
+ReportProgress = Callable[[int, int], None]
+"""Takes the number done and the total."""
+
+
+@contextlib.contextmanager
+def progress(label: str) -> Iterator[ReportProgress | None]:
+    """A progress bar on stderr. None unless stderr is a terminal, so that nothing is counted in vain."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

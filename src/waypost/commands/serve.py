@@ -1,4 +1,4 @@
-"""`waypost serve` before its processes run: settings, secret key, schema; then this process becomes the parent."""
+"""`waypost serve`: prepares settings, secret key and schema, then becomes the parent process."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost import metrics
-from waypost.commands.checking import load_checked
+from waypost.commands.settings_check import load_settings
 from waypost.kit.errors import Invalid, Problems
 from waypost.secret_key import with_secret_key
 from waypost.settings import PREFIX, Settings, read
@@ -18,9 +18,9 @@ APP = "waypost.app"
 _MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations" / "versions"
 _DEFAULT_PORT = 8000
 _PLAIN_PORT = 80
-"""Beside TLS: where certificate authorities come to see that a name leads here."""
+"""With TLS: certificate authorities validate host names on this port."""
 _WORKER_PORT = 8001
-"""A worker mostly runs beside web processes, with which it shares the data directory."""
+"""Differs from the web port: a worker often runs on the same machine."""
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -34,29 +34,29 @@ def start(
     tls: bool = False,
     tls_port: int | None = None,
 ) -> int:
-    """Does not return: this process goes on as the parent."""
+    """Never return: this process becomes the parent."""
     _check_options(host, port, workers, role, tls_port)
     settings = _settings(port, data_dir, tls=tls, tls_port=tls_port)
     chosen = port or _default_port(settings, role)
-    beside = settings.tls_port if settings.tls and role != "worker" else 0
+    tls_chosen = settings.tls_port if settings.tls and role != "worker" else 0
     if tls_port and not settings.tls:
         raise Invalid({"--tls-port": ["This has no effect without --tls."]})
-    if beside == chosen:
-        raise Invalid({"--tls-port": [f"HTTP is served on {chosen} already: choose another port for one of the two."]})
+    if tls_chosen == chosen:
+        raise Invalid({"--tls-port": [f"HTTP uses port {chosen}: choose another port for one of the two."]})
     settings = with_secret_key(settings)
     _prepare_schema(settings, role)
     metrics.reset_counters(settings.data_dir)
     command = parent_command(
-        host, chosen, tls_port=beside, workers=workers or 1, role=role, app=APP, welcome=role == "all"
+        host, chosen, tls_port=tls_chosen, workers=workers or 1, role=role, app=APP, welcome=role == "all"
     )
-    return os.execv(command[0], command)  # noqa: S606  # our own interpreter; what was imported here is gone with it
+    return os.execv(command[0], command)  # noqa: S606  # our own interpreter; frees what was imported here
 
 
 def _check_options(host: str, port: int | None, workers: int | None, role: str, tls_port: int | None) -> None:
-    """Raises Invalid, also for what would have no effect."""
+    """Raise Invalid, also for options without effect."""
     problems = Problems()
     if not host:
-        problems.add("--host", "This must not be empty; 0.0.0.0 is every address.")
+        problems.add("--host", "This must not be empty; 0.0.0.0 means all addresses.")
     for option, given in (("--port", port), ("--tls-port", tls_port)):
         if given is not None and not 0 < given < 65_536:
             problems.add(option, "This must be between 1 and 65535.")
@@ -71,7 +71,7 @@ def _check_options(host: str, port: int | None, workers: int | None, role: str, 
 
 
 def _settings(port: int | None, data_dir: Path | None, *, tls: bool, tls_port: int | None) -> Settings:
-    """Options go into the environment, where the processes to come find them. Raises SettingsError."""
+    """Put options into the environment of the processes to start. Raise SettingsError."""
     options = {"DATA_DIR": data_dir, "TLS": tls or None, "TLS_PORT": tls_port}
     for name, value in options.items():
         if value is not None:
@@ -79,11 +79,11 @@ def _settings(port: int | None, data_dir: Path | None, *, tls: bool, tls_port: i
     settings, faults = read()
     if port and "base_url" not in {*settings.model_fields_set, *(fault.setting for fault in faults)}:
         _put("BASE_URL", f"http://localhost:{port}")
-    return load_checked()
+    return load_settings()
 
 
 def _put(name: str, value: str) -> None:
-    """In place of any other spelling, which would be the same setting a second time."""
+    """Replaces other spellings, which would set the same setting twice."""
     for each in [each for each in os.environ if each.upper() == f"{PREFIX}{name}"]:
         del os.environ[each]
     os.environ[f"{PREFIX}{name}"] = value
@@ -101,19 +101,26 @@ def _port_of(base_url: str) -> int:
 
 
 def _prepare_schema(settings: Settings, role: str) -> None:
-    """Imported late: loading the migrations takes longer than all the rest, and mostly there are none."""
+    """Migrations are imported late: loading them takes longer than everything else, and mostly none are pending."""
     if _is_surely_current(settings):
         return
-    from waypost.commands import migrating  # noqa: PLC0415  # see above
+    from waypost.commands import database
 
     if settings.database.startswith("sqlite") and role == "all":
-        asyncio.run(migrating.migrated(settings))
+        asyncio.run(database.migrate_database(settings))
     else:
-        asyncio.run(migrating.check(settings))
+        asyncio.run(_check_schema(settings))
+
+
+async def _check_schema(settings: Settings) -> None:
+    from waypost.commands.database import open_database
+
+    async with open_database(settings):
+        pass
 
 
 def _is_surely_current(settings: Settings) -> bool:
-    """Whether SQLite's revision is that of the last migration file; False also when that is not known."""
+    """Whether SQLite's revision is that of the newest migration; False also if that is unknown."""
     newest = max(path.name.partition("_")[0] for path in _MIGRATIONS.glob("[0-9]*.py"))
     path = Path(settings.database.removeprefix("sqlite:///")).absolute()
     try:

@@ -1,6 +1,6 @@
-"""`waypost qr`: a code on the terminal, or in a file that is there only when it is whole.
+"""`waypost qr`: a code on the terminal, or in a file that appears only when it is complete.
 
-Needs neither settings nor a database: any http(s) URL can be drawn.
+Needs neither settings nor a database: it draws any http(s) URL.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from waypost.commands.running import DONE, say
+from waypost.commands.runner import DONE, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
@@ -24,7 +24,7 @@ from waypost.resources.qrcodes.schemas import NewStyle
 from waypost.resources.qrcodes.style import CodeStyle
 
 _DRAWERS = {".png": png, ".svg": svg}
-_EVERYWHERE = {"level", "margin"}
+_TERMINAL_OPTIONS = {"level", "margin"}
 
 
 class DrawFailed(WaypostError):
@@ -32,16 +32,16 @@ class DrawFailed(WaypostError):
 
 
 def draw(url: str, output: Path | None, **options: Any) -> int:
-    """`options` are a CodeStyle's fields; those that are None were not named."""
-    asked = {name: value for name, value in options.items() if value is not None}
-    text, style = _checked_url(url), _checked_style(asked)
+    """`options` are a CodeStyle's fields; None where the option was not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    text, style = _checked_url(url), _checked_style(given)
     try:
         if output:
             _save(output, _drawer(output)(text, style))
             for warning in rules.warnings(style, text):
                 say(warning)
         else:
-            _refuse_files_options(asked)
+            _refuse_file_options(given)
             _print(text, style)
     except TooLong:
         most = f"{MAX_BYTES[style.level]:,}"
@@ -52,16 +52,16 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
 
 
 def _checked_url(text: str) -> str:
-    """Also on localhost: that is where a service begins."""
+    """Localhost is allowed, for services under development."""
     try:
         return canonical(text, is_public=False).text
     except BadUrl as error:
         raise SettingsError(str(error)) from None
 
 
-def _checked_style(asked: Mapping[str, Any]) -> CodeStyle:
-    """Held to what the API takes."""
-    fields, problems = parse(NewStyle, asked)
+def _checked_style(given: Mapping[str, Any]) -> CodeStyle:
+    """The same limits as in the API."""
+    fields, problems = parse(NewStyle, given)
     if problems:
         raise SettingsError("\n".join(f"--{name}: {' '.join(texts)}" for name, texts in problems.errors.items()))
     return fields.code_style
@@ -74,39 +74,39 @@ def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
     return drawer
 
 
-def _save(target: Path, picture: bytes) -> None:
-    """In place of an older one, as most tools that draw do."""
+def _save(target: Path, image: bytes) -> None:
+    """Replaces an older file, as most drawing tools do."""
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        draft.write_bytes(picture)
+        draft.write_bytes(image)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _refuse_files_options(asked: Mapping[str, Any]) -> None:
-    named = [f"--{name}" for name in asked if name not in _EVERYWHERE]
+def _refuse_file_options(given: Mapping[str, Any]) -> None:
+    named = [f"--{name}" for name in given if name not in _TERMINAL_OPTIONS]
     if named:
-        raise SettingsError(f"{', '.join(named)}: These need a file, named with --output.")
+        raise SettingsError(f"{', '.join(named)}: These options need a file: add --output.")
 
 
 def _print(text: str, style: CodeStyle) -> None:
     matrix = matrix_of(text, style.level)
     is_terminal = sys.stdout.isatty()
     if is_terminal:
-        _require_room(matrix.size + 2 * style.margin)
+        _require_width(matrix.size + 2 * style.margin)
     is_coloured = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     lines = (coloured if is_coloured else plain)(matrix, style.margin)
-    # past Python's own buffer, which would complain when the process ends and nobody reads any more
+    # a copy of stdout: Python would print an error at exit if the reader is gone
     with contextlib.suppress(BrokenPipeError), os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as to:
         to.writelines(f"{line}\n" for line in lines)
 
 
-def _require_room(columns: int) -> None:
-    """Lines that the terminal breaks are no code any more."""
-    room = shutil.get_terminal_size().columns
-    if room < columns:
+def _require_width(columns: int) -> None:
+    """A code with wrapped lines cannot be scanned."""
+    available = shutil.get_terminal_size().columns
+    if available < columns:
         raise DrawFailed(
-            f"The code needs {columns} columns and the terminal has {room}: make it wider or its letters smaller, "
-            "try --level L, or draw into a file with --output."
+            f"The code needs {columns} columns and the terminal has {available}: widen it or reduce its font size, "
+            "try --level L, or write to a file with --output."
         )

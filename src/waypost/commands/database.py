@@ -1,0 +1,60 @@
+"""The database of a command: its schema, and rows and times that options name."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from waypost import auth
+from waypost.auth import Account
+from waypost.database import Database
+from waypost.database.schema import pending, refuse_unknown
+from waypost.kit import clock
+from waypost.kit.errors import Invalid, NotFound, WaypostError
+from waypost.secret_key import make_data_dir
+from waypost.settings import Settings
+
+
+class SchemaBehind(WaypostError):
+    """The database's schema is not current. Run: waypost migrate"""
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncIterator[Database]:
+    """Raise SchemaBehind, also when there is no SQLite database yet, or SchemaUnknown."""
+    db = Database(settings.database, readers=1)
+    try:
+        if db.dialect == "sqlite" and not db.path.exists():
+            raise SchemaBehind("There is no database yet. Run: waypost migrate")
+        present, newest = await pending(db)
+        refuse_unknown(present)
+        if present != newest:
+            raise SchemaBehind
+        yield db
+    finally:
+        await db.close()
+
+
+async def migrate_database(settings: Settings) -> tuple[str | None, str]:
+    """Return (revision before, revision after)."""
+    from waypost.database.migrations import migrate  # Alembic takes half a second, and is rarely needed
+
+    make_data_dir(settings.data_dir)
+    db = Database(settings.database, readers=1)
+    try:
+        return await migrate(db)
+    finally:
+        await db.close()
+
+
+async def find_account(db: Database, email: str) -> Account:
+    try:
+        return await auth.find_account(db, email)
+    except NotFound:
+        raise NotFound(f"There is no account {email}. List all accounts with: waypost account list") from None
+
+
+def parse_time(option: str, text: str | None) -> datetime | None:
+    try:
+        return None if text is None else clock.parse_timestamp(text)
+    except ValueError:
+        raise Invalid({option: [f"{text} is not a time such as 2026-11-20T02:56:16Z."]}) from None

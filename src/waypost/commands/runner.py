@@ -1,0 +1,71 @@
+"""Runs a command: reads the settings first, reports errors, returns the exit code. Imports late, as do all commands."""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from waypost.settings import Settings
+
+P = ParamSpec("P")
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+
+JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
+
+
+def with_settings(
+    command: "Callable[Concatenate[Settings, P], Coroutine[Any, Any, int | None]]",
+) -> Callable[P, int | None]:
+    """Run an async command with the settings as its first argument, which is no option of the command line."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> int | None:
+        import asyncio
+
+        from waypost.commands.settings_check import load_settings
+
+        return asyncio.run(command(load_settings(), *arguments, **options))
+
+    settings, *others = inspect.signature(command).parameters.values()
+    run.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
+    del run.__annotations__[settings.name]
+    return run
+
+
+def say(text: str) -> None:
+    """Write a message for people to stderr: stdout is for results."""
+    sys.stderr.write(f"{text}\n")
+
+
+def report_error(error: Exception) -> int:
+    """Print what is wrong and return the exit code. A traceback is logged, never printed."""
+    from waypost.kit.errors import Conflict, Invalid, SettingsError, WaypostError
+
+    if isinstance(error, SettingsError | WaypostError):
+        say(str(error) if isinstance(error, SettingsError) else error.details)
+        is_wrong_usage = isinstance(error, SettingsError | Invalid) and not isinstance(error, Conflict)
+        return WRONG_USAGE if is_wrong_usage else FAILED
+
+    import structlog
+
+    from waypost import logs
+
+    logs.configure()
+    structlog.get_logger().critical("unexpected error", error=str(error), exc_info=error)
+    return FAILED
+
+
+def refuse_without_command(app: App) -> int | None:
+    """For `waypost key` alone, print its help to stderr and return the exit code. None if there is a command."""
+    chain, apps, rest = app.parse_commands()
+    if not chain or rest or apps[-1].default_command:
+        return None
+    from rich.console import Console  # takes as long to import as everything else that help needs
+
+    app.help_print(chain, console=Console(stderr=True))
+    return WRONG_USAGE

@@ -1,0 +1,148 @@
+"""`waypost secrets rotate`: re-encrypts all secrets with the first key of the ring, while the service runs.
+
+A value that no key decrypts stays unchanged and is reported. It never creates a key: with one that the service does not
+have, everything would seem to be rotated.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Column, MetaData, func, select, update
+
+import waypost.app  # noqa: F401  # adds every package's tables to the metadata
+from waypost.commands.output import ReportProgress, progress
+from waypost.database import Database, KeyRing, Sealed, metadata
+from waypost.database.secrets import Encrypted, Undecipherable
+from waypost.kit.errors import WaypostError
+from waypost.secret_key import FILE, with_secret_key
+from waypost.settings import Settings
+
+_BATCH = 50  # rows of one transaction, which blocks other writers on SQLite
+_ADVICE = "Run this with the settings of the service, with the new key before the old one."
+
+_Change = tuple[UUID, Sealed, Sealed]
+"""Row id, value before, value after."""
+
+
+class NotRotated(WaypostError):
+    """The secrets could not be rotated."""
+
+
+@dataclass(frozen=True, slots=True)
+class RingSource:
+    keys: KeyRing
+    name: str
+    """Number of keys, and the setting or file they come from."""
+
+
+@dataclass(slots=True)
+class RotationResult:
+    examined: int = 0
+    changed: int = 0
+    unreadable: list[tuple[Column[Any], UUID]] = field(default_factory=list)
+    """Values that no key of the ring decrypts."""
+
+
+def read_key_ring(settings: Settings) -> RingSource:
+    """Raise NotRotated if the keys are not found, or if there is only one."""
+    text, source = _setting(settings)
+    count = len({part.strip() for part in text.split(",")})
+    if count == 1:
+        raise NotRotated(f"There is nothing to rotate: {source} has only one key. {_ADVICE}")
+    return RingSource(KeyRing.from_setting(text), f"{count} keys of {source}")
+
+
+async def rotate_all(db: Database, keys: KeyRing) -> RotationResult:
+    with progress("Re-encrypting") as report:
+        return await rotate(db, keys, encrypted_columns(metadata), report=report)
+
+
+def encrypted_columns(of: MetaData) -> list[Column[Any]]:
+    return [column for table in of.sorted_tables for column in table.c if isinstance(column.type, Encrypted)]
+
+
+async def rotate(
+    db: Database, keys: KeyRing, columns: Sequence[Column[Any]], *, report: ReportProgress | None = None
+) -> RotationResult:
+    done = RotationResult()
+    total = await _count(db, columns) if report else 0
+    for column in columns:
+        after = None
+        while rows := await _rows(db, column, after):
+            if await _rotate(db, keys, column, rows, done):
+                after = rows[-1].id
+            if report:
+                report(done.examined, total)
+    return done
+
+
+def report(done: RotationResult, ring: str) -> Iterator[str]:
+    for column, row in done.unreadable:
+        yield f"{column.table.name} {row}: none of the {ring} decrypts its {column.name}."
+    counts = f"{done.changed} re-encrypted, {len(done.unreadable)} unreadable"
+    yield f"{done.examined} secrets examined with the {ring}; {counts}."
+
+
+def _setting(settings: Settings) -> tuple[str, str]:
+    """Return the keys and their source."""
+    if text := _keys(settings):
+        return text, "WAYPOST_SECRET_KEY"
+    file = (settings.data_dir / FILE).absolute()
+    try:
+        file.open().close()
+    except OSError as error:
+        reason = f"WAYPOST_SECRET_KEY is not set here, and {file} cannot be read: {error.strerror}"
+        raise NotRotated(f"{reason}. {_ADVICE}") from error
+    return _keys(with_secret_key(settings)), str(file)
+
+
+def _keys(settings: Settings) -> str:
+    return settings.secret_key.get_secret_value() if settings.secret_key else ""
+
+
+async def _count(db: Database, columns: Sequence[Column[Any]]) -> int:
+    async with db.read() as tx:
+        return sum([await tx.scalar(select(func.count(column))) or 0 for column in columns])
+
+
+async def _rows(db: Database, column: Column[Any], after: UUID | None) -> Sequence[Any]:
+    [key] = column.table.primary_key
+    found = select(key.label("id"), column.label("sealed")).where(column.is_not(None)).order_by(key).limit(_BATCH)
+    async with db.read() as tx:
+        return (await tx.execute(found if after is None else found.where(key > after))).all()
+
+
+async def _rotate(db: Database, keys: KeyRing, column: Column[Any], rows: Sequence[Any], done: RotationResult) -> bool:
+    """Return False if some were changed meanwhile and must be examined again."""
+    changes: list[_Change] = []
+    unreadable: list[tuple[Column[Any], UUID]] = []
+    for row in rows:
+        try:
+            text = keys.open(column, row.id, row.sealed)
+        except Undecipherable:
+            unreadable.append((column, row.id))
+        else:
+            if not keys.is_current(row.sealed):
+                changes.append((row.id, row.sealed, keys.seal(column, row.id, text)))
+    written = await _write(db, column, changes)
+    done.changed += written
+    if written < len(changes):
+        return False
+    done.examined += len(rows)
+    done.unreadable += unreadable
+    return True
+
+
+async def _write(db: Database, column: Column[Any], changes: Sequence[_Change]) -> int:
+    """Replace only values that are still as they were read."""
+    if not changes:
+        return 0
+    [key] = column.table.primary_key
+    written = 0
+    async with db.write() as tx:
+        for row, before, after in changes:
+            as_read = update(column.table).where(key == row, column == before)
+            written += (await tx.execute(as_read.values({column: after}))).rowcount
+    return written
