@@ -1,4 +1,4 @@
-"""Domains as rows: for tests of what lies around them. How they come to be is told under `resources/domains`."""
+"""Domain rows, for tests of other packages. The tests of domains are under `resources/domains`."""
 
 from typing import Any
 from uuid import UUID
@@ -28,6 +28,6 @@ async def count(db: Database, id_: UUID) -> int | None:
 
 
 async def forget(db: Database, id_: UUID) -> None:
-    """Takes the row away and tells nobody."""
+    """Delete the row and publish nothing."""
     async with db.write() as tx:
         await tx.execute(delete(domains).where(domains.c.id == id_))

@@ -1,4 +1,4 @@
-"""deploy/Caddyfile as it is shipped, in Debian's Caddy: a padlock for proven names, and for no others."""
+"""deploy/Caddyfile as it is shipped, in Debian's Caddy: HTTPS for verified hostnames, and for no others."""
 
 import socket
 import ssl
@@ -66,7 +66,7 @@ def test_it_works(behind: Behind, tmp_path: Path) -> None:
             behind.api("POST", "/domains", hostname=name)
         link = behind.api("POST", "/links", slug="hello", destination_url=page.url, hostname=BRAND)
     with pytest.raises(ssl.SSLError):
-        behind.handshake(BRAND)  # not proven yet
+        behind.handshake(BRAND)  # not verified yet
 
     prove(tmp_path, BRAND)
     for url in (f"https://{BRAND}/hello", f"http://{BRAND}/hello", f"https://{BRAND.upper()}./hello"):

@@ -18,7 +18,7 @@ AT = datetime(2030, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
-    """Alice has a name that is proven, and one that is not."""
+    """Alice has a verified domain and an unverified one."""
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
     db = Database(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}")

@@ -31,7 +31,7 @@ from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher
 from waypost.resources.domains.certificates import CertificateSweep
-from waypost.resources.domains.checks import ClaimExpiry
+from waypost.resources.domains.checks import remove_expired
 from waypost.resources.links import domain_detach
 from waypost.resources.pixels import events
 from waypost.settings import Settings
@@ -141,7 +141,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
             (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
             (5, partial(webhooks.cancel_orphaned_deliveries, db)),
             (10, partial(events.delete_unsendable, db, clock=now)),
-            (OFTEN, ClaimExpiry(domain_deps).step),
+            (60, partial(remove_expired, domain_deps)),
             *([(3600, CertificateSweep(db, settings.certified_hosts, clock=now).step)] if settings.tls else []),
         ]
         garbage.collect_rarely()

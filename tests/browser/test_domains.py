@@ -1,4 +1,4 @@
-"""A custom domain in a browser: record, check, certificate, padlock; by built-in TLS and through Caddy."""
+"""A custom domain in a browser: record, check, certificate; by built-in TLS and through Caddy."""
 
 import os
 import re
@@ -25,7 +25,7 @@ needs_certutil = pytest.mark.skipif(not CERTUTIL, reason="certutil is missing: a
 
 @dataclass
 class Domain:
-    """Registered, proven by its record, with a link on it."""
+    """Registered, verified by its record, with a link on it."""
 
     link: str
     destination: str

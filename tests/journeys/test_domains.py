@@ -1,4 +1,4 @@
-"""A customer brings a host name of their own, loses its record, brings it back, and takes the name away again."""
+"""A user adds a domain, loses its DNS record, restores it, and deletes the domain."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -28,7 +28,7 @@ def answer(status: int, body: object = None, **headers: str) -> OutboundResponse
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "kind", "told"),
+    ("status", "body", "kind", "text"),
     [
         (403, {"type": URN + "caa", "detail": "CAA record"}, AuthorityRefused, "a CAA record of this domain"),
         (400, {"type": URN + "newly invented", "detail": "x" * 900}, AuthorityRefused, 'It said: "xxx'),
@@ -42,10 +42,10 @@ def answer(status: int, body: object = None, **headers: str) -> OutboundResponse
     ],
     ids=["caa", "unknown", "text", "limit", "broken", "html", "list", "types", "redirect"],
 )
-def test_it_works(status: int, body: object, kind: type, told: str) -> None:
+def test_reads_the_problem_document(status: int, body: object, kind: type, text: str) -> None:
     problem = problem_of(answer(status, body))
     assert type(problem) is kind
-    assert told in problem.reason
+    assert text in problem.reason
     assert len(problem.reason) < 600
 
 

@@ -6,7 +6,7 @@ import pytest
 from waypost.outbound.addresses import AllowedAddresses, is_public, own_addresses
 
 
-def test_it_works() -> None:
+def test_public_and_private_addresses() -> None:
     assert is_public(ip_address("93.184.215.14"))
     assert is_public(ip_address("2606:4700::1111"))
     assert not is_public(ip_address("127.0.0.1"))

@@ -17,7 +17,7 @@ def records(names: NameServer) -> DnsRecords:
     return DnsRecords([names.address])
 
 
-async def test_it_works(names: NameServer, records: DnsRecords) -> None:
+async def test_finds_records(names: NameServer, records: DnsRecords) -> None:
     names.has("a.test", ['"one"', '"two pieces, " "joined"', '""', r'"\255\195\188"'], kind="TXT")
     names.has("b.test", ["a.test"], kind="CNAME")
     names.has("c.test", ["A.Test"], kind="CNAME")

@@ -9,7 +9,7 @@ from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import DestinationChecker, NotPublic, Outbound, OutboundError, Unreachable, UrlSafety
 
 
-def test_it_works() -> None:
+def test_the_list_has_every_kind_of_hostile_url() -> None:
     assert len(set(HOSTILE_URLS)) == len(HOSTILE_URLS) >= 100
 
 

@@ -44,7 +44,7 @@ async def look(destinations: DestinationChecker, url: str, account: UUID | None 
     return await destinations.inspect(canonical(url), account=account or new_id())
 
 
-async def test_it_works(destinations: DestinationChecker) -> None:
+async def test_returns_the_preview_of_a_reachable_page(destinations: DestinationChecker) -> None:
     async with Receiver(page(PAGE)) as receiver:
         seen = await look(destinations, receiver.url("/page"))
     assert seen == PagePreview("A page", 'Its "title"', "What it is about", receiver.url("/image.png"))

@@ -36,7 +36,7 @@ async def send(url: str, ca_file: Path | None = None, message: dict[str, str] = 
     await mailer.send(message, unique="1234")
 
 
-async def test_it_works() -> None:
+async def test_sends_a_mail() -> None:
     async with MailServer() as server:
         await send(f"smtp://127.0.0.1:{server.port}")
     [mail] = server.mails

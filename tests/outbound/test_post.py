@@ -32,7 +32,7 @@ async def post(posting: Poster, url: str, *, deadline: float = LATE, max_body: i
     return await posting.post(canonical(url), headers={}, body=b"{}", deadline=deadline, max_body=max_body)
 
 
-async def test_it_works(names: NameServer, posting: Poster) -> None:
+async def test_reuses_the_connection(names: NameServer, posting: Poster) -> None:
     names.has("site.test", [OPEN])
     async with Keeping() as receiver:
         url = canonical(receiver.url("/a/b%20c?q=%41&=", host="site.test"))

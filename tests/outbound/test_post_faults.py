@@ -89,7 +89,7 @@ def after_one(script: Script) -> Script:
     return first_well
 
 
-async def test_it_works(posting: Poster, tls: ssl.SSLContext | None) -> None:
+async def test_reads_valid_responses(posting: Poster, tls: ssl.SSLContext | None) -> None:
     async with Receiver(servers.always(OK), tls=tls, keeps=True) as receiver:
         for _ in range(3):
             assert (await post(posting, receiver.url())).body == b"ok"
@@ -184,10 +184,13 @@ class TestEndless:
 
     @pytest.mark.parametrize("length", [LIMIT, LIMIT + 1])
     async def test_to_the_byte(self, posting: Poster, tls: ssl.SSLContext | None, length: int) -> None:
-        told, untold = response(200, b"x" * length), b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * length
-        async with Receiver(servers.always(told), tls=tls) as receiver:
+        with_length, without_length = (
+            response(200, b"x" * length),
+            b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * length,
+        )
+        async with Receiver(servers.always(with_length), tls=tls) as receiver:
             assert len((await post(posting, receiver.url())).body) == (length if length == LIMIT else 0)
-        async with Receiver(servers.always(untold), tls=tls) as receiver:
+        async with Receiver(servers.always(without_length), tls=tls) as receiver:
             if length == LIMIT:
                 assert len((await post(posting, receiver.url())).body) == length
             else:
@@ -234,23 +237,23 @@ class TestSlow:
 
 
 class TestTls:
-    async def told(self, posting: Poster, certificate: trustme.LeafCert) -> str:
+    async def error(self, posting: Poster, certificate: trustme.LeafCert) -> str:
         async with Receiver(servers.always(OK), tls=presenting(certificate)) as receiver:
-            told = await reason(posting, receiver.url(host="secure.test"))
+            error = await reason(posting, receiver.url(host="secure.test"))
             assert receiver.heads == []
-            return told
+            return error
 
     async def test_unknown_issuer(self, posting: Poster) -> None:
         certificate = trustme.CA().issue_cert("secure.test")
-        assert await self.told(posting, certificate) == "tls: unable to get local issuer certificate"
+        assert await self.error(posting, certificate) == "tls: unable to get local issuer certificate"
 
     async def test_expired(self, posting: Poster, authority: trustme.CA) -> None:
         expired = authority.issue_cert("secure.test", not_before=LONG_AGO[0], not_after=LONG_AGO[1])
-        assert await self.told(posting, expired) == "tls: certificate has expired"
+        assert await self.error(posting, expired) == "tls: certificate has expired"
 
     async def test_wrong_name(self, posting: Poster, authority: trustme.CA) -> None:
-        told = await self.told(posting, authority.issue_cert("other.test"))
-        assert told == "tls: Hostname mismatch, certificate is not valid for 'secure.test'."
+        error = await self.error(posting, authority.issue_cert("other.test"))
+        assert error == "tls: Hostname mismatch, certificate is not valid for 'secure.test'."
 
     async def test_no_tls_at_all(self, posting: Poster) -> None:
         def answer_at_once(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

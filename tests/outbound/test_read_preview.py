@@ -17,7 +17,7 @@ def read(page: str | bytes, content_type: str | None = "text/html; charset=utf-8
     return read_preview(page if isinstance(page, bytes) else page.encode(), content_type, URL)
 
 
-def test_it_works() -> None:
+def test_reads_title_and_open_graph_tags() -> None:
     seen = read(
         "<!DOCTYPE html><html><head><title>Title</title>"
         "<meta property='og:title' content='OG title'><meta name=og:description content=Words>"

@@ -26,7 +26,7 @@ async def get(
     )
 
 
-async def test_it_works(names: NameServer, outbound: Outbound) -> None:
+async def test_sends_a_request_and_reads_the_response(names: NameServer, outbound: Outbound) -> None:
     names.has("site.test", [OPEN])
     async with Receiver(page("<h1>Hello</h1>")) as receiver:
         url = canonical(receiver.url("/a/b%20c?q=%41&=#top", host="site.test"))

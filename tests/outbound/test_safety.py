@@ -36,7 +36,7 @@ async def is_unsafe(safety: UrlSafety, *urls: str) -> bool:
     return any([await safety.is_unsafe(canonical(url)) for url in urls])
 
 
-async def test_it_works(path: Path) -> None:
+async def test_a_url_on_the_blocklist_is_unsafe(path: Path) -> None:
     safety = UrlSafety(Blocklist(path))
     assert await is_unsafe(safety, "https://good.example/", "https://bad.example/page")
     assert not await is_unsafe(safety, "https://good.example/")
@@ -119,7 +119,7 @@ class TestSafeBrowsing:
         async with SafeBrowsingServer(KEY, "https://evil.example/malware").running() as receiver:
             yield receiver
 
-    async def test_it_works(self, google: Receiver, outbound: Outbound) -> None:
+    async def test_a_url_that_safe_browsing_lists_is_unsafe(self, google: Receiver, outbound: Outbound) -> None:
         safety = UrlSafety(safe_browsing=SafeBrowsing(outbound, KEY, google.url()))
         assert await is_unsafe(safety, "https://evil.example/malware")
         assert await is_unsafe(safety, "https://good.example/", "https://evil.example/malware")

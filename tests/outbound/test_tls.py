@@ -38,7 +38,7 @@ async def fetch(outbound: Outbound, certificate: trustme.LeafCert, host: str = "
             assert len(receiver.heads) <= 1
 
 
-async def test_it_works(trusting: Outbound, authority: trustme.CA) -> None:
+async def test_trusts_the_authorities_of_the_file(trusting: Outbound, authority: trustme.CA) -> None:
     assert (await fetch(trusting, authority.issue_cert("secure.test"))).body == b"secret"
 
 

@@ -46,8 +46,8 @@ class Env:
         return self.links.clock
 
     @property
-    def told(self) -> list[str]:
-        """What the redirect plane was told of, in order."""
+    def published(self) -> list[str]:
+        """What was published to the redirects, in order."""
         return self.links.changed_slugs
 
     async def ask(self, method: str, path: str = "", who: Person | None = None, **rest: Any) -> httpx.Response:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from resources.domains.env import Env
 
 
-async def test_it_works(env: Env) -> None:
+async def test_lists_domains_newest_first(env: Env) -> None:
     made = []
     for number in range(3):
         made.append(await env.make(f"go{number}.test"))
@@ -25,13 +25,13 @@ async def test_what_checks_found_is_shown(env: Env) -> None:
     at = env.clock()
     found = {"status": "failed", "last_checked_at": at, "verified_at": at, "error": "There is no record."}
     await env.set(made, **found, tls_status="active", tls_expires_at=at, tls_error="It ends soon.", links_count=7)
-    told = "2030-01-01T12:00:00.000000Z"
+    at = "2030-01-01T12:00:00.000000Z"
     assert (await env.find(made)).json()["data"] == made | {
         **found,
-        "last_checked_at": told,
-        "verified_at": told,
+        "last_checked_at": at,
+        "verified_at": at,
         "links_count": 7,
-        "tls": {"status": "active", "expires_at": told, "error": "It ends soon."},
+        "tls": {"status": "active", "expires_at": at, "error": "It ends soon."},
     }
 
 

@@ -19,23 +19,23 @@ async def test_changes_the_target_urls(env: Env) -> None:
     changed = {"root_url": HOME, "not_found_url": LOST, "updated_at": "2030-01-01T13:00:00.000000Z"}
     assert answer.json()["data"] == made | changed
     assert (await env.find(made)).json()["data"] == made | changed
-    assert env.told == [NAME], "the host, and none of its links"
+    assert env.published == [NAME], "the host, and none of its links"
     cleared = await env.patch(made, {"root_url": None})
     assert cleared.json()["data"] == made | changed | {"root_url": None}
     form = await env.ask("PATCH", f"/{made['id']}", files=[("not_found_url", (None, ""))])
     assert form.json()["data"]["not_found_url"] is None
-    assert env.told == [NAME] * 3
+    assert env.published == [NAME] * 3
 
 
 async def test_no_change_is_saved_when_nothing_differs(env: Env) -> None:
     made = (await env.patch(await env.make(), {"root_url": HOME})).json()["data"]
-    env.told.clear()
+    env.published.clear()
     env.clock.move(timedelta(hours=1))
     unknown = {"colour": "red", "status": "verified", "token": "mine"}
     for fields in ({}, unknown, {"hostname": "GO.brand.test."}, {"root_url": HOME}):
         answer = await env.patch(made, fields)
         assert (answer.status_code, answer.json()["data"]) == (200, made)
-    assert env.told == []
+    assert env.published == []
 
 
 async def test_accepted_urls_are_canonical(env: Env) -> None:
@@ -60,9 +60,9 @@ async def test_rejects_invalid_fields(env: Env) -> None:
         "https://localhost/",
         "\ud800",
     ):
-        told = faults(await env.patch(made, {"root_url": wrong, "not_found_url": wrong, "hostname": "a.test"}))
-        assert told.keys() == {"root_url", "not_found_url", "hostname"}
-        assert told["hostname"] == [service.HOSTNAME_FIXED]
+        errors = faults(await env.patch(made, {"root_url": wrong, "not_found_url": wrong, "hostname": "a.test"}))
+        assert errors.keys() == {"root_url", "not_found_url", "hostname"}
+        assert errors["hostname"] == [service.HOSTNAME_FIXED]
     for long in (
         f"https://brand.example/{'a' * 2027}",
         f"https://brand.example/{'ü' * 1000}",
@@ -73,7 +73,7 @@ async def test_rejects_invalid_fields(env: Env) -> None:
     for other in (None, 5, "", "other.test", "co.uk"):
         assert faults(await env.patch(made, {"hostname": other})).keys() == {"hostname"}
     assert (await env.find(made)).json()["data"] == made
-    assert env.told == []
+    assert env.published == []
 
 
 async def test_rejects_private_and_unsafe_urls(env: Env) -> None:
@@ -90,19 +90,19 @@ async def test_rejects_private_and_unsafe_urls(env: Env) -> None:
 async def test_rejects_redirect_loops(env: Env) -> None:
     mine, own, foreign = await env.make(), await env.make("own.test"), await env.make("foreign.test", env.bob)
 
-    async def told(address: str) -> Any:
+    async def error_of(address: str) -> Any:
         answer = await env.patch(mine, {"not_found_url": address})
         return answer.status_code if answer.status_code == 200 else faults(answer)["not_found_url"]
 
     for host in ("go.test", "app.test", f"{TARGET}:443", "127.0.0.1"):
-        assert await told(f"http://{host}/a") == [service.LOOP]
+        assert await error_of(f"http://{host}/a") == [service.LOOP]
     for host in (NAME, NAME.upper(), "own.test:8443"):
-        assert await told(f"https://{host}/a") == [service.LOOP_ON_DOMAIN]
-    assert await told("https://foreign.test/") == 200, "which anybody can claim"
+        assert await error_of(f"https://{host}/a") == [service.LOOP_ON_DOMAIN]
+    assert await error_of("https://foreign.test/") == 200, "which anybody can claim"
     await env.go_live(foreign)
-    assert await told("https://foreign.test/") == [service.LOOP_ON_DOMAIN]
+    assert await error_of("https://foreign.test/") == [service.LOOP_ON_DOMAIN]
     await env.delete(own)
-    assert await told("https://own.test/") == 200
+    assert await error_of("https://own.test/") == 200
 
 
 async def test_a_domain_of_another_account_is_not_found(env: Env) -> None:

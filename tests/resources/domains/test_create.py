@@ -10,28 +10,28 @@ from resources.links.env import faults
 
 from waypost.resources.domains import names, service
 
-SHOWN = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", "dns_records", "root_url"]
-SHOWN += ["not_found_url", "links_count", "tls", "created_at", "updated_at"]
+FIELDS = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", "dns_records", "root_url"]
+FIELDS += ["not_found_url", "links_count", "tls", "created_at", "updated_at"]
 
 
 async def test_registers_a_domain_with_its_records(env: Env) -> None:
     answer = await env.post({"hostname": NAME})
     assert answer.status_code == 201
     made = answer.json()["data"]
-    assert list(made) == SHOWN
+    assert list(made) == FIELDS
     txt, cname = made["dns_records"]
     assert re.fullmatch(r"waypost-[0-9a-f]{32}", txt["value"])
     assert (txt["type"], txt["name"]) == ("TXT", "_waypost.go.brand.test")
     assert cname == {"type": "CNAME", "name": NAME, "value": TARGET}
     assert made["created_at"] == made["updated_at"] == "2030-01-01T12:00:00.000000Z"
     assert made["tls"] == {"status": "none", "expires_at": None, "error": None}
-    rest = {name: made[name] for name in SHOWN[1:6] + SHOWN[7:10]}
+    rest = {name: made[name] for name in FIELDS[1:6] + FIELDS[7:10]}
     empty = dict.fromkeys(["verified_at", "last_checked_at", "error", "root_url", "not_found_url"])
     assert rest == {"hostname": NAME, "status": "pending", "links_count": 0} | empty
     assert (await env.find(made)).json()["data"] == made
     row = await env.row(made)
     assert (row.is_live, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, env.clock())
-    assert env.told == []
+    assert env.published == []
 
 
 async def test_normalizes_capitals_and_international_names(env: Env) -> None:

@@ -29,10 +29,10 @@ async def test_deletes_a_domain_and_moves_its_links(env: Env) -> None:
     await env.go_live(made)
     link = await env.links.make(slug="spring", hostname=NAME)
     assert (link["hostname"], (await env.find(made)).json()["data"]["links_count"]) == (NAME, 1)
-    env.told.clear()
+    env.published.clear()
     answer = await env.delete(made)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert env.told == [host_change(NAME)], "the host and every link on it"
+    assert env.published == [host_change(NAME)], "the host and every link on it"
     assert await freed(env) == [made["id"]]
     moved = (await env.links.find(link)).json()["data"]
     assert moved == link | {"hostname": "go.test", "short_url": moved["short_url"]}
@@ -44,10 +44,10 @@ async def test_deletes_a_domain_and_moves_its_links(env: Env) -> None:
 async def test_deletes_a_domain_that_was_never_verified(env: Env) -> None:
     empty, used = await env.make(), await env.make("used.test")
     await env.links.make(hostname="used.test")
-    env.told.clear()
+    env.published.clear()
     await env.delete(empty)
     await env.delete(used)
-    assert env.told == [host_change(NAME), host_change("used.test")]
+    assert env.published == [host_change(NAME), host_change("used.test")]
 
 
 async def test_deletes_its_certificate(env: Env) -> None:
@@ -81,8 +81,8 @@ async def test_releases_a_hostname(env: Env) -> None:
     assert (await env.ask("GET")).json()["data"] == []
     assert await freed(env) == [made["id"], live["id"]]
     for name in (NAME, "live.test"):
-        told = faults(await env.post({"hostname": name}))["hostname"]
-        assert told == [service.TOO_LONG_UNVERIFIED.format(day="2030-01-31")]
+        errors = faults(await env.post({"hostname": name}))["hostname"]
+        assert errors == [service.TOO_LONG_UNVERIFIED.format(day="2030-01-31")]
     await env.delete(await env.make(NAME, env.bob), env.bob)
     assert await service.release(env.deps, NAME, is_forced=False) is None  # nobody has it: all may again
     with pytest.raises(NotFound):
@@ -106,16 +106,16 @@ async def test_registering_again_does_not_restart_the_seven_days(env: Env, monke
     assert (await env.row(again)).unverified_since == start + 10 * a_day, "six days it had"
     env.clock.move(a_day)
     await env.delete(again)
-    told = {"hostname": [service.TOO_LONG_UNVERIFIED.format(day="2030-02-17")]}
-    assert faults(await env.post({"hostname": NAME})) == told
+    errors = {"hostname": [service.TOO_LONG_UNVERIFIED.format(day="2030-02-17")]}
+    assert faults(await env.post({"hostname": NAME})) == errors
     env.clock.move(30 * a_day - timedelta(seconds=1))
-    assert faults(await env.post({"hostname": NAME})) == told
+    assert faults(await env.post({"hostname": NAME})) == errors
     env.clock.move(timedelta(seconds=1))
-    anew = await env.make()
-    assert (await env.row(anew)).unverified_since == env.clock()
-    await env.delete(anew)
-    await env.go_live(proven := await env.make())
-    await env.delete(proven)
+    again = await env.make()
+    assert (await env.row(again)).unverified_since == env.clock()
+    await env.delete(again)
+    await env.go_live(verified := await env.make())
+    await env.delete(verified)
     assert (await env.row(await env.make())).unverified_since == env.clock()
 
     monkeypatch.setattr(service, "MAX_DOMAINS", 1)

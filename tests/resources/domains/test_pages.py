@@ -112,7 +112,7 @@ async def test_changes_and_clears_the_target_urls(place: Place) -> None:
 async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     await add(ada)
-    for typed, told in (
+    for typed, errors in (
         ("", "This field is required."),
         (NAME, "already registered to your account"),
         ("app.test", "belongs to the service itself"),
@@ -120,7 +120,7 @@ async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
         ('"><img src=x onerror=alert(1)>', ""),
     ):
         refused = await ada.post("/domains", {"hostname": typed})
-        assert (refused.status_code, told in refused.text, "<img src=x" in refused.text) == (422, True, False), typed
+        assert (refused.status_code, errors in refused.text, "<img src=x" in refused.text) == (422, True, False), typed
         assert 'aria-describedby="hostname-hint hostname-error"' in refused.text
         assert f'value="{typed}"' in unescape(refused.text)
     unpaid = await bob.post("/domains", {"hostname": "bob.brand.test"})

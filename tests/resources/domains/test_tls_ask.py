@@ -1,4 +1,4 @@
-"""Caddy is told of proven names only, and nobody else is told anything."""
+"""Only Caddy may ask, and learns of verified hostnames only."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
@@ -54,7 +54,7 @@ async def caddy(db: Database, feed: ChangeFeed) -> Caddy:
     return Caddy(HostSource(db), feed)
 
 
-async def test_it_works(caddy: Caddy, db: Database, feed: ChangeFeed) -> None:
+async def test_allows_verified_hostnames_only(caddy: Caddy, db: Database, feed: ChangeFeed) -> None:
     spellings = (LIVE, LIVE.upper(), f"{LIVE}.", IDN)
     assert [await caddy.asks(f"domain={name}") for name in spellings] == [200] * 4
     refused = [f"domain={name}" for name in (CLAIMED, *ODD)]

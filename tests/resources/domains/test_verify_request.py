@@ -6,7 +6,7 @@ import pytest
 from resources.domains.env import Env
 
 
-async def test_it_works(env: Env) -> None:
+async def test_requests_a_check(env: Env) -> None:
     made = await env.make()
     env.clock.move(timedelta(minutes=1))
     answer = await env.ask("POST", f"/{made['id']}/verify")
@@ -14,7 +14,7 @@ async def test_it_works(env: Env) -> None:
     assert answer.json()["data"] == made | {"status": "verifying", "updated_at": "2030-01-01T12:01:00.000000Z"}
     assert (await env.find(made)).json() == answer.json()
     assert (await env.row(made)).check_at == env.clock()
-    assert env.told == []
+    assert env.published == []
 
 
 async def test_asking_again_leaves_the_check_under_way_alone(env: Env) -> None:

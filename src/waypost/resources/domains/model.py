@@ -55,20 +55,20 @@ class Domain:
     hostname: str
     token: str
     """The value of the TXT record. No secret: anybody can read it there."""
-    needs_txt: bool
-    """A CNAME record does not verify it: another account has verified the hostname before."""
-    status: DomainStatus
-    is_live: bool
-    verified_at: datetime | None
-    last_checked_at: datetime | None
-    error: str | None
-    failures: int
-    unverified_since: datetime | None
-    root_url: str | None
-    not_found_url: str | None
-    links_count: int
-    tls_status: TlsStatus
-    tls_expires_at: datetime | None
-    tls_error: str | None
     created_at: datetime
     updated_at: datetime
+    unverified_since: datetime | None
+    needs_txt: bool = False
+    """A CNAME record does not verify it: another account has verified the hostname before."""
+    status: DomainStatus = "pending"
+    is_live: bool = False
+    verified_at: datetime | None = None
+    last_checked_at: datetime | None = None
+    error: str | None = None
+    failures: int = 0
+    root_url: str | None = None
+    not_found_url: str | None = None
+    links_count: int = 0
+    tls_status: TlsStatus = "none"
+    tls_expires_at: datetime | None = None
+    tls_error: str | None = None

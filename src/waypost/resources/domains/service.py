@@ -222,22 +222,9 @@ def _new_domain(deps: Deps, account_id: UUID, hostname: str) -> Domain:
         account_id=account_id,
         hostname=hostname,
         token=f"waypost-{secrets.token_hex(16)}",  # a record left by an earlier claim does not verify this one
-        needs_txt=False,
-        status="pending",
-        is_live=False,
-        verified_at=None,
-        last_checked_at=None,
-        error=None,
-        failures=0,
-        unverified_since=now,
-        root_url=None,
-        not_found_url=None,
-        links_count=0,
-        tls_status="none",
-        tls_expires_at=None,
-        tls_error=None,
         created_at=now,
         updated_at=now,
+        unverified_since=now,
     )
 
 

@@ -143,7 +143,7 @@ class Scripted:
         """The last one stays."""
         self.on_directory = b""
         self.on_account = b""
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def __aenter__(self) -> Self:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -158,8 +158,8 @@ class Scripted:
 
     async def _answer(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes) -> None:
         path = head.split()[1].decode()
-        self.asked.append(path)
-        fresh = {"replay_nonce": f"nonce{len(self.asked)}"}
+        self.requests.append(path)
+        fresh = {"replay_nonce": f"nonce{len(self.requests)}"}
         names = {name: self._receiver.url(f"/{name}") for name in ("newNonce", "newAccount", "newOrder")}
         answers = {
             "/directory": self.on_directory or response(200, json.dumps(names).encode()),

@@ -51,7 +51,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def live(db: Database, clock: Clock):
-    """Registers domains that are proven already."""
+    """Registers verified domains."""
 
     async def add(*hostnames: str, is_live: bool = True, account_id: UUID | None = None) -> None:
         async with db.write() as tx:
@@ -70,7 +70,7 @@ def domain(hostname: str, now: datetime, *, is_live: bool = True) -> dict[str, o
 
 
 @pytest.fixture
-def shown(db: Database):
+def tls_state(db: Database):
     """(status, whether it has an end, error) of a domain's `tls`."""
 
     async def read(hostname: str) -> tuple[str, bool, str | None]:

@@ -1,4 +1,4 @@
-"""Proofs are read on any host, by who knows their token, and nothing else is told there."""
+"""Proofs are read on any host, by who knows their token, and nothing else is text there."""
 
 import httpx
 import pytest
@@ -20,7 +20,7 @@ def client(db: Database, clock) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://nobody.example")
 
 
-async def test_it_works(client: httpx.AsyncClient, db: Database, clock) -> None:
+async def test_serves_a_challenge_by_its_token(client: httpx.AsyncClient, db: Database, clock) -> None:
     row = {"token": TOKEN, "answer": f"{TOKEN}.thumbprint", "created_at": clock.now}
     async with db.write() as tx:
         await tx.execute(insert(acme_challenges), row)

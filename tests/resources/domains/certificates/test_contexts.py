@@ -64,7 +64,7 @@ def names_of(visitor: ssl.SSLObject) -> list[str]:
     return [name for _, name in visitor.getpeercert()["subjectAltName"]]
 
 
-def test_it_works(ca: trustme.CA, contexts: TlsContexts) -> None:
+def test_chooses_the_certificate_by_hostname(ca: trustme.CA, contexts: TlsContexts) -> None:
     visitor = Visitor(ca, contexts)
     for name, host in ((ALICE, ALICE), (BOB, BOB), (ALICE.upper(), ALICE), (None, APP)):
         seen = visitor.visits(name)

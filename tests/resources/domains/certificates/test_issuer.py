@@ -31,7 +31,7 @@ async def make_due(db: Database, hostname: str, clock) -> None:
 
 
 @needs_pebble
-async def test_it_works(pebble: Pebble, issuer, live, shown, clock, db: Database) -> None:
+async def test_obtains_and_renews_certificates(pebble: Pebble, issuer, live, tls_state, clock, db: Database) -> None:
     await live("go.alice.example", "bob.example")
     await live("claimed.example", is_live=False)
     at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server, own=("app.test",))
@@ -45,7 +45,7 @@ async def test_it_works(pebble: Pebble, issuer, live, shown, clock, db: Database
             assert abs(row.due_at - leaf.not_valid_before_utc - lifetime * 2 / 3) < timedelta(seconds=1)
             assert "PRIVATE KEY" in RING.open(C.key, row.id, row.key)
         assert await row_of(db, "claimed.example") is None
-        assert await shown("bob.example") == ("active", True, None)
+        assert await tls_state("bob.example") == ("active", True, None)
         assert await count(db, acme_accounts) == 1
         assert await count(db, acme_challenges) == 0
 
@@ -59,14 +59,14 @@ async def test_it_works(pebble: Pebble, issuer, live, shown, clock, db: Database
 
 
 @needs_pebble
-async def test_a_name_that_is_not_proven_to_the_authority(pebble, issuer, live, shown, clock, db) -> None:
-    """It holds up no other, and is told why."""
+async def test_a_hostname_that_the_authority_cannot_validate(pebble, issuer, live, tls_state, clock, db) -> None:
+    """It holds up no other, and is text why."""
     missing = f"{NOWHERE}example"
     await live(missing, "carol.example")
     async with proofs(db, pebble.proof_port):
         await work(issuer(pebble.directory, pebble.ca_file, pebble.dns_server))
-    assert await shown("carol.example") == ("active", True, None)
-    status, has_end, error = await shown(missing)
+    assert await tls_state("carol.example") == ("active", True, None)
+    status, has_end, error = await tls_state(missing)
     assert (status, has_end) == ("failed", False)
     assert error.startswith("The certificate authority refused: ")
     row = await row_of(db, missing)
@@ -74,7 +74,7 @@ async def test_a_name_that_is_not_proven_to_the_authority(pebble, issuer, live, 
 
 
 @needs_pebble
-async def test_an_authority_that_has_forgotten_us(pebble, issuer, live, shown, db) -> None:
+async def test_registers_again_when_the_authority_has_lost_the_account(pebble, issuer, live, tls_state, db) -> None:
     await live("dave.example")
     at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server)
     account = await at_work.issuer._authority._account()
@@ -82,11 +82,11 @@ async def test_an_authority_that_has_forgotten_us(pebble, issuer, live, shown, d
         await tx.execute(update(acme_accounts).values(url=f"{account.url}999"))
     async with proofs(db, pebble.proof_port):
         await work(at_work)
-    assert (await shown("dave.example"))[0] == "active"
+    assert (await tls_state("dave.example"))[0] == "active"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, db: Database) -> None:
+async def test_rate_limit_of_one_hostname(scripted: Scripted, issuer, live, tls_state, clock, db: Database) -> None:
     """It comes back when it may; what there is stays served, and is not said to have failed, until it ends."""
     await live("erin.example")
     scripted.on_order = [problem(429, "rateLimited", "too many\ncertificates", retry_after="7200")]
@@ -99,22 +99,22 @@ async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, d
     await work(at_work)
     row = await row_of(db, "erin.example")
     assert (row.due_at, row.failures, row.chain) == (clock.now + timedelta(hours=2), 1, "old")
-    told = "The certificate authority refused: too many certificates were asked for lately."
-    assert await shown("erin.example") == ("active", True, f'{told} It said: "too many certificates"')
-    asked = len(scripted.asked)
+    text = "The certificate authority refused: too many certificates were requested recently."
+    assert await tls_state("erin.example") == ("active", True, f'{text} It said: "too many certificates"')
+    count = len(scripted.requests)
     clock.passes(hours=1, minutes=59)
     await work(at_work)
-    assert len(scripted.asked) == asked
+    assert len(scripted.requests) == count
     clock.passes(hours=2)
     await work(at_work)
-    assert len(scripted.asked) > asked
-    assert (await shown("erin.example"))[0] == "failed"
+    assert len(scripted.requests) > count
+    assert (await tls_state("erin.example"))[0] == "failed"
     assert (await row_of(db, "erin.example")).chain == "old"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
-    ("directory", "told"),
+    ("directory", "text"),
     [
         (b"", "cannot be reached. Waypost will try again."),
         (response(503, b"busy", retry_after="600"), "failing: it responded with status 503"),
@@ -126,23 +126,23 @@ async def test_too_many_orders(scripted: Scripted, issuer, live, shown, clock, d
     ],
     ids=["down", "busy", "no-json", "empty", "half", "file", "endless"],
 )
-async def test_an_authority_out_of_order(directory, told, scripted, issuer, live, shown, clock, db) -> None:
+async def test_a_failing_authority(directory, text, scripted, issuer, live, tls_state, clock, db) -> None:
     """All names wait for it, and it is left in peace for a while."""
     await live(*(f"{n}.example" for n in range(6)))
     scripted.on_directory = directory
     url = scripted.directory if directory else "https://127.0.0.1:1/directory".replace(":1/", f":{_closed()}/")
     at_work = issuer(url, scripted.ca_file)
     await work(at_work)
-    states = [await shown(f"{n}.example") for n in range(6)]
+    states = [await tls_state(f"{n}.example") for n in range(6)]
     assert [state[0] for state in states] == ["failed"] * 4 + ["pending"] * 2
-    assert told in states[0][2]
+    assert text in states[0][2]
     clock.passes(seconds=20)
-    asked = len(scripted.asked)
+    count = len(scripted.requests)
     await work(at_work)
-    assert len(scripted.asked) == asked
+    assert len(scripted.requests) == count
     clock.passes(minutes=11)
     await work(at_work)
-    assert (await shown("5.example"))[0] == "failed"
+    assert (await tls_state("5.example"))[0] == "failed"
 
 
 def _closed() -> int:
@@ -152,14 +152,14 @@ def _closed() -> int:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_a_nonce_that_is_refused_is_replaced(scripted, issuer, live, shown, db) -> None:
+async def test_retries_with_a_new_nonce(scripted, issuer, live, tls_state, db) -> None:
     await live("frank.example")
     refused = problem(400, "badNonce", "stale")
     scripted.on_order = [refused, refused, problem(403, "rejectedIdentifier", "not this one")]
     await work(issuer(scripted.directory, scripted.ca_file))
-    told = 'refused: it issues no certificates for this name. It said: "not this one"'
-    assert told in (await shown("frank.example"))[2]
-    assert scripted.asked.count("/newOrder") == 3
+    text = 'refused: it does not issue certificates for this hostname. It said: "not this one"'
+    assert text in (await tls_state("frank.example"))[2]
+    assert scripted.requests.count("/newOrder") == 3
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -183,7 +183,7 @@ async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, l
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monkeypatch) -> None:
+async def test_an_unexpected_error(scripted, issuer, live, tls_state, clock, db, monkeypatch) -> None:
     """Is waited out as any other, and an outage of the database meanwhile loses nothing."""
     await live("heidi.example")
     at_work = issuer(scripted.directory, scripted.ca_file)
@@ -203,7 +203,7 @@ async def test_a_fault_of_our_own(scripted, issuer, live, shown, clock, db, monk
         with pytest.raises(Unavailable):
             await work(at_work)
     await work(at_work)
-    assert await shown("heidi.example") == ("failed", False, _reason(ZeroDivisionError()))
+    assert await tls_state("heidi.example") == ("failed", False, _reason(ZeroDivisionError()))
     assert (await row_of(db, "heidi.example")).due_at == clock.now + timedelta(minutes=1)
 
 
@@ -244,5 +244,5 @@ async def test_a_name_that_is_gone_before_its_order(scripted, issuer, live, cloc
 
     monkeypatch.setattr(at_work.issuer._authority, "_account", forgotten_meanwhile)
     await work(at_work)
-    assert "/newAccount" in scripted.asked
-    assert "/newOrder" not in scripted.asked
+    assert "/newAccount" in scripted.requests
+    assert "/newOrder" not in scripted.requests

@@ -23,11 +23,11 @@ class Refusing:
     """An authority that has no certificate for anybody."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def obtain(self, hostname: str, ordering) -> None:
         await ordering()
-        self.asked.append(hostname)
+        self.requests.append(hostname)
         raise AuthorityRefused("connection", "No.")
 
 
@@ -101,7 +101,7 @@ async def test_an_account_s_orders(db: Database, live, clock: Clock) -> None:
         assert (await tx.execute(select(acme_orders))).all() == []
 
 
-async def test_who_begins_anew(db: Database, clock: Clock, shown) -> None:
+async def test_registering_again_does_not_shorten_the_wait(db: Database, clock: Clock, tls_state) -> None:
     """Delete and register, or down and up: the name waits as long as it would have."""
     authority = Refusing()
     issuer = Certification(db, authority, clock)
@@ -116,13 +116,13 @@ async def test_who_begins_anew(db: Database, clock: Clock, shown) -> None:
             await live_changed(tx, HOST, is_live=n % 2 == 0, clock=clock)
             await live_changed(tx, HOST, is_live=True, clock=clock)
         await work(issuer)
-        state = await shown(HOST)
+        state = await tls_state(HOST)
         async with db.write() as tx:
             await tx.execute(delete(domains))
             await store.erase(tx, HOST, clock.now)
         clock.passes(seconds=8)
     assert clock.now - begin > timedelta(minutes=13)
-    assert len(authority.asked) == 3  # now, after 1 minute, and after 4 more
+    assert len(authority.requests) == 3  # now, after 1 minute, and after 4 more
     row = await row_of(db, HOST)
     assert row.failures == 3
     assert state == ("failed", False, store.RECENTLY_FAILED.format(row.try_at))
@@ -214,5 +214,5 @@ async def test_very_many_that_went_live_without_us(db: Database, clock: Clock) -
         async with db.read() as tx:
             known.append(len((await tx.execute(select(C.id))).all()))
     assert known == [50, 100, 120]
-    assert authority.asked
+    assert authority.requests
     await certification.close()

@@ -1,4 +1,4 @@
-"""What an authority refuses to all of us, and what is told of it to whom."""
+"""What an authority refuses to all of us, and what is text of it to whom."""
 
 from datetime import timedelta
 
@@ -26,7 +26,9 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     ],
     ids=["name", "account", "unsaid"],
 )
-async def test_a_limit_of_all_our_orders(detail, orders, scripted, issuer, live, shown, clock, db, monkeypatch) -> None:
+async def test_rate_limit_of_the_service(
+    detail, orders, scripted, issuer, live, tls_state, clock, db, monkeypatch
+) -> None:
     """All names wait for it, as long as it says but some hours; for the limit of one name no other does."""
     monkeypatch.setattr("waypost.resources.domains.certificates.issuer.AT_ONCE", 1)
     names = [f"{n}.example" for n in range(4)]
@@ -35,39 +37,39 @@ async def test_a_limit_of_all_our_orders(detail, orders, scripted, issuer, live,
     scripted.on_order.append(problem(403, "rejectedIdentifier", "no"))
     at_work = issuer(scripted.directory, scripted.ca_file)
     await work(at_work)
-    assert scripted.asked.count("/newOrder") == orders
+    assert scripted.requests.count("/newOrder") == orders
     assert (await row_of(db, "0.example")).due_at == clock.now + timedelta(hours=1)
     clock.passes(minutes=59)
-    asked = len(scripted.asked)
+    count = len(scripted.requests)
     await work(at_work)
-    assert (len(scripted.asked) > asked) == (orders > 1)  # those that were refused are tried again
+    assert (len(scripted.requests) > count) == (orders > 1)  # those that were refused are tried again
     clock.passes(minutes=1)
     await work(at_work)
-    assert {(await shown(each))[0] for each in names} == {"failed"}
+    assert {(await tls_state(each))[0] for each in names} == {"failed"}
 
 
 @pytest.mark.parametrize("on", ["account", "order"])
-async def test_an_account_that_is_refused(on, scripted, issuer, live, shown, clock, db) -> None:
-    """Is no fault of the name, which is not told how the account is doing: the log is."""
+async def test_a_rejected_account(on, scripted, issuer, live, tls_state, clock, db) -> None:
+    """Is no fault of the name, which is not text how the account is doing: the log is."""
     await live("ivan.example")
     refused = problem(403, "unauthorized", "Account is not valid, has status deactivated")
     scripted.on_order, scripted.on_account = [refused], refused if on == "account" else b""
     at_work = issuer(scripted.directory, scripted.ca_file)
     with capture_logs() as logs:
         await work(at_work)
-    assert await shown("ivan.example") == ("failed", False, NO_ACCOUNT)
+    assert await tls_state("ivan.example") == ("failed", False, NO_ACCOUNT)
     assert "deactivated" in logs[-1]["detail"]
     assert at_work.issuer._resting_until == clock.now + timedelta(seconds=30)
 
 
-async def test_what_is_not_for_tenants(scripted, live, shown, clock, db) -> None:
+async def test_internal_details_are_in_the_log_only(scripted, live, tls_state, clock, db) -> None:
     """Addresses of the inside, and what the operator may set."""
     await live("judy.example")
     authority = Authority(db, Acme(Outbound(), scripted.directory), RING, email="", clock=clock)
     with capture_logs() as logs:
         await work(Certification(db, authority, clock))
-    told = "The certificate authority cannot be reached. The operator of this service has to fix it."
-    assert await shown("judy.example") == ("failed", False, told)
+    text = "The certificate authority cannot be reached. The operator of this service has to fix it."
+    assert await tls_state("judy.example") == ("failed", False, text)
     assert "127.0.0.1" in logs[-1]["detail"]
     assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]
     for settings in (_reason(Undecipherable()), *_REASONS.values()):

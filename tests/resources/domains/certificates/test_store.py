@@ -53,20 +53,20 @@ async def rows(db: Database) -> dict[str, object]:
         return {row.hostname: row for row in await tx.execute(select(certificates))}
 
 
-async def test_it_works(db: Database, live, shown, clock, alices) -> None:
+async def test_a_requested_certificate_is_settled(db: Database, live, tls_state, clock, alices) -> None:
     await live(HOST)
     await want(db, clock, HOST)
-    assert await shown(HOST) == ("pending", False, None)
+    assert await tls_state(HOST) == ("pending", False, None)
     [claimed] = await claim(db, clock)
     assert await claim(db, clock) == []  # it is under way
     assert await settle(db, obtained(claimed, alices, clock), clock)
-    assert await shown(HOST) == ("active", True, None)
+    assert await tls_state(HOST) == ("active", True, None)
     assert await claim(db, clock) == []
     clock.passes(days=60)
     [again] = await claim(db, clock)
     failed = Failed(again, "AuthorityRefused.", clock.now + timedelta(minutes=1))
     assert await settle(db, failed, clock)
-    assert await shown(HOST) == ("active", True, "AuthorityRefused.")
+    assert await tls_state(HOST) == ("active", True, "AuthorityRefused.")
     assert (await rows(db))[HOST].chain == alices[0]
 
 
@@ -105,7 +105,7 @@ async def test_a_few_at_a_time_and_the_longest_waiting_first(db: Database, live,
     assert {each.hostname for each in await claim(db, clock)} == set(names[4:])
 
 
-async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
+async def test_a_domain_that_goes_down(db: Database, live, tls_state, clock, alices) -> None:
     """The certificate is kept, but neither served nor renewed; live again, it is no reason for another order."""
     await live(HOST)
     await want(db, clock, HOST)
@@ -121,7 +121,7 @@ async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
         await store.withdraw(tx, HOST, clock.now)
     row = (await rows(db))[HOST]
     assert (row.due_at, row.chain) == (None, alices[0])
-    assert await shown(HOST) == ("none", False, None)
+    assert await tls_state(HOST) == ("none", False, None)
     later = TlsContexts(RING, "")  # of a process that begins now
     await ContextRefresher(db, later).refresh()
     await refresher.refresh()
@@ -133,7 +133,7 @@ async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
     await refresher.refresh()
     assert contexts.find(HOST)
     assert (await rows(db))[HOST].due_at == renewal_of(alices[0])
-    assert await shown(HOST) == ("active", True, None)
+    assert await tls_state(HOST) == ("active", True, None)
 
     async with db.write() as tx:
         await store.withdraw(tx, HOST, clock.now)
@@ -141,20 +141,20 @@ async def test_no_longer_live(db: Database, live, shown, clock, alices) -> None:
     clock.passes(days=91)
     await sweep(db, clock)
     assert (await rows(db))[HOST].key is None
-    assert await shown(HOST) == ("none", False, None)
+    assert await tls_state(HOST) == ("none", False, None)
 
 
-async def test_no_longer_live_before_there_was_one(db: Database, live, shown, clock, alices) -> None:
+async def test_a_domain_that_goes_down_without_a_certificate(db: Database, live, tls_state, clock, alices) -> None:
     await live(HOST)
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     async with db.write() as tx:
         await live_changed(tx, HOST, is_live=False, clock=clock)
-    assert await shown(HOST) == ("none", False, None)
+    assert await tls_state(HOST) == ("none", False, None)
     assert not await settle(db, obtained(claimed, alices, clock), clock)
     async with db.write() as tx:
         await live_changed(tx, HOST, is_live=True, clock=clock)
-    assert await shown(HOST) == ("pending", False, None)
+    assert await tls_state(HOST) == ("pending", False, None)
     assert len(await claim(db, clock)) == 1
 
 
@@ -226,7 +226,7 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "text"),
     [
         (lambda pem, key: (pem, chain(HOST)[1]), "belongs to another key"),
         (lambda pem, key: chain("mallory.example"), f"is not for {HOST}"),
@@ -234,8 +234,8 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
     ],
     ids=["key", "name", "form"],
 )
-def test_what_an_authority_may_not_give(change, told: str, alices, clock) -> None:
-    with pytest.raises(UnusableChain, match=told):
+def test_rejects_unusable_chains(change, text: str, alices, clock) -> None:
+    with pytest.raises(UnusableChain, match=text):
         validity_of(*change(*alices), HOST, clock.now)
     assert validity_of(*alices, HOST, clock.now).expires_at > clock.now
     with pytest.raises(UnusableChain, match="has expired"):

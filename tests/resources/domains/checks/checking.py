@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
-from waypost.resources.domains.checks import Checker, ClaimExpiry, check_loop
+from waypost.resources.domains.checks import Checker, check_loop, remove_expired
 from waypost.worker.loop import LeaseLoop
 from waypost.worker.model import jobs
 
@@ -24,10 +24,9 @@ class Checking:
     env: Env
     names: NameServer
     checker: Checker
-    expiry: ClaimExpiry
     loop: LeaseLoop[Any, Any]
     changes: list[tuple[str, bool]] = field(default_factory=list)
-    """What the issuer of certificates would be told."""
+    """Calls of `live_changed`."""
 
     async def note(self, _tx: Tx, hostname: str, *, is_live: bool) -> None:
         self.changes.append((hostname, is_live))
@@ -45,6 +44,9 @@ class Checking:
 
     def replace(self, checker: Checker) -> None:
         self.checker, self.loop = checker, check_loop(self.env.deps.db, checker)
+
+    async def expire(self) -> bool:
+        return await remove_expired(self.env.deps)
 
     async def verify(self, domain: dict[str, Any]) -> Any:
         await self.ask(domain)
@@ -73,8 +75,7 @@ async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
         probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
         checker = Checker(env.deps, DnsRecords([names.address]), probe)
-        times = iter(range(0, 1_000_000, 60))
         loop = check_loop(env.deps.db, checker)
-        checking = Checking(env, names, checker, ClaimExpiry(env.deps, monotonic=lambda: next(times)), loop)
+        checking = Checking(env, names, checker, loop)
         yield checking
         await checking.loop.close()

@@ -1,4 +1,4 @@
-"""A domain's life under its checks: asked for, daily, failing three times, and whatever happens meanwhile."""
+"""Checks of domains: requested and daily ones, three failures in a row, and changes meanwhile."""
 
 import asyncio
 from dataclasses import replace
@@ -39,11 +39,11 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
         None,
     )
     assert found.check_at == now + AFTER_LIVE
-    assert env.told == [host_change(NAME)]
+    assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
     assert (await checking.a_day_later(domain)).verified_at == env.clock()
-    assert env.told == [host_change(NAME)]  # nothing new
+    assert env.published == [host_change(NAME)]  # nothing new
     assert await checking.mails() == []
 
 
@@ -74,7 +74,7 @@ async def test_a_domain_without_records_fails(checking: Checking) -> None:
         f"No record was found that verifies {NAME}. TXT record {TXT}: the name does not exist."
     )
     assert found.unverified_since == found.created_at
-    assert (checking.env.told, await checking.mails()) == ([], [])
+    assert (checking.env.published, await checking.mails()) == ([], [])
     checking.names.has(NAME, [TARGET], kind="CNAME")
     found = await checking.verify(domain)
     assert (found.status, found.error, found.failures) == ("verified", None, 0)
@@ -83,18 +83,18 @@ async def test_a_domain_without_records_fails(checking: Checking) -> None:
 async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) -> None:
     env, domain = checking.env, await checking.live()
     await env.links.make(slug="spring", hostname=NAME)
-    env.told.clear()
+    env.published.clear()
     checking.names.forgets(NAME)
     for failures in (1, 2):
         found = await checking.a_day_later(domain)
         assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, failures, "none")
         assert found.error.startswith("No record was found")
         assert timedelta(hours=23) < found.check_at - env.clock() <= A_DAY
-    assert (env.told, await checking.mails()) == ([], [])
+    assert (env.published, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
     assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == env.clock()
-    assert env.told == [host_change(NAME)]
+    assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db).find(NAME.encode()) is None
     [mail] = await checking.mails()
     assert (mail["to"], mail["subject"]) == ("alice@example.com", f"Short links on {NAME} no longer work")
@@ -103,7 +103,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
     assert (await checking.verify(domain)).is_live
-    assert env.told == [host_change(NAME)] * 2
+    assert env.published == [host_change(NAME)] * 2
 
 
 async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> None:
@@ -181,9 +181,9 @@ async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> Non
     async with env.deps.db.write() as tx:
         [claimed] = await queue.claim(tx, clock=env.clock, limit=16)
     await env.delete(domain)
-    told = list(env.told)
+    published = list(env.published)
     await checking.checker.run(claimed)
-    assert (await env.row(domain), env.told) == (None, told)
+    assert (await env.row(domain), env.published) == (None, published)
 
 
 async def test_asked_for_during_a_check_that_fails(checking: Checking) -> None:
@@ -236,21 +236,21 @@ async def test_those_asked_for_go_first(checking: Checking) -> None:
     assert second.id == UUID(daily["id"])
 
 
-async def test_expiry(checking: Checking) -> None:
+async def test_unverified_domains_expire(checking: Checking) -> None:
     env = checking.env
     first, second, live = await env.make("first.test"), await env.make("second.test"), await checking.live()
     env.clock.move(timedelta(days=7, seconds=-1))
-    assert not await checking.expiry.step()
+    assert not await checking.expire()
     third = await env.make("third.test")
     env.clock.move(timedelta(seconds=1))
     async with env.deps.db.write() as tx:  # somebody is checking it
         await tx.execute(
             update(domains).where(domains.c.hostname == "second.test").values(leased_until=env.clock() + A_DAY)
         )
-    assert await checking.expiry.step()
-    assert not await checking.expiry.step()
+    assert await checking.expire()
+    assert not await checking.expire()
     assert await env.row(first) is None
     assert all([await env.row(domain) for domain in (second, live, third)])
     env.clock.move(A_DAY)
-    assert await checking.expiry.step()
+    assert await checking.expire()
     assert await env.row(second) is None

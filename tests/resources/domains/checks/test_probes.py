@@ -1,4 +1,4 @@
-"""What is shown of a domain's certificate, as seen from outside."""
+"""The certificate status of a domain, as probed from outside."""
 
 import asyncio
 import ssl
@@ -25,7 +25,7 @@ GOOD, BAD, NONE = (
 )
 
 
-async def test_it_works(checking: Checking, tmp_path: Path) -> None:
+async def test_shows_the_certificate_that_the_probe_finds(checking: Checking, tmp_path: Path) -> None:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -71,7 +71,7 @@ class Slow:
 
 
 async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
-    """However fast names are proven, and whatever is asked for meanwhile."""
+    """However fast domains are verified, and whatever is requested meanwhile."""
     checking.checker._probe_tls = slow = Slow()
     made = [await checking.env.make(f"n{number}.brand.test") for number in range(5)]
     for domain in made:

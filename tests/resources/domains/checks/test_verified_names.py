@@ -1,4 +1,4 @@
-"""A name that another account ever verified is proven by the TXT record only: a CNAME left in place proves nothing."""
+"""A hostname that another account has verified needs a TXT record: a CNAME left in place is not accepted."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -77,7 +77,7 @@ async def test_a_claim_that_was_never_proven_leaves_nothing(checking: Checking) 
     env = checking.env
     assert (await verified(checking, await env.make(NAME, env.bob), env.bob))["status"] == "failed"
     env.clock.move(KEPT + timedelta(minutes=1))
-    assert await checking.expiry.step()
+    assert await checking.expire()
     assert kinds(await checking.live()) == ["TXT", "CNAME"]
 
 
@@ -88,14 +88,14 @@ async def test_another_name_is_not_concerned(checking: Checking) -> None:
 
 
 async def test_a_claim_gets_nothing_of_the_one_before(checking: Checking, tmp_path: Path) -> None:
-    """No pages, no certificate: neither those of the former owner, nor those of who has not proven the name."""
+    """No pages, no certificate: neither of the former owner, nor of an account that has not verified the hostname."""
     env, feed = checking.env, ChangeFeed(tmp_path / "changes")
     caddy = Caddy(HostSource(env.deps.db), feed)
     pages = {"root_url": "https://example.com/", "not_found_url": "https://example.com/lost"}
 
     async def is_served() -> bool:
-        feed.publish(env.told)
-        env.told.clear()
+        feed.publish(env.published)
+        env.published.clear()
         found = await HostSource(env.deps.db).find(NAME.encode())
         assert (await caddy.asks(f"domain={NAME}")) == (404 if found is None else 200)
         return found is not None

@@ -20,7 +20,7 @@ CONNECTS = {
 ITS_OWN_DOOR = {"commands/welcome.py: open_connection"}
 
 
-def test_it_works() -> None:
+def test_only_outbound_opens_connections() -> None:
     assert list(faults("import aiohttp")) == ["aiohttp"]
     assert list(faults("from urllib import request")) == ["urllib.request"]
     assert list(faults("from dns.asyncresolver import Resolver")) == ["dns.asyncresolver"]
