@@ -15,7 +15,7 @@ from waypost.database import Database
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import Visit, decode, encode, read_lines
 from waypost.resources.clicks import Rules
-from waypost.resources.clicks.intake.steps import click_of
+from waypost.resources.clicks.intake.steps import new_click
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs
@@ -145,7 +145,7 @@ def test_of_visits_that_wait_it_holds_what_will_be_kept(
     )
     rules = Rules(proxies, privacy, lambda _: "", b"key")
     account = b"a" * 16
-    assert click_of(kept, account, rules) == click_of(waiting, account, rules)
+    assert new_click(kept, account, rules) == new_click(waiting, account, rules)
 
 
 def visit(**fields: bytes) -> Visit:

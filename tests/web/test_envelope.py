@@ -8,7 +8,7 @@ from web_things import THING
 
 from waypost.database import Database
 from waypost.kit import errors
-from waypost.web.envelope import STATUSES, answer, log_server_error
+from waypost.web.envelope import STATUSES, error_response, log_server_error
 
 SPECIFIED = [
     (errors.BadRequest(), 400, "http_error"),
@@ -26,7 +26,7 @@ SPECIFIED = [
 
 
 def test_it_works() -> None:
-    told = answer(errors.Invalid({"slug": ["Taken."]}))
+    told = error_response(errors.Invalid({"slug": ["Taken."]}))
     assert json.loads(told.body) == {
         "error": {
             "code": "validation_error",
@@ -38,13 +38,13 @@ def test_it_works() -> None:
 
 @pytest.mark.parametrize(("error", "status", "code"), SPECIFIED)
 def test_every_error_has_its_status_and_code(error: errors.WaypostError, status: int, code: str | None) -> None:
-    told = answer(error)
-    body = json.loads(told.body)
+    response = error_response(error)
+    body = json.loads(response.body)
     if code is None:  # without the envelope
-        assert (told.status_code, body) == (status, {"message": error.message})
+        assert (response.status_code, body) == (status, {"message": error.message})
         return
     body = body["error"]
-    assert (told.status_code, body["code"], body["message"]) == (status, code, error.message)
+    assert (response.status_code, body["code"], body["message"]) == (status, code, error.message)
     assert ("errors" in body) == (status == 422)
 
 
@@ -54,20 +54,20 @@ def test_no_error_is_forgotten() -> None:
 
 
 def test_whoever_may_come_again_is_told_when() -> None:
-    assert answer(errors.RateLimited(7)).headers["Retry-After"] == "7"
-    assert int(answer(errors.Unavailable()).headers["Retry-After"]) >= 1
+    assert error_response(errors.RateLimited(7)).headers["Retry-After"] == "7"
+    assert int(error_response(errors.Unavailable()).headers["Retry-After"]) >= 1
 
 
 def test_a_more_particular_error_is_answered_as_its_kind() -> None:
     class NoSuchLink(errors.NotFound):
         """There is no such link."""
 
-    told = answer(NoSuchLink())
+    told = error_response(NoSuchLink())
     assert (told.status_code, json.loads(told.body)["error"]["message"]) == (404, "There is no such link.")
 
 
 def test_any_text_can_be_told() -> None:
-    told = answer(errors.Invalid({"\ud800": ["\udfff\0é"]}))
+    told = error_response(errors.Invalid({"\ud800": ["\udfff\0é"]}))
     assert json.loads(told.body)["error"]["errors"] == {"\ud800": ["\udfff\0é"]}
 
 

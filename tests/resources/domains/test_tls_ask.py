@@ -13,8 +13,8 @@ from sqlalchemy import insert, update
 
 from waypost.database import Database
 from waypost.redirect import ChangeFeed, HostTable, Source, host_change, new_host
-from waypost.resources.domains import HostSource
-from waypost.resources.domains.model import domains, tls_ask
+from waypost.resources.domains import HostSource, tls_ask
+from waypost.resources.domains.model import domains
 from waypost.web import new_api
 
 LIVE, CLAIMED, IDN = "go.brand.test", "claimed.test", "xn--gre-6ka8i.test"
