@@ -275,11 +275,11 @@ def test_finds_the_slices_of_a_page() -> None:
         return DaySlice(0, number, number * DAY, (number + 1) * DAY)
 
     counted = [(day(9), 5), (day(8), 2), (day(7), 1), (day(6), 50)]
-    told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10)]
-    assert told == [([9], 3, 2), ([8, 7], 0, 3), ([6], 0, 5)]
+    found = [([part.day for part in each.days], each.skip, each.take) for each in slices(counted, 3, 10)]
+    assert found == [([9], 3, 2), ([8, 7], 0, 3), ([6], 0, 5)]
     assert slices(counted, 58, 10) == []
-    told = [([part.day for part in each.parts], each.skip, each.take) for each in slices(counted, 3, 10, joins=False)]
-    assert told == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]
+    found = [([part.day for part in each.days], each.skip, each.take) for each in slices(counted, 3, 10, joins=False)]
+    assert found == [([9], 3, 2), ([8], 0, 2), ([7], 0, 1), ([6], 0, 5)]
 
 
 async def test_finds_the_latest_clicks_of_long_ago(env: Env, link: links.Link) -> None:

@@ -85,10 +85,10 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
         """Of all links, newest first. Bots and link previews are not clicks; request them by `kind`."""
         problems = Problems()
         link_id = read_link_id(read_query(request), problems)
-        asked = _asked(request, _OF_ALL, problems, clock())
+        parameters = _read_query(request, _OF_ALL, problems, clock())
         if link_id is None:
-            return answer(await service.browse(db, caller, *asked), request)
-        return answer(await service.browse_link(db, caller, link_id, *asked), request)
+            return answer(await service.browse(db, caller, *parameters), request)
+        return answer(await service.browse_link(db, caller, link_id, *parameters), request)
 
     @router.get(
         _OF_LINK,
@@ -98,17 +98,17 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
     )
     async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         """Newest first, with the same filters."""
-        asked = _asked(request, _OF_ONE, Problems(), clock())
-        return answer(await service.browse_link(db, caller, link_id, *asked), request)
+        parameters = _read_query(request, _OF_ONE, Problems(), clock())
+        return answer(await service.browse_link(db, caller, link_id, *parameters), request)
 
     return router
 
 
-def _asked(
+def _read_query(
     request: Request, names: tuple[str, ...], problems: Problems, at: datetime
 ) -> tuple[ClickFilter, PageRequest]:
     query = read_query(request)
     check_names(query, names, problems)
-    asked = read_filter(query, problems, at), read_page(request, problems)
+    parameters = read_filter(query, problems, at), read_page(request, problems)
     problems.raise_if_any()
-    return asked
+    return parameters

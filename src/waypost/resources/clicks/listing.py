@@ -1,6 +1,6 @@
-"""One page of clicks, newest first, from any depth: whole days are skipped by their counts, never by walking them.
+"""One page of clicks, newest first, at any depth: skips full days by their counts, without reading their clicks.
 
-Refuses to count clicks where something has counted them already.
+Counts clicks only where the statistics have no count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,108 +38,110 @@ _COUNTS: dict[ClickKind | None, ColumnElement[int]] = {
     PREFETCH: _T.prefetches,
     None: _T.clicks + _T.crawlers + _T.previews + _T.prefetches,
 }
-_RECENT = 62  # days; up to half of those that are known can be in the future
-_SOME_DAY = 4_000_000  # in the 130th century
+_RECENT = 62  # days; wrong clocks may put up to half of them into the future
+_LAST_DAY = 4_000_000  # in the 130th century
 
 _OWN: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
-"""Those with a dimension of their own; the others share one."""
+"""Fields with their own dimension; the others share one."""
 
 
 @dataclass(slots=True)
-class Slice:
-    """Of the clicks of some parts of days: how many of the newest to pass over, and how many to take."""
+class PageSlice:
+    """A part of a page: the clicks of some days, of which it skips the newest and takes the next ones."""
 
-    parts: list[DaySlice]
+    days: list[DaySlice]
     skip: int
     take: int
 
 
-async def page(tx: Tx, subject: Subject, wanted: ClickFilter, request: PageRequest) -> tuple[list[Click], int]:
+async def page(tx: Tx, subject: Subject, click_filter: ClickFilter, request: PageRequest) -> tuple[list[Click], int]:
     """(clicks of the page, number of clicks on all pages)."""
-    days = await _days(tx, wanted)
-    edges = {part.day: part for part in _edges(wanted, days)}
-    counts = await _count_days(tx, subject, wanted, [day for day in days if day not in edges])
+    days = await _days(tx, click_filter)
+    edges = {part.day: part for part in _edges(click_filter, days)}
+    counts = await _count_days(tx, subject, click_filter, [day for day in days if day not in edges])
     for day, edge in edges.items():
-        counts[day] = await _count(tx, subject, wanted, edge)
+        counts[day] = await _count(tx, subject, click_filter, edge)
     counted = ((edges.get(day) or whole_day(day), counts[day]) for day in reversed(days) if counts.get(day))
-    some = slices(counted, request.offset, request.per_page, joins=not wanted.values)
-    return await _read(tx, subject, wanted, some), sum(counts.values())
+    some = slices(counted, request.offset, request.per_page, joins=not click_filter.values)
+    return await _read(tx, subject, click_filter, some), sum(counts.values())
 
 
 async def latest(tx: Tx, subject: Subject, most: int) -> list[Click]:
-    """Of people; how many there are in all is not counted, so nearly always the last days are enough."""
-    wanted, found = ClickFilter(), list[Click]()
-    days = await _days(tx, wanted)
+    """The latest clicks of people, without a total: usually the last days are enough."""
+    click_filter, found = ClickFilter(), list[Click]()
+    days = await _days(tx, click_filter)
     for some in (days[-_RECENT:], days[:-_RECENT]):
         if some and len(found) < most:
-            counts = await _count_days(tx, subject, wanted, some)
+            counts = await _count_days(tx, subject, click_filter, some)
             counted = ((whole_day(day), counts[day]) for day in reversed(some) if counts.get(day))
-            found += await _read(tx, subject, wanted, slices(counted, 0, most - len(found)))
+            found += await _read(tx, subject, click_filter, slices(counted, 0, most - len(found)))
     return found
 
 
-async def _read(tx: Tx, subject: Subject, wanted: ClickFilter, some: Iterable[Slice]) -> list[Click]:
+async def _read(tx: Tx, subject: Subject, click_filter: ClickFilter, some: Iterable[PageSlice]) -> list[Click]:
     found: list[Click] = []
     for each in some:
-        found += map(click_of, await tx.execute(_newest(tx, subject, wanted, each)))
+        found += map(click_of, await tx.execute(_newest(tx, subject, click_filter, each)))
     return found
 
 
-def slices(counted: Iterable[tuple[DaySlice, int]], offset: int, limit: int, *, joins: bool = True) -> list[Slice]:
-    """Where the page lies, in parts that are given newest first. Days that are taken whole are one slice if it `joins`:
-    of a few among many clicks, a day's are found in their order, and those of several days by reading all of them.
+def slices(counted: Iterable[tuple[DaySlice, int]], offset: int, limit: int, *, joins: bool = True) -> list[PageSlice]:
+    """The slices of a page. `counted` is newest first.
+
+    `joins`: full days become one slice. With filters they must not: an index finds the few clicks of one day in order,
+    but several days would be read completely.
     """
-    found: list[Slice] = []
+    found: list[PageSlice] = []
     for part, count in counted:
         if limit == 0:
             break
         take = max(0, min(count - offset, limit))
-        if joins and take and found and offset == 0 and _can_join(found[-1], part, is_whole=take == count):
-            found[-1].parts.append(part)
+        if joins and take and found and offset == 0 and _can_join(found[-1], part, is_complete=take == count):
+            found[-1].days.append(part)
             found[-1].take += take
         elif take:
-            found.append(Slice([part], offset, take))
+            found.append(PageSlice([part], offset, take))
         offset, limit = max(0, offset - count), limit - take
     return found
 
 
-def _can_join(before: Slice, part: DaySlice, *, is_whole: bool) -> bool:
-    return is_whole and part.is_whole_day and before.skip == 0 and all(each.is_whole_day for each in before.parts)
+def _can_join(before: PageSlice, part: DaySlice, *, is_complete: bool) -> bool:
+    return is_complete and part.is_whole_day and before.skip == 0 and all(each.is_whole_day for each in before.days)
 
 
-async def _days(tx: Tx, wanted: ClickFilter) -> list[int]:
-    """Those that can have clicks of those wanted, oldest first."""
+async def _days(tx: Tx, click_filter: ClickFilter) -> list[int]:
+    """The days that can have matching clicks, oldest first."""
     days = await known_days(tx)
-    first = max(days.kept_since, day_of(wanted.start) if wanted.start else 0)
-    last = (microseconds(wanted.end) - 1) // DAY if wanted.end else _SOME_DAY
+    first = max(days.kept_since, day_of(click_filter.start) if click_filter.start else 0)
+    last = (microseconds(click_filter.end) - 1) // DAY if click_filter.end else _LAST_DAY
     return days.between(first, last)
 
 
-def _edges(wanted: ClickFilter, days: Sequence[int]) -> list[DaySlice]:
-    """The first day and the last one, where they are not wanted whole."""
-    begin = microseconds(wanted.start) if wanted.start else 0
-    end = microseconds(wanted.end) if wanted.end else _SOME_DAY * DAY
+def _edges(click_filter: ClickFilter, days: Sequence[int]) -> list[DaySlice]:
+    """The first and the last day, if the filter includes only a part of them."""
+    begin = microseconds(click_filter.start) if click_filter.start else 0
+    end = microseconds(click_filter.end) if click_filter.end else _LAST_DAY * DAY
     outer = slices_of(0, begin, end, sorted({*days[:1], *days[-1:]}))
     return [part for part in outer if not part.is_whole_day]
 
 
-async def _count_days(tx: Tx, subject: Subject, wanted: ClickFilter, days: Sequence[int]) -> dict[int, int]:
-    added_up = _added_up(tx, wanted.values)
-    if not wanted.values:
+async def _count_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:
+    aggregated = _aggregated(tx, click_filter.values)
+    if not click_filter.values:
         day = _T.day
-        counted = select(day, _COUNTS[wanted.kind]).where(_T.subject_id == subject.id, _T.quarter == WHOLE_DAY)
-    elif added_up and wanted.kind == HUMAN:
+        counted = select(day, _COUNTS[click_filter.kind]).where(_T.subject_id == subject.id, _T.quarter == WHOLE_DAY)
+    elif aggregated and click_filter.kind == HUMAN:
         day = _D.day
-        counted = select(day, func.sum(_D.clicks)).where(_D.subject_id == subject.id, *added_up).group_by(day)
+        counted = select(day, func.sum(_D.clicks)).where(_D.subject_id == subject.id, *aggregated).group_by(day)
     else:
         day = clicks.c.day
-        counted = select(day, func.count()).where(subject.clicks, *wanted.conditions).group_by(day)
+        counted = select(day, func.count()).where(subject.clicks, *click_filter.conditions).group_by(day)
     rows = await tx.execute(counted.where(any_of(tx, day, days)))
     return {row[0]: int(row[1]) for row in rows}
 
 
-def _added_up(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[bool]]:
-    """Conditions on `click_dimensions`, where one dimension tells of all these values."""
+def _aggregated(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[bool]]:
+    """Conditions on `click_dimensions`, if one dimension has all these fields."""
     if set(values) <= {"device", "browser", "platform"}:
         return [_D.dimension == DIMENSIONS["agent"], *(_of_agent(tx, *each) for each in values.items())]
     if len(values) == 1:
@@ -149,7 +151,7 @@ def _added_up(tx: Tx, values: Mapping[FilterField, str]) -> list[ColumnElement[b
 
 
 def _of_agent(tx: Tx, name: FilterField, value: str) -> ColumnElement[bool]:
-    """Whether it is the first, the second or the last of the three between tabs. LIKE would read signs in it."""
+    """Whether the first, second or last of the three fields is the value. LIKE would interpret wildcards."""
     if name == "device":
         return func.substr(_D.value, 1, len(value) + 1) == f"{value}\t"
     if name == "platform":
@@ -158,24 +160,26 @@ def _of_agent(tx: Tx, name: FilterField, value: str) -> ColumnElement[bool]:
     return place(_D.value, f"\t{value}\t") > 0
 
 
-async def _count(tx: Tx, subject: Subject, wanted: ClickFilter, part: DaySlice) -> int:
+async def _count(tx: Tx, subject: Subject, click_filter: ClickFilter, part: DaySlice) -> int:
     counted = select(func.count()).select_from(clicks)
-    return (await tx.execute(counted.where(*_in_parts(tx, subject, wanted, [part])))).scalar_one()
+    return (await tx.execute(counted.where(*_conditions(tx, subject, click_filter, [part])))).scalar_one()
 
 
-def _newest(tx: Tx, subject: Subject, wanted: ClickFilter, piece: Slice) -> Select[Any]:
-    """Ids first: what is passed over is then read from the index alone."""
+def _newest(tx: Tx, subject: Subject, click_filter: ClickFilter, page_slice: PageSlice) -> Select[Any]:
+    """Selects ids first, so that skipped clicks are read from the index only."""
     order = clicks.c.created_at.desc(), clicks.c.id.desc()
-    ids = select(clicks.c.id).where(*_in_parts(tx, subject, wanted, piece.parts)).order_by(*order)
-    return select(*COLUMNS).where(clicks.c.id.in_(ids.offset(piece.skip).limit(piece.take))).order_by(*order)
+    ids = select(clicks.c.id).where(*_conditions(tx, subject, click_filter, page_slice.days)).order_by(*order)
+    return select(*COLUMNS).where(clicks.c.id.in_(ids.offset(page_slice.skip).limit(page_slice.take))).order_by(*order)
 
 
-def _in_parts(tx: Tx, subject: Subject, wanted: ClickFilter, of: Sequence[DaySlice]) -> list[ColumnElement[bool]]:
-    conditions = [subject.clicks, *wanted.conditions]
-    if len(of) > 1:
-        return [any_of(tx, clicks.c.day, [part.day for part in of]), *conditions]
-    (part,) = of
-    if not part.is_whole_day:
-        begin, end = part.time_range
+def _conditions(
+    tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+) -> list[ColumnElement[bool]]:
+    conditions = [subject.clicks, *click_filter.conditions]
+    if len(days) > 1:
+        return [any_of(tx, clicks.c.day, [each.day for each in days]), *conditions]
+    (day,) = days
+    if not day.is_whole_day:
+        begin, end = day.time_range
         conditions += [clicks.c.created_at >= begin, clicks.c.created_at < end]
-    return [clicks.c.day == part.day, *conditions]
+    return [clicks.c.day == day.day, *conditions]

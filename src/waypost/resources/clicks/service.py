@@ -1,4 +1,4 @@
-"""The lists of clicks: of one link, or of an account with what its deleted links had. Each reads one snapshot."""
+"""Lists of clicks, of one link or of an account with its deleted links. Each reads one snapshot."""
 
 from uuid import UUID
 
@@ -11,17 +11,17 @@ from waypost.resources.clicks.filters import ClickFilter
 from waypost.resources.clicks.model import Click, Subject
 
 
-async def browse(db: Database, caller: Caller, wanted: ClickFilter, request: PageRequest) -> Page[Click]:
+async def browse(db: Database, caller: Caller, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
     async with db.read_for(caller.account.id) as tx:
-        found, total = await listing.page(tx, Subject(caller.account.id, is_account=True), wanted, request)
+        found, total = await listing.page(tx, Subject(caller.account.id, is_account=True), click_filter, request)
     return Page(found, total, request)
 
 
 async def browse_link(
-    db: Database, caller: Caller, link_id: UUID, wanted: ClickFilter, request: PageRequest
+    db: Database, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
 ) -> Page[Click]:
-    """Raises NotFound for a link that the account does not have, or no longer."""
+    """Raises NotFound for a link that the account does not have, or has deleted."""
     async with db.read_for(caller.account.id) as tx:
         await links.require(tx, caller.account.id, link_id)
-        found, total = await listing.page(tx, Subject(link_id), wanted, request)
+        found, total = await listing.page(tx, Subject(link_id), click_filter, request)
     return Page(found, total, request)

@@ -1,4 +1,4 @@
-"""Signed URLs of images. A URL contains the whole style, so it needs no row in the database.
+"""Signed URLs of images. A URL contains the style, so it needs no row in the database.
 
 The signature covers the bytes of path and query: a parameter added, reordered or encoded differently makes it invalid.
 """

@@ -12,8 +12,6 @@ from typing import Literal
 
 import ua_parser_rs
 
-from waypost.resources.clicks.intake import families
-
 Device = Literal["desktop", "mobile", "tablet", "other"]
 OTHER = "Other"
 
@@ -82,6 +80,10 @@ _TABLETS = re.compile(r"iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,5}\b|\bSM-[TPX]\
 _PHONES = re.compile(r"Mobi|iPhone|iPod|Windows Phone|BlackBerry|Opera Mini|Symbian|MIDP|KAIOS")
 _BROWSER_STARTS = ("Mozilla/", "Opera/")  # programs start with their own name
 
+_CHARACTER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")  # what matches one character in a pattern
+_OPENING = re.compile(r"\((?!\?)")
+_OPEN_ENDED = re.compile(r"[.+*]|\{\d+,(?:\d{2,})?\}")
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:
@@ -147,7 +149,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         ua_parser_rs.UserAgentExtractor(_rows(OWN_BROWSERS, browsers)),
         ua_parser_rs.OSExtractor(_rows(OWN_PLATFORMS, platforms)),
-        frozenset(word for row in (*browsers, *platforms) for word in families.words(*row)),
+        frozenset(word for row in (*browsers, *platforms) for word in known_words(*row)),
     )
 
 
@@ -155,4 +157,29 @@ def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_Patte
     for pattern, name in own.items():
         yield pattern, name, None, None, None, None
     for pattern, family in listed:
-        yield pattern, f"{_GUESS}{family}" if families.takes_any(pattern, family) else family, None, None, None, None
+        yield pattern, f"{_GUESS}{family}" if accepts_any_word(pattern, family) else family, None, None, None, None
+
+
+def accepts_any_word(pattern: str, family: str) -> bool:
+    """Whether the pattern accepts any word. In `family`, `$1` stands for the first group of the pattern."""
+    return "$1" in family and bool(_OPEN_ENDED.search(_first_group(pattern)))
+
+
+def known_words(pattern: str, family: str) -> list[str]:
+    """The names that the pattern chooses from. Nested groups add fragments, which match nothing."""
+    if "$1" not in family:
+        return [family]
+    return [family.replace("$1", word) for word in _first_group(pattern).split("|") if not _OPEN_ENDED.search(word)]
+
+
+def _first_group(pattern: str) -> str:
+    plain = _CHARACTER.sub("x", pattern)
+    opening = _OPENING.search(plain)
+    if opening is None:
+        raise ValueError(pattern)
+    depth = 1
+    for place in range(opening.end(), len(plain)):
+        depth += (plain[place] == "(") - (plain[place] == ")")
+        if depth == 0:
+            return plain[opening.end() : place]
+    raise ValueError(pattern)
