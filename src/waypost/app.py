@@ -106,7 +106,7 @@ def _handlers(
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
         mail.JOB: wiring.mail_sender(settings),
-        plan.JOB: plan.Cancelling(wiring.plan_deps(settings, db, client, now).stripe),
+        plan.JOB: plan.CancelSubscriptions(wiring.plan_deps(settings, db, client, now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(
             db, feed.publish, domain_deps, settings.data_dir / "media", now
         ),

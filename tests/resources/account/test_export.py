@@ -24,7 +24,7 @@ from waypost.resources.clicks.model import Click
 from waypost.resources.links import Link, account_data, store
 from waypost.resources.links.model import links
 
-_AT_ONCE = 50
+_PAGE = 50
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 
 @pytest.fixture(autouse=True)
 def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(click_export, "_AT_ONCE", _AT_ONCE)
+    monkeypatch.setattr(click_export, "_PAGE", _PAGE)
     monkeypatch.setattr(account_data, "_EXPORTED_AT_ONCE", 4)
 
 
@@ -95,7 +95,7 @@ async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.Mon
     assert session
     turns = FairQueue(1, each=1)
     ahead = [len(read) async for _ in export.archive(deps, session, turns)]
-    assert (sum(read), max(read)) == (333, _AT_ONCE)
+    assert (sum(read), max(read)) == (333, _PAGE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece
 
     paused = export.archive(deps, session, turns)

@@ -28,8 +28,7 @@ from waypost.resources.account import account_deletion, profile_pages
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
-from waypost.wiring import auth_deps, domain_deps
-from waypost.worker import jobs
+from waypost.wiring import auth_deps, domain_deps, outbound_client
 from waypost.worker.model import Job
 from waypost.worker.model import jobs as job_rows
 
@@ -141,7 +140,7 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
     ):
         page = await nobody.post("/signup", fields)
         assert page.status_code == 422
-        assert re.findall(r'class="fault" id="(\w+)-error"', page.text) == faults
+        assert re.findall(r'class="error" id="(\w+)-error"', page.text) == faults
         assert fields.get("password", HOSTILE) not in page.text
         assert HOSTILE not in page.text
         assert f'value="{fields.get("email", "")}"' in page.text
@@ -597,9 +596,8 @@ async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
     assert (await ada.client.get("/api/v1/me", headers=bearer)).status_code == 401
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
-    handlers: jobs.Handlers = _handlers(
-        place.settings, place.db, domain_deps(place.settings, place.db, feed, place.clock), feed
-    )
+    domains = domain_deps(place.settings, place.db, feed, place.clock)
+    handlers = _handlers(place.settings, place.db, outbound_client(place.settings), domains, feed)
     while found := await due(place, account_deletion.JOB):
         for job in found:
             await handlers[account_deletion.JOB](job)

@@ -35,7 +35,7 @@ async def test_it_works(place: Place) -> None:
 async def test_limits_are_told_as_they_are(place: Place) -> None:
     page = (await (await place.browser("ada@example.com")).get("/plan")).text
     for told in (
-        f"<dt>Domains</dt><dd>Up to {domains.MOST:,}, and up to {domains.MOST_NOT_LIVE} of them unverified</dd>",
+        f"<dt>Domains</dt><dd>Up to {domains.MAX_DOMAINS:,}, and up to {domains.MAX_NOT_LIVE} of them unverified</dd>",
         f"<dt>Pixels</dt><dd>Up to {pixels.MOST}</dd>",
         f"<dt>Webhooks</dt><dd>Up to {webhooks.MOST}</dd>",
         f"<dt>API keys</dt><dd>Up to {key_pages._MAX_USABLE_KEYS}</dd>",

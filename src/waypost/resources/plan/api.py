@@ -1,4 +1,4 @@
-"""Where Stripe's events arrive. Whoever else sends something learns nothing but that it is not signed."""
+"""Receives webhook events from Stripe. Requests without a valid signature are refused before anything else."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -17,10 +17,10 @@ def routes(deps: Deps) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post(PATH)
-    async def hear(request: Request) -> Response:
+    async def receive_event(request: Request) -> Response:
         header = request.headers.get("stripe-signature", "")[:_HEADER_LIMIT]
-        service.expect_event(deps, header)  # first: whoever cannot sign is not read
-        await service.hear(deps, header, await read_body(request, _LIMIT))
+        service.check_header(deps, header)  # first: the body of an unsigned request is not read
+        await service.receive_event(deps, header, await read_body(request, _LIMIT))
         return Response()
 
     return router

@@ -11,14 +11,14 @@ from waypost.resources.plan.stripe import Stripe
 class Price:
     label: str
     id: str
-    """Stripe's. Whether it recurs, or is paid once for ever, Stripe knows."""
+    """Of the price in Stripe, which defines whether it recurs or is paid once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
     stripe: Stripe | None
-    """None: the operator sets plans."""
+    """None: only the operator sets plans."""
     webhook_secret: str
     prices: tuple[Price, ...]
     base_url: str

@@ -1,4 +1,4 @@
-"""Whom Stripe knows an account as, which of its events were heard, and which payments for ever have counted."""
+"""Stripe customers of accounts, received events, and one-time payments that were counted."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +13,8 @@ stripe_customers = Table(
     metadata,
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
     Column("customer_id", Text, nullable=False, unique=True),
-    Column("ends_at", Instant),  # of a subscription that is cancelled and still runs
-    Column("version", Integer, nullable=False),  # how often what Stripe said was written
+    Column("ends_at", Instant),  # of a canceled subscription
+    Column("version", Integer, nullable=False),  # counts writes: detects concurrent ones
     Column("created_at", Instant, nullable=False),
 )
 
@@ -28,14 +28,14 @@ stripe_events = Table(
 stripe_checkouts = Table(
     "stripe_checkouts",
     metadata,
-    Column("id", Text, primary_key=True),  # paid, and counted
+    Column("id", Text, primary_key=True),  # of a paid one
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("counted_at", Instant, nullable=False),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Customer:
+class StripeCustomer:
     account_id: UUID
     customer_id: str
     ends_at: datetime | None

@@ -1,4 +1,4 @@
-"""The plan's page: how things stand, what that means, and the way to Stripe or, without it, to the operator."""
+"""The plan page, with links to Stripe where it is configured."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,8 +16,8 @@ from waypost.resources.plan.deps import Deps
 from waypost.web.dashboard import SessionAuth, Views, read_form
 from waypost.web.dashboard.views import HEADERS
 
-# Browsers hold a form to this policy through its redirects too. Which host pays and which changes a subscription is
-# Stripe's choice, or a name of the operator's own there.
+# Browsers apply this policy to the redirects of a form, too. The hosts of checkout and customer portal are chosen by
+# Stripe, or are custom domains of the operator.
 _POLICY = HEADERS["Content-Security-Policy"].replace("form-action 'self'", "form-action 'self' https:")
 
 _DAY = timedelta(days=1)
@@ -26,16 +26,16 @@ log = structlog.get_logger(__name__)
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _Pages(deps, auth, views)
+    pages = _PlanPages(deps, auth, views)
     return [
         Route("/plan", pages.show, methods=["GET"]),
-        Route("/plan/checkout", pages.check_out, methods=["POST"]),
+        Route("/plan/checkout", pages.create_checkout, methods=["POST"]),
         Route("/plan/paid", pages.paid, methods=["GET"]),
         Route("/plan/portal", pages.open_portal, methods=["POST"]),
     ]
 
 
-class _Pages:
+class _PlanPages:
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         self._deps = deps
         self._auth = auth
@@ -43,15 +43,17 @@ class _Pages:
 
     async def show(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        is_thanked = "paid" in request.query_params
-        return await self._page(request, session, notice="Thank you. Stripe has your order." if is_thanked else "")
+        is_paid = "paid" in request.query_params
+        return await self._page(
+            request, session, notice="Thank you. Stripe has received your order." if is_paid else ""
+        )
 
-    async def check_out(self, request: Request) -> Response:
+    async def create_checkout(self, request: Request) -> Response:
         session = await self._auth.session(request)
         form = await read_form(request)
         try:
             await self._auth.limit_expensive(session, "stripe")
-            url = await service.check_out(self._deps, session.account, form.text("price"))
+            url = await service.create_checkout(self._deps, session.account, form.text("price"))
         except (RateLimited, Unavailable) as error:
             return await self._refused(request, session, error)
         return RedirectResponse(url, 303)
@@ -66,35 +68,35 @@ class _Pages:
         return RedirectResponse(url, 303)
 
     async def paid(self, request: Request) -> Response:
-        """On the way back from Stripe. Where it cannot be asked, its event will tell."""
+        """Where Stripe returns after a payment. If Stripe is not available, its event updates the plan later."""
         session = await self._auth.session(request)
         try:
             await self._auth.limit_expensive(session, "stripe")
-            await service.look(self._deps, session.account, request.query_params.get("checkout", "")[:255])
+            await service.sync_checkout(self._deps, session.account, request.query_params.get("checkout", "")[:255])
         except (RateLimited, Unavailable) as error:
-            log.warning("a payment will be seen when Stripe tells of it", fault=error.message)
+            log.warning("payment not checked: waiting for the event from Stripe", reason=error.message)
         return RedirectResponse("/plan?paid=1", 303)
 
     async def _refused(self, request: Request, session: Session, error: RateLimited | Unavailable) -> Response:
         status = 429 if isinstance(error, RateLimited) else 503
-        page = await self._page(request, session, status=status, fault=error.message)
+        page = await self._page(request, session, status=status, error=error.message)
         page.headers["Retry-After"] = str(error.retry_after)
         return page
 
-    async def _page(self, request: Request, session: Session, *, status: int = 200, **told: Any) -> Response:
+    async def _page(self, request: Request, session: Session, *, status: int = 200, **context: Any) -> Response:
         account, now = session.account, self._deps.clock()
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
         shared = {
             "plan": account.plan,
             "is_live": is_live(account.plan, now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
-            "customer": await service.customer_of(self._deps, account),
+            "customer": await service.find_customer(self._deps, account),
             "links_count": await service.count_links(self._deps, account),
             "prices": self._deps.prices if self._deps.stripe else (),
             "has_stripe": self._deps.stripe is not None,
             "per_minute": REQUESTS_PER_MINUTE,
-            "fault": "",
+            "error": "",
         }
-        shown = self._views.page(request, "plan/plan.html", status=status, **shared | told)
-        shown.headers["Content-Security-Policy"] = _POLICY
-        return shown
+        response = self._views.page(request, "plan/plan.html", status=status, **shared | context)
+        response.headers["Content-Security-Policy"] = _POLICY
+        return response

@@ -1,4 +1,4 @@
-"""What Stripe's objects make of a plan, as pure functions. Nothing here asks anybody."""
+"""The plan that follows from Stripe's objects, as pure functions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,11 +8,11 @@ from uuid import UUID
 from waypost.auth import Plan
 
 _BEST_FIRST = ("active", "trialing", "past_due", "unpaid", "paused", "canceled")
-"""`incomplete` ones are left out: their first payment never came, so they have changed nothing."""
+"""Without `incomplete`: a subscription whose first payment never arrived changes nothing."""
 
 
-def subscription_among(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The one that counts: the best; of several such, the newest."""
+def best_subscription(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """By status; the newest of several with the same status."""
     counted = [each for each in found if each.get("status") in _BEST_FIRST]
     return min(
         counted, key=lambda each: (_BEST_FIRST.index(each["status"]), -int(each.get("created") or 0)), default=None
@@ -20,7 +20,7 @@ def subscription_among(found: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] 
 
 
 def plan_after(before: Plan, subscription: Mapping[str, Any] | None, *, has_paid_once: bool) -> Plan:
-    """A lifetime stays one, whatever becomes of subscriptions. An account that never had one keeps what it has."""
+    """A lifetime plan never changes. An account without a subscription keeps its plan."""
     if before.type == "lifetime":
         return before
     if has_paid_once:
@@ -31,17 +31,17 @@ def plan_after(before: Plan, subscription: Mapping[str, Any] | None, *, has_paid
 
 
 def ends_at(subscription: Mapping[str, Any] | None) -> datetime | None:
-    """Of one that is cancelled and still runs."""
+    """Of a canceled subscription that is still active."""
     return _moment(subscription.get("cancel_at")) if subscription else None
 
 
-def paid_once(checkout: Mapping[str, Any], account_id: UUID, customer_id: str) -> str | None:
-    """Its id, if it is this account's, for a price that is paid once, and paid."""
+def one_time_payment(checkout: Mapping[str, Any], account_id: UUID, customer_id: str) -> str | None:
+    """The id of a paid checkout of this account for a price without recurrence."""
     metadata = checkout.get("metadata")
     its_account = metadata.get("waypost_account") if isinstance(metadata, Mapping) else None
-    is_its = its_account == str(account_id) and checkout.get("customer") == customer_id
+    is_own = its_account == str(account_id) and checkout.get("customer") == customer_id
     is_paid = checkout.get("mode") == "payment" and checkout.get("payment_status") == "paid"
-    return str(checkout["id"]) if is_its and is_paid else None
+    return str(checkout["id"]) if is_own and is_paid else None
 
 
 def _renews_at(subscription: Mapping[str, Any]) -> datetime | None:

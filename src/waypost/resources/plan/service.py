@@ -1,5 +1,6 @@
-"""The verbs on a plan that is paid at Stripe. An event only says that there is something to look at: what becomes of
-the plan is what Stripe answers when it is asked, so events may come late, twice, and in any order.
+"""Plans that are paid with Stripe.
+
+An event only triggers a read of the current state from Stripe's API, so events may be late, repeated and out of order.
 """
 
 import json
@@ -16,16 +17,16 @@ from waypost.auth.cache_version import invalidating_callers
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import cancellation, rules, signature, store
 from waypost.resources.plan.deps import Deps
-from waypost.resources.plan.model import Customer
+from waypost.resources.plan.model import StripeCustomer
 from waypost.resources.plan.stripe import Stripe
 
-_TRIES = 5  # to write what Stripe said before somebody else does
-_AT_MOST = "100"  # subscriptions of one customer
+_MAX_TRIES = 5  # to write before a concurrent update
+_PAGE_SIZE = "100"  # subscriptions of one customer
 
 
-async def customer_of(deps: Deps, account: Account) -> Customer | None:
+async def find_customer(deps: Deps, account: Account) -> StripeCustomer | None:
     async with deps.db.read() as tx:
-        return await store.customer_of(tx, account.id)
+        return await store.find_customer(tx, account.id)
 
 
 async def count_links(deps: Deps, account: Account) -> int:
@@ -33,8 +34,8 @@ async def count_links(deps: Deps, account: Account) -> int:
         return await auth.count_links(tx, account.id)
 
 
-async def check_out(deps: Deps, account: Account, price_id: str) -> str:
-    """Where to pay. Raises NotFound for a price that is not offered, and StripeUnavailable."""
+async def create_checkout(deps: Deps, account: Account, price_id: str) -> str:
+    """Returns the URL to pay at. Raises NotFound for a price that is not offered, and StripeUnavailable."""
     stripe = _stripe(deps)
     if price_id not in {price.id for price in deps.prices}:
         raise NotFound
@@ -50,110 +51,113 @@ async def check_out(deps: Deps, account: Account, price_id: str) -> str:
         "success_url": f"{deps.base_url}/plan/paid?checkout={{CHECKOUT_SESSION_ID}}",
         "cancel_url": f"{deps.base_url}/plan",
     }
-    made = await stripe.post("checkout", "sessions", fields=fields)
+    checkout = await stripe.post("checkout", "sessions", fields=fields)
     async with deps.db.read() as tx:
         if await accounts_store.find_account(tx, account.id) is None:
-            raise NotFound  # closed meanwhile: what is begun now would be paid for nothing
-    return _url(made)
+            raise NotFound  # closed meanwhile: the payment would be for nothing
+    return str(checkout["url"])
 
 
 async def open_portal(deps: Deps, account: Account) -> str:
-    """Where to change or end a subscription. Raises NotFound for who never paid, and StripeUnavailable."""
-    customer = await customer_of(deps, account)
+    """Returns the URL to manage a subscription at. Raises NotFound without a customer, and StripeUnavailable."""
+    customer = await find_customer(deps, account)
     if customer is None:
         raise NotFound
     fields = {"customer": customer.customer_id, "return_url": f"{deps.base_url}/plan"}
-    return _url(await _stripe(deps).post("billing_portal", "sessions", fields=fields))
+    session = await _stripe(deps).post("billing_portal", "sessions", fields=fields)
+    return str(session["url"])
 
 
-async def look(deps: Deps, account: Account, checkout_id: str) -> None:
-    """What became of a payment, without waiting for the event. Raises StripeUnavailable."""
-    customer = await customer_of(deps, account)
+async def sync_checkout(deps: Deps, account: Account, checkout_id: str) -> None:
+    """Updates the plan after a payment without waiting for the event. Raises StripeUnavailable."""
+    customer = await find_customer(deps, account)
     if customer:
-        await _follow(deps, customer.account_id, checkout_id, event_id="")
+        await _sync(deps, customer.account_id, checkout_id, event_id="")
 
 
-def expect_event(deps: Deps, header: str) -> None:
-    """Called before the body is read. Raises NotFound where Stripe is not used, BadRequest for another's header."""
+def check_header(deps: Deps, header: str) -> None:
+    """Before the body is read. Raises NotFound where Stripe is not configured, and BadRequest."""
     _stripe(deps)
     if not signature.is_plausible(header, now=deps.clock().timestamp()):
         raise BadRequest("The Stripe-Signature header must hold a recent time (t) and a signature (v1).")
 
 
-async def hear(deps: Deps, header: str, body: bytes) -> None:
-    """Raises BadRequest for what is not from Stripe, and StripeUnavailable: then the event comes again."""
+async def receive_event(deps: Deps, header: str, body: bytes) -> None:
+    """Raises BadRequest for an invalid signature, and StripeUnavailable: then Stripe sends the event again."""
     if not signature.is_signed(deps.webhook_secret, header, body, now=deps.clock().timestamp()):
         raise BadRequest("The signature does not match.")
     event_id, kind, subject = _read(body)
     async with deps.db.read() as tx:
-        customer = await store.customer_called(tx, str(subject.get("customer")))
-        if customer is None or await store.has_heard(tx, event_id):
-            return  # of something else that the operator sells, or an old acquaintance
+        customer = await store.find_customer_by_stripe_id(tx, str(subject.get("customer")))
+        if customer is None or await store.has_event(tx, event_id):
+            return  # not about one of our customers, or received before
     checkout_id = str(subject.get("id")) if kind.startswith("checkout.session.") else ""
-    await _follow(deps, customer.account_id, checkout_id, event_id=event_id)
+    await _sync(deps, customer.account_id, checkout_id, event_id=event_id)
 
 
-async def _follow(deps: Deps, account_id: UUID, checkout_id: str, *, event_id: str) -> None:
-    for _ in range(_TRIES):
+async def _sync(deps: Deps, account_id: UUID, checkout_id: str, *, event_id: str) -> None:
+    for _ in range(_MAX_TRIES):
         async with deps.db.read() as tx:
-            customer = await store.customer_of(tx, account_id)
+            customer = await store.find_customer(tx, account_id)
         if customer is None:
-            return  # the account is gone
-        if await _write(deps, customer, checkout_id, event_id=event_id):
+            return  # the account was deleted
+        if await _sync_once(deps, customer, checkout_id, event_id=event_id):
             return
     raise Unavailable
 
 
-async def _write(deps: Deps, customer: Customer, checkout_id: str, *, event_id: str) -> bool:
-    """False when what Stripe said may be older than what another wrote meanwhile: ask again."""
+async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, event_id: str) -> bool:
+    """False when a concurrent update may have written a newer state: read again."""
     stripe, now = _stripe(deps), deps.clock()
     checkout = await stripe.get("checkout", "sessions", checkout_id) if checkout_id else {}
-    found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_AT_MOST)
-    subscription = rules.subscription_among(found.get("data") or ())
-    paid_id = rules.paid_once(checkout, customer.account_id, customer.customer_id)
+    found = await stripe.get("subscriptions", customer=customer.customer_id, status="all", limit=_PAGE_SIZE)
+    subscription = rules.best_subscription(found.get("data") or ())
+    paid_id = rules.one_time_payment(checkout, customer.account_id, customer.customer_id)
     with invalidating_callers(deps.db):
         try:
             async with deps.db.write() as tx:
                 if event_id:
-                    await store.note_heard(tx, event_id, now)
-                if not await store.move_on(tx, customer, rules.ends_at(subscription)):
-                    raise _Overtaken  # noqa: TRY301  # it undoes the transaction it is raised in
+                    await store.add_event(tx, event_id, now)
+                if not await store.update_customer(tx, customer, rules.ends_at(subscription)):
+                    raise _ConcurrentUpdate  # noqa: TRY301  # rolls back the transaction
                 account = await accounts_store.find_account(tx, customer.account_id)
-                if account is None:  # it is closed, and somebody was just paying
-                    if cancellation.is_live(subscription):
+                if account is None:  # it was closed during a payment
+                    if cancellation.is_billable(subscription):
                         await cancellation.cancel_later(tx, customer.account_id, now)
                     return True
-                # once: what came after, such as a refund, is the operator's to judge
-                is_new = paid_id is not None and await store.count_checkout(tx, customer, paid_id, now)
+                # counted once: later changes, such as a refund, are up to the operator
+                is_new = paid_id is not None and await store.add_checkout(tx, customer, paid_id, now)
                 plan = rules.plan_after(account.plan, subscription, has_paid_once=is_new)
                 if plan != account.plan:
                     await accounts_store.change_plan(tx, account.id, plan, now)
-        except _Overtaken:
+        except _ConcurrentUpdate:
             return False
         except IntegrityError:
-            return True  # the same event, at the same moment
+            return True  # the same event, concurrently
     return True
 
 
-class _Overtaken(Exception):
-    """Undoes what was written."""
+class _ConcurrentUpdate(Exception):
+    """Rolls back the transaction."""
 
 
 async def _customer_id(deps: Deps, stripe: Stripe, account: Account) -> str:
-    known = await customer_of(deps, account)
+    known = await find_customer(deps, account)
     if known:
         return known.customer_id
-    # nothing that may be another when it is tried again: under one key Stripe takes no other customer for a day
+    # only fields that are the same on a retry: Stripe refuses other fields with the same idempotency key for a day
     fields = {"metadata[waypost_account]": str(account.id)}
-    made = str((await stripe.post("customers", fields=fields, only_once=f"waypost-customer-{account.id}"))["id"])
+    created = str(
+        (await stripe.post("customers", fields=fields, idempotency_key=f"waypost-customer-{account.id}"))["id"]
+    )
     try:
         async with deps.db.write() as tx:
-            await lock_account(tx, account.id)  # or its end would not know of this customer
-            await store.add_customer(tx, account.id, made, deps.clock())
-    except IntegrityError:  # two clicks at once: Stripe gave both the same one
-        known = await customer_of(deps, account)
-        return known.customer_id if known else made
-    return made
+            await lock_account(tx, account.id)  # or a deletion of the account would not find this customer
+            await store.add_customer(tx, account.id, created, deps.clock())
+    except IntegrityError:  # a concurrent request: Stripe returned the same customer to both
+        known = await find_customer(deps, account)
+        return known.customer_id if known else created
+    return created
 
 
 def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
@@ -161,11 +165,7 @@ def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
         event = json.loads(body)
         return str(event["id"]), str(event["type"]), dict(event["data"]["object"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadRequest("This is not an event.") from None
-
-
-def _url(made: Mapping[str, Any]) -> str:
-    return str(made["url"])
+        raise BadRequest("The body is not a Stripe event.") from None
 
 
 def _stripe(deps: Deps) -> Stripe:

@@ -1,4 +1,4 @@
-"""Whether an event is from Stripe: `Stripe-Signature: t=…,v1=…`, with a `v1` for each secret while one is replaced.
+"""Verifies events from Stripe: `Stripe-Signature: t=…,v1=…`, with one `v1` for each valid secret.
 
 https://docs.stripe.com/webhooks/signature
 """
@@ -9,7 +9,7 @@ import re
 _TIME = re.compile(r"[0-9]{1,12}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 TOLERANCE = 300
-"""Seconds by which a signature's time may differ from ours."""
+"""Seconds by which the time of a signature may differ from the clock."""
 
 
 def signature(secret: str, t: int, body: bytes) -> str:
@@ -17,12 +17,12 @@ def signature(secret: str, t: int, body: bytes) -> str:
 
 
 def is_plausible(header: str, *, now: float) -> bool:
-    """Whether the header is recent and well-formed, so that the body is worth reading."""
+    """Whether the header is recent and well-formed, before the body is read."""
     return _read(header, now) is not None
 
 
 def is_signed(secret: str, header: str, body: bytes, *, now: float) -> bool:
-    """`body`: the bytes as they came."""
+    """`body`: as received."""
     read = _read(header, now)
     if read is None:
         return False

@@ -1,4 +1,4 @@
-"""Every statement on what is known of Stripe."""
+"""Every statement on customers, events and checkouts of Stripe."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from waypost.database import Tx
-from waypost.resources.plan.model import Customer, stripe_checkouts, stripe_customers, stripe_events
+from waypost.resources.plan.model import StripeCustomer, stripe_checkouts, stripe_customers, stripe_events
 
 _CUSTOMER = (
     stripe_customers.c.account_id,
@@ -14,42 +14,42 @@ _CUSTOMER = (
     stripe_customers.c.ends_at,
     stripe_customers.c.version,
 )
-_KEPT = timedelta(days=30)  # Stripe tries for three
+_EVENTS_KEPT = timedelta(days=30)  # Stripe retries for three days
 
 
-async def customer_of(tx: Tx, account_id: UUID) -> Customer | None:
+async def find_customer(tx: Tx, account_id: UUID) -> StripeCustomer | None:
     return await _customer(tx, stripe_customers.c.account_id == account_id)
 
 
-async def customer_called(tx: Tx, customer_id: str) -> Customer | None:
+async def find_customer_by_stripe_id(tx: Tx, customer_id: str) -> StripeCustomer | None:
     return await _customer(tx, stripe_customers.c.customer_id == customer_id)
 
 
 async def add_customer(tx: Tx, account_id: UUID, customer_id: str, now: datetime) -> None:
-    """Raises IntegrityError when another was faster."""
+    """Raises IntegrityError when a concurrent transaction was faster."""
     values = {"account_id": account_id, "customer_id": customer_id, "version": 0, "created_at": now}
     await tx.execute(insert(stripe_customers).values(values))
 
 
-async def move_on(tx: Tx, before: Customer, ends_at: datetime | None) -> bool:
-    """False when somebody else wrote since `before` was read."""
+async def update_customer(tx: Tx, before: StripeCustomer, ends_at: datetime | None) -> bool:
+    """False when it was written since `before` was read."""
     same = stripe_customers.c.account_id == before.account_id, stripe_customers.c.version == before.version
     moved = update(stripe_customers).where(*same).values(ends_at=ends_at, version=before.version + 1)
     return (await tx.execute(moved)).rowcount > 0
 
 
-async def has_heard(tx: Tx, event_id: str) -> bool:
+async def has_event(tx: Tx, event_id: str) -> bool:
     return await tx.scalar(select(stripe_events.c.id).where(stripe_events.c.id == event_id)) is not None
 
 
-async def note_heard(tx: Tx, event_id: str, now: datetime) -> None:
-    """Raises IntegrityError when another was faster."""
-    await tx.execute(delete(stripe_events).where(stripe_events.c.received_at < now - _KEPT))
+async def add_event(tx: Tx, event_id: str, now: datetime) -> None:
+    """Raises IntegrityError when a concurrent transaction was faster."""
+    await tx.execute(delete(stripe_events).where(stripe_events.c.received_at < now - _EVENTS_KEPT))
     await tx.execute(insert(stripe_events).values(id=event_id, received_at=now))
 
 
-async def count_checkout(tx: Tx, customer: Customer, checkout_id: str, now: datetime) -> bool:
-    """False when it has counted before. After `move_on`: nobody else counts one of this customer meanwhile."""
+async def add_checkout(tx: Tx, customer: StripeCustomer, checkout_id: str, now: datetime) -> bool:
+    """False when it was counted before. Call it after `update_customer`, which locks the customer."""
     its = stripe_checkouts.c.id == checkout_id
     if await tx.scalar(select(stripe_checkouts.c.id).where(its)) is not None:
         return False
@@ -57,6 +57,6 @@ async def count_checkout(tx: Tx, customer: Customer, checkout_id: str, now: date
     return True
 
 
-async def _customer(tx: Tx, which: ColumnElement[bool]) -> Customer | None:
+async def _customer(tx: Tx, which: ColumnElement[bool]) -> StripeCustomer | None:
     row = (await tx.execute(select(*_CUSTOMER).where(which))).one_or_none()
-    return None if row is None else Customer(*row)
+    return None if row is None else StripeCustomer(*row)

@@ -1,4 +1,4 @@
-"""Asks Stripe's REST API: forms go in, JSON comes out, and every answer is of the API version named here.
+"""A client of Stripe's REST API, with a pinned version.
 
 https://docs.stripe.com/api
 """
@@ -15,13 +15,13 @@ from waypost.outbound import Outbound, OutboundError
 
 VERSION = "2025-03-31.basil"
 DEADLINE = 10.0  # seconds
-MAX_ANSWER = 1 << 20
+MAX_RESPONSE = 1 << 20
 
 log = structlog.get_logger(__name__)
 
 
 class StripeUnavailable(Unavailable):
-    """Stripe cannot be asked right now. Try again in a moment."""
+    """Stripe is not available right now. Try again in a moment."""
 
 
 class Stripe:
@@ -30,45 +30,45 @@ class Stripe:
         self._base_url = base_url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {secret_key}", "Stripe-Version": VERSION}
 
-    async def get(self, *path: str, **wanted: str) -> dict[str, Any]:
+    async def get(self, *path: str, **parameters: str) -> dict[str, Any]:
         """Raises StripeUnavailable."""
-        return await self._ask("GET", path, f"?{urlencode(wanted)}" if wanted else "", None, {})
+        return await self._request("GET", path, f"?{urlencode(parameters)}" if parameters else "", None, {})
 
-    async def post(self, *path: str, fields: Mapping[str, str], only_once: str = "") -> dict[str, Any]:
-        """`only_once`: asked for again under the same key, it is the same thing. Raises StripeUnavailable."""
+    async def post(self, *path: str, fields: Mapping[str, str], idempotency_key: str = "") -> dict[str, Any]:
+        """`idempotency_key`: a repeated request with the same key has no further effect. Raises StripeUnavailable."""
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        headers = form | ({"Idempotency-Key": only_once} if only_once else {})
-        return await self._ask("POST", path, "", urlencode(fields).encode(), headers)
+        headers = form | ({"Idempotency-Key": idempotency_key} if idempotency_key else {})
+        return await self._request("POST", path, "", urlencode(fields).encode(), headers)
 
     async def delete(self, *path: str) -> dict[str, Any]:
-        """Raises StripeUnavailable, also for what is gone already."""
-        return await self._ask("DELETE", path, "", None, {})
+        """Raises StripeUnavailable, also for an object that does not exist any more."""
+        return await self._request("DELETE", path, "", None, {})
 
-    async def _ask(
+    async def _request(
         self, method: str, path: tuple[str, ...], query: str, body: bytes | None, headers: Mapping[str, str]
     ) -> dict[str, Any]:
         url = canonical(f"{self._base_url}/v1/{'/'.join(quote(part, safe='') for part in path)}{query}")
         try:
-            answer = await self._outbound.request(
+            response = await self._outbound.request(
                 method,
                 url,
                 headers={**self._headers, **headers},
                 body=body,
                 deadline=DEADLINE,
-                max_body=MAX_ANSWER,
+                max_body=MAX_RESPONSE,
             )
-            found = answer.json()
-            if answer.status == 200 and isinstance(found, dict):
+            found = response.json()
+            if response.status == 200 and isinstance(found, dict):
                 return found
-            fault = f"status {answer.status}: {_told(found)}"
+            reason = f"status {response.status}: {_error_message(found)}"
         except OutboundError as error:
-            fault = str(error)
+            reason = str(error)
         except ValueError:
-            fault = "the answer is not the JSON it should be"
-        log.warning("Stripe could not be asked", what=path[0], fault=fault)  # never the key
+            reason = "the response is not valid JSON"
+        log.warning("request to Stripe failed", resource=path[0], reason=reason)  # never the key
         raise StripeUnavailable
 
 
-def _told(found: object) -> str:
+def _error_message(found: object) -> str:
     error = found.get("error") if isinstance(found, dict) else None
     return str(error.get("message"))[:300] if isinstance(error, dict) else ""
