@@ -31,7 +31,7 @@ class Visit:
                 await page.eval_on_selector(selector, "(field, value) => { field.value = value }", value)
             async with page.expect_navigation():
                 await page.eval_on_selector(self.form, "form => HTMLFormElement.prototype.submit.call(form)")
-            await expect(page.locator(".fault:visible, .notice.bad").first).to_be_visible()
+            await expect(page.locator(".error:visible, .notice.bad").first).to_be_visible()
         for each in filter(None, self.click.split(" then ")):
             await page.click(each)
         if self.shows:

@@ -174,7 +174,7 @@ async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: Pla
     wrong = await ada.post(
         f"/links/{await make(ada, site, slug='mine')}/edit", {"destination_url": "ftp://x.example", "slug": "a b"}
     )
-    assert (wrong.status_code, wrong.text.count('class="fault"')) == (422, 2)
+    assert (wrong.status_code, wrong.text.count('class="error"')) == (422, 2)
 
 
 async def test_searches_sorts_and_pages_the_list(place: Place, site: Website) -> None:

@@ -96,7 +96,7 @@ async def test_shows_faults_and_keeps_the_input(place: Place) -> None:
     refused = await ada.post(f"/links/{link.id}/qrcode", typed)
     assert refused.status_code == 422
     assert values(refused.text) == typed
-    told = re.findall(r'<p class="fault" id="(\w+)-error">([^<]+)</p>', refused.text)
+    told = re.findall(r'<p class="error" id="(\w+)-error">([^<]+)</p>', refused.text)
     assert {name: text[:16] for name, text in told} == {
         "foreground": "This must be a h",
         "background": "This must be a h",
