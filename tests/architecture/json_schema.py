@@ -14,17 +14,17 @@ TYPES = {
     "array": list,
     "object": dict,
 }
-ONLY_TOLD = {"title", "description", "default", "writeOnly"}
+ANNOTATIONS = {"title", "description", "default", "writeOnly"}
 MAXIMA = ("maxLength", "maximum", "maxItems", "maxProperties")
 FORMATS = {"uuid": UUID, "date-time": datetime.fromisoformat, "binary": str}
 
 
-def faults(document: dict[str, Any], schema: dict[str, Any], value: Any, at: str = "$") -> Iterator[str]:
-    """An object may hold no members but those it tells of: the document hides nothing."""
+def problems(document: dict[str, Any], schema: dict[str, Any], value: Any, at: str = "$") -> Iterator[str]:
+    """An object may have only documented members."""
     if "$ref" in schema:
-        yield from faults(document, resolved(document, schema["$ref"]), value, at)
+        yield from problems(document, resolved(document, schema["$ref"]), value, at)
         return
-    for keyword in schema.keys() - ONLY_TOLD:
+    for keyword in schema.keys() - ANNOTATIONS:
         yield from CHECKS[keyword](document, schema, value, at)
 
 
@@ -46,7 +46,7 @@ def _enum(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 
 
 def _any_of(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
-    found = [list(faults(document, each, value, at)) for each in schema["anyOf"]]
+    found = [list(problems(document, each, value, at)) for each in schema["anyOf"]]
     if all(found):
         yield from found[0]
 
@@ -55,9 +55,9 @@ def _members(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     told, more = schema.get("properties", {}), schema.get("additionalProperties")
     for name, member in value.items() if isinstance(value, dict) else ():
         if name in told or more:
-            yield from faults(document, told.get(name, more), member, f"{at}.{name}")
+            yield from problems(document, told.get(name, more), member, f"{at}.{name}")
         else:
-            yield f"{at}: nothing is told of {name}"
+            yield f"{at}: not documented: {name}"
 
 
 def _required(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
@@ -66,12 +66,12 @@ def _required(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]
 
 def _items(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     for index, item in enumerate(value if isinstance(value, list) else ()):
-        yield from faults(document, schema["items"], item, f"{at}.{index}")
+        yield from problems(document, schema["items"], item, f"{at}.{index}")
 
 
 def _names(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
     for name in value if isinstance(value, dict) else ():
-        yield from faults(document, schema["propertyNames"], name, f"{at}: {name}")
+        yield from problems(document, schema["propertyNames"], name, f"{at}: {name}")
 
 
 def _format(_document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:

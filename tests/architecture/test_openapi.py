@@ -39,7 +39,7 @@ from architecture.facts import (
     WEBHOOK_URL,
     Endpoint,
 )
-from architecture.json_schema import faults, resolved
+from architecture.json_schema import problems, resolved
 from architecture.running import BASE_URL, RECEIVER, RunningApp
 from architecture.running import PIXEL as NEW_PIXEL
 from PIL import Image
@@ -101,7 +101,7 @@ class Document:
             assert answer.content == b""
             return answer
         assert answer.headers["content-type"] == JSON
-        assert list(faults(self.content, response["content"][JSON]["schema"], answer.json())) == []
+        assert list(problems(self.content, response["content"][JSON]["schema"], answer.json())) == []
         return answer
 
 
@@ -123,11 +123,11 @@ async def key(running: RunningApp) -> str:
     return await running.key(await running.account(), SCOPES)
 
 
-async def test_it_works(document: Document, key: str) -> None:
+async def test_documents_the_life_of_a_link(document: Document, key: str) -> None:
     """A link's whole life, with every answer as the document tells it."""
     bare = {"destination_url": document.running.website.url}
     for sent in (bare, bare | FULL):
-        assert list(faults(document.content, document.body(CREATE), sent)) == []
+        assert list(problems(document.content, document.body(CREATE), sent)) == []
         made = (await document.ask(key, CREATE, json=sent)).json()["data"]
         found = (await document.ask(key, FIND, made["id"])).json()["data"]
         assert found == made
@@ -139,14 +139,14 @@ async def test_it_works(document: Document, key: str) -> None:
     assert (await document.ask(key, DELETE, made["id"])).status_code == 204
 
 
-async def test_the_account_and_its_keys(document: Document, key: str) -> None:
+async def test_documents_the_account_and_its_keys(document: Document, key: str) -> None:
     for plan in ("lifetime", "trial", "subscription"):
         other = await document.running.key(await document.running.account(plan), SCOPES)
         assert (await document.ask(other, ME)).status_code == 200
     assert len((await document.ask(key, TOKENS)).json()["data"]) == 1
 
 
-async def test_clicks_and_figures(document: Document, key: str) -> None:
+async def test_documents_clicks_and_statistics(document: Document, key: str) -> None:
     link = await document.running.link(key)
     account = UUID((await document.ask(key, ME)).json()["data"]["id"])
     made = [new_click(new_link(account, id=UUID(link["id"])), datetime.now(UTC), kind=kind) for kind in KINDS]
@@ -158,15 +158,15 @@ async def test_clicks_and_figures(document: Document, key: str) -> None:
     for endpoint in (STATS_OF_LINK, STATS):
         assert (await document.ask(key, endpoint, link["id"])).json()["data"]["clicks"] == 1
     for endpoint in COUNTED:
-        told = {each["name"] for each in document.operation(endpoint)["parameters"] if each["in"] == "query"}
-        answer = await document.ask(key, endpoint, link["id"], params=dict.fromkeys([*told, "colour"], "\x01"))
-        assert set(answer.json()["error"]["errors"]) == {*told, "colour"}
+        documented = {each["name"] for each in document.operation(endpoint)["parameters"] if each["in"] == "query"}
+        answer = await document.ask(key, endpoint, link["id"], params=dict.fromkeys([*documented, "colour"], "\x01"))
+        assert set(answer.json()["error"]["errors"]) == {*documented, "colour"}
 
 
-async def test_a_pixel_s_life(document: Document, key: str) -> None:
+async def test_documents_the_life_of_a_pixel(document: Document, key: str) -> None:
     for platform in PLATFORMS:
         sent = NEW_PIXEL | {"platform": platform, "access_token": "secret"}
-        assert list(faults(document.content, document.body(MAKE_PIXEL), sent)) == []
+        assert list(problems(document.content, document.body(MAKE_PIXEL), sent)) == []
         made = (await document.ask(key, MAKE_PIXEL, json=sent)).json()["data"]
         assert list(made) == list(PIXEL)
         assert (await document.ask(key, ONE_PIXEL, made["id"])).json()["data"] == made
@@ -180,16 +180,16 @@ async def test_a_pixel_s_life(document: Document, key: str) -> None:
         assert (await document.ask(key, endpoint, made["id"], json={})).status_code == 404
 
 
-def test_a_pixel_s_secrets_are_never_shown(document: Document) -> None:
+def test_pixel_secrets_are_write_only(document: Document) -> None:
     assert list(document.content["components"]["schemas"]["Pixel"]["properties"]) == list(PIXEL)
     for endpoint in (MAKE_PIXEL, CHANGE_PIXEL):
-        told = {name: plain(field) for name, field in document.body(endpoint)["properties"].items()}
-        assert {name for name, field in told.items() if field.get("writeOnly")} == {"pixel_id", "access_token"}
-        assert {name: told[name]["maxLength"] for name in PIXEL_LIMITS} == PIXEL_LIMITS
-        assert told["platform"]["enum"] == list(PLATFORMS)
+        documented = {name: plain(field) for name, field in document.body(endpoint)["properties"].items()}
+        assert {name for name, field in documented.items() if field.get("writeOnly")} == {"pixel_id", "access_token"}
+        assert {name: documented[name]["maxLength"] for name in PIXEL_LIMITS} == PIXEL_LIMITS
+        assert documented["platform"]["enum"] == list(PLATFORMS)
 
 
-async def test_a_code_and_its_pictures(document: Document, key: str) -> None:
+async def test_documents_qr_codes_and_their_images(document: Document, key: str) -> None:
     link = await document.running.link(key)
     shown = (await document.ask(key, QR, link["id"])).json()["data"]
     assert list(shown) == list(QRCODE) == list(document.content["components"]["schemas"]["QrCode"]["properties"])
@@ -198,24 +198,24 @@ async def test_a_code_and_its_pictures(document: Document, key: str) -> None:
     assert (fields["level"]["enum"], fields["style"]["enum"]) == (list(LEVELS), list(STYLES))
     for name, field in fields.items():
         for sent in (shown[name], *(field[bound] for bound in ("minimum", "maximum") if bound in field)):
-            assert list(faults(document.content, field, sent)) == []
+            assert list(problems(document.content, field, sent)) == []
             assert (await document.ask(key, SET_LOOK, link["id"], json={name: sent})).json()["data"][name] == sent
         for wrong in ("red", 1.5, True, *([field["maximum"] + 1] if "maximum" in field else [])):
-            assert list(faults(document.content, field, wrong)) != []
-            told = await document.ask(key, SET_LOOK, link["id"], json={name: wrong})
-            assert list(told.json()["error"]["errors"]) == [name]
+            assert list(problems(document.content, field, wrong)) != []
+            documented = await document.ask(key, SET_LOOK, link["id"], json={name: wrong})
+            assert list(documented.json()["error"]["errors"]) == [name]
     operation = document.operation(SIGNED)
     assert operation["security"] == []
     for url in (shown["image_url"], shown["svg_url"]):
         picture = await document.running.client.get(url)
         assert picture.headers["content-type"] in operation["responses"]["200"]["content"]
-    told = {(each["name"], each["in"]) for each in operation["parameters"]}
-    assert told == {("id", "path"), ("format", "path"), ("v", "query"), ("signature", "query")}
+    documented = {(each["name"], each["in"]) for each in operation["parameters"]}
+    assert documented == {("id", "path"), ("format", "path"), ("v", "query"), ("signature", "query")}
 
 
-async def test_a_webhook_s_life(document: Document, key: str) -> None:
+async def test_documents_the_life_of_a_webhook(document: Document, key: str) -> None:
     sent = {"url": RECEIVER, "event_types": list(EVENT_TYPES)}
-    assert list(faults(document.content, document.body(SUBSCRIBE), sent)) == []
+    assert list(problems(document.content, document.body(SUBSCRIBE), sent)) == []
     made = (await document.ask(key, SUBSCRIBE, json=sent)).json()["data"]
     assert list(made) == [*WEBHOOK, "secret"]
     shown = {name: made[name] for name in WEBHOOK}
@@ -230,19 +230,19 @@ async def test_a_webhook_s_life(document: Document, key: str) -> None:
         assert (await document.ask(key, endpoint, made["id"], asked["id"])).status_code == 404
 
 
-async def test_what_a_webhook_may_be(document: Document, key: str) -> None:
+async def test_documents_the_limits_of_a_webhook(document: Document, key: str) -> None:
     url, types = (document.body(SUBSCRIBE)["properties"][name] for name in ("url", "event_types"))
     assert (url["maxLength"], types["minItems"], types["items"]["enum"]) == (WEBHOOK_URL, 1, list(EVENT_TYPES))
     assert set(document.body(SUBSCRIBE, FORM)["properties"]) == {"url", "event_types[]"}
     for wrong in ({}, {"url": None, "event_types": None}, {"url": "http://127.0.0.1/", "event_types": []}):
-        assert list(faults(document.content, document.body(SUBSCRIBE), wrong)) != []
-        told = (await document.ask(key, SUBSCRIBE, json=wrong)).json()["error"]["errors"]
-        assert set(told) == {"url", "event_types"}
+        assert list(problems(document.content, document.body(SUBSCRIBE), wrong)) != []
+        documented = (await document.ask(key, SUBSCRIBE, json=wrong)).json()["error"]["errors"]
+        assert set(documented) == {"url", "event_types"}
 
 
-async def test_a_domain_s_life(document: Document, key: str) -> None:
+async def test_documents_the_life_of_a_domain(document: Document, key: str) -> None:
     sent = {"hostname": "go.brand.test"}
-    assert list(faults(document.content, document.body(CLAIM), sent)) == []
+    assert list(problems(document.content, document.body(CLAIM), sent)) == []
     made = (await document.ask(key, CLAIM, json=sent)).json()["data"]
     assert list(made) == list(DOMAIN)
     assert (await document.ask(key, ONE_DOMAIN, made["id"])).json()["data"] == made
@@ -266,29 +266,29 @@ async def test_a_domain_s_life(document: Document, key: str) -> None:
         assert (await document.ask(key, endpoint, made["id"], json={})).status_code == 404
 
 
-def test_what_a_domain_s_states_are(document: Document) -> None:
+def test_documents_the_statuses_of_a_domain(document: Document) -> None:
     schemas = document.content["components"]["schemas"]
     assert list(schemas["Domain"]["properties"]) == list(DOMAIN)
     assert schemas["Domain"]["properties"]["status"]["enum"] == list(DOMAIN_STATUSES)
     assert schemas["Tls"]["properties"]["status"]["enum"] == list(TLS_STATUSES)
 
 
-async def test_every_parameter_of_the_log_is_read(document: Document, key: str) -> None:
+async def test_documented_parameters_of_deliveries_are_read(document: Document, key: str) -> None:
     webhook, _ = await document.running.webhook(key)
     parameters = document.operation(DELIVERIES)["parameters"]
-    told = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
-    assert list(told) == ["page", "per_page", "status", "event"]
-    assert told["status"]["enum"] == list(DELIVERY_STATUSES)
-    assert told["event"]["enum"] == [*EVENT_TYPES, "webhook.test"]
-    answer = await document.ask(key, DELIVERIES, webhook["id"], params=dict.fromkeys(told, "x"))
-    assert set(answer.json()["error"]["errors"]) == set(told)
+    documented = {each["name"]: each["schema"] for each in parameters if each["in"] == "query"}
+    assert list(documented) == ["page", "per_page", "status", "event"]
+    assert documented["status"]["enum"] == list(DELIVERY_STATUSES)
+    assert documented["event"]["enum"] == [*EVENT_TYPES, "webhook.test"]
+    answer = await document.ask(key, DELIVERIES, webhook["id"], params=dict.fromkeys(documented, "x"))
+    assert set(answer.json()["error"]["errors"]) == set(documented)
 
 
-async def test_every_refusal(document: Document, key: str) -> None:
+async def test_documents_every_error_response(document: Document, key: str) -> None:
     running = document.running
     unpaid = await running.key(await running.account("past_due"), SCOPES)
     weak = await running.key(await running.account(), ())
-    told = [
+    documented = [
         await document.ask(None, BROWSE),
         await document.ask(unpaid, CREATE, json={}),
         await document.ask(weak, DELETE, "1"),
@@ -300,10 +300,10 @@ async def test_every_refusal(document: Document, key: str) -> None:
     ]
     for _ in range(REQUESTS_PER_MINUTE):
         last = await document.ask(key, ME)
-    assert [answer.status_code for answer in [*told, last]] == [401, 402, 403, 404, 404, 422, 422, 413, 429]
+    assert [answer.status_code for answer in [*documented, last]] == [401, 402, 403, 404, 404, 422, 422, 413, 429]
 
 
-def test_which_refusals_are_told(document: Document) -> None:
+def test_documents_the_error_statuses_of_each_endpoint(document: Document) -> None:
     always = {"401", "402", "429", "default"}
     assert document.statuses(ME) == document.statuses(TOKENS) == always | {"200"}
     assert document.statuses(BROWSE) == always | {"200", "403", "422"}
@@ -337,7 +337,7 @@ def test_which_refusals_are_told(document: Document) -> None:
     assert document.statuses(REDELIVER) == document.statuses(ASK_FOR_TEST) == always | {"202", "403", "404"}
 
 
-def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Document) -> None:
+def test_references_resolve_and_no_schema_is_unused(document: Document) -> None:
     named = {value for name, value in members(document.content) if name == "$ref"}
     for reference in named:
         assert resolved(document.content, reference)
@@ -345,13 +345,13 @@ def test_every_reference_leads_somewhere_and_nothing_is_left_over(document: Docu
     assert named == {f"#/components/schemas/{name}" for name in schemas}
 
 
-def test_every_operation_has_a_name_of_its_own(document: Document) -> None:
+def test_operation_ids_are_unique(document: Document) -> None:
     names = [document.operation(endpoint)["operationId"] for endpoint in (*ENDPOINTS, SIGNED)]
     assert len(set(names)) == len(names)
     assert "links_create" in names
 
 
-def test_it_reads_like_documentation(document: Document) -> None:
+def test_every_operation_has_a_summary_and_a_described_group(document: Document) -> None:
     """Each operation says in words what it does, in a group that says in words what it is about."""
     groups = {group["name"]: group for group in document.content["tags"]}
     assert [group["x-displayName"] for group in groups.values()] == [
@@ -365,57 +365,57 @@ def test_it_reads_like_documentation(document: Document) -> None:
         "Account",
     ]
     assert all(group["description"].endswith(".") for group in groups.values())
-    told = [document.operation(endpoint) for endpoint in (*ENDPOINTS, SIGNED)]
-    assert len({operation["summary"] for operation in told}) == len(told)
-    assert {tag for operation in told for tag in operation["tags"]} == set(groups)
-    assert all(len(operation["tags"]) == 1 for operation in told)
+    documented = [document.operation(endpoint) for endpoint in (*ENDPOINTS, SIGNED)]
+    assert len({operation["summary"] for operation in documented}) == len(documented)
+    assert {tag for operation in documented for tag in operation["tags"]} == set(groups)
+    assert all(len(operation["tags"]) == 1 for operation in documented)
     assert document.content["servers"] == [{"url": BASE_URL}]
 
 
-def test_the_examples_are_what_is_taken(document: Document) -> None:
+def test_examples_match_their_schemas(document: Document) -> None:
     bodies = [document.operation(endpoint).get("requestBody") for endpoint in ENDPOINTS]
     examples = [body["content"][JSON] for body in bodies if body]
     assert len(examples) == 8
     for each in examples:
-        assert list(faults(document.content, each["schema"], each["example"])) == []
+        assert list(problems(document.content, each["schema"], each["example"])) == []
 
 
-def test_the_key_and_its_scope(document: Document) -> None:
+def test_documents_key_and_scope_of_each_endpoint(document: Document) -> None:
     assert document.content["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
     for endpoint in ENDPOINTS:
         scopes = [endpoint.scope] if endpoint.scope else []
         assert document.operation(endpoint)["security"] == [{"bearer": scopes}], endpoint
 
 
-def test_the_ids_are_uuids(document: Document) -> None:
+def test_path_ids_are_uuids(document: Document) -> None:
     for endpoint in ENDPOINTS:
-        told = document.operation(endpoint).get("parameters", [])
-        in_path = [each for each in told if each["in"] == "path"]
+        documented = document.operation(endpoint).get("parameters", [])
+        in_path = [each for each in documented if each["in"] == "path"]
         assert [f"{{{each['name']}}}" for each in in_path] == re.findall(r"{\w+}", endpoint.path), endpoint
         assert all(each["schema"]["format"] == "uuid" for each in in_path), endpoint
 
 
-async def test_every_parameter_of_the_list_is_read(document: Document, key: str) -> None:
-    told = {each["name"]: each["schema"] for each in document.operation(BROWSE)["parameters"]}
-    assert list(told) == ["page", "per_page", "search", "tag", "hostname", "status"]
-    assert told["status"]["enum"] == ["active", "inactive"]
-    for name in told:
+async def test_documented_parameters_of_links_are_read(document: Document, key: str) -> None:
+    documented = {each["name"]: each["schema"] for each in document.operation(BROWSE)["parameters"]}
+    assert list(documented) == ["page", "per_page", "search", "tag", "hostname", "status"]
+    assert documented["status"]["enum"] == ["active", "inactive"]
+    for name in documented:
         answer = await document.ask(key, BROWSE, params={name: "\x01"})
         assert set(answer.json()["error"]["errors"]) == {name}
 
 
-async def test_an_empty_parameter_is_an_absent_one(document: Document, key: str) -> None:
+async def test_empty_parameters_count_as_absent(document: Document, key: str) -> None:
     """On every list, and with two of a name."""
     running = document.running
     link, (webhook, _) = await running.link(key), await running.webhook(key)
     asked = 0
     for endpoint in ENDPOINTS:
-        told = [each["name"] for each in document.operation(endpoint).get("parameters", ()) if each["in"] == "query"]
-        if told:
+        names = [each["name"] for each in document.operation(endpoint).get("parameters", ()) if each["in"] == "query"]
+        if names:
             id_ = webhook["id"] if "webhooks" in endpoint.path else link["id"]
             reader = await running.key(await running.account(), SCOPES) if "{id}" not in endpoint.path else key
             plain_answer = await document.ask(reader, endpoint, id_)
-            empty = await document.ask(reader, endpoint, id_, params=[(name, "") for name in (*told, *told)])
+            empty = await document.ask(reader, endpoint, id_, params=[(name, "") for name in (*names, *names)])
             assert (plain_answer.status_code, empty.status_code) == (200, 200), endpoint
             assert _without_now(empty.json()) == _without_now(plain_answer.json()), endpoint
             asked += 1
@@ -428,7 +428,7 @@ def _without_now(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"data": {**data, "to": ""} if isinstance(data, dict) else data}
 
 
-async def test_the_control_characters_that_are_declared_are_those_refused(document: Document) -> None:
+async def test_documented_patterns_match_the_refused_control_characters(document: Document) -> None:
     """In every text of every body: where the schema takes a character, so does the endpoint."""
     running = document.running
     account = await running.account()
@@ -454,7 +454,7 @@ async def test_the_control_characters_that_are_declared_are_those_refused(docume
                 and name not in {"pixel_ids", "event_types", "size", "margin"}
             }
             declared = {
-                name for name, text in sent.items() if [*faults(document.content, schema["properties"][name], text)]
+                name for name, text in sent.items() if [*problems(document.content, schema["properties"][name], text)]
             }
             answer = await document.ask(key, endpoint, id_, json=sent)
             refused = {name.partition(".")[0] for name in answer.json()["error"]["errors"]}
@@ -471,11 +471,11 @@ def _with_inside(value: Any, character: str) -> Any:
     return value[:4] + character + value[4:]
 
 
-def test_what_is_shown_is_the_specification_s_link(document: Document) -> None:
+def test_link_schema_has_the_fields_of_the_specification(document: Document) -> None:
     assert list(document.content["components"]["schemas"]["Link"]["properties"]) == list(LINK)
 
 
-def test_the_longest_that_is_taken(document: Document) -> None:
+def test_documented_lengths_are_the_limits(document: Document) -> None:
     for endpoint, name in itertools.product((CREATE, CHANGE), LINK_LIMITS):
         field = plain(document.body(endpoint)["properties"][name.partition(".")[0]])
         if "." in name:
@@ -483,7 +483,7 @@ def test_the_longest_that_is_taken(document: Document) -> None:
         assert field["maxLength"] == LINK_LIMITS[name], name
 
 
-async def test_what_may_not_be_null(document: Document, key: str) -> None:
+async def test_documented_nullability_is_enforced(document: Document, key: str) -> None:
     link = await document.running.link(key)
     for name, field in document.body(CHANGE)["properties"].items():
         sent = {name: None} | ({"destination_url": link["destination_url"]} if name == "utm_params" else {})
@@ -491,7 +491,7 @@ async def test_what_may_not_be_null(document: Document, key: str) -> None:
         assert answer.status_code == (200 if "anyOf" in field else 422), name
 
 
-async def test_every_field_of_the_form_is_taken(document: Document, key: str) -> None:
+async def test_documented_form_fields_are_accepted(document: Document, key: str) -> None:
     image = BytesIO()
     Image.new("RGB", (1, 1)).save(image, "PNG")
     values = {
@@ -518,11 +518,11 @@ async def test_every_field_of_the_form_is_taken(document: Document, key: str) ->
 
 
 @pytest.mark.parametrize("status", [*CODES, 400, 503])
-def test_every_envelope_is_told(document: Document, status: int) -> None:
-    told = envelope.enveloped(status, "Why.", {"slug": ["No."]} if status == 422 else None)
+def test_error_envelopes_match_their_schemas(document: Document, status: int) -> None:
+    documented = envelope.enveloped(status, "Why.", {"slug": ["No."]} if status == 422 else None)
     responses = document.operation(CREATE)["responses"]
     schema = responses.get(str(status), responses["default"])["content"][JSON]["schema"]
-    assert list(faults(document.content, schema, json.loads(bytes(told.body)))) == []
+    assert list(problems(document.content, schema, json.loads(bytes(documented.body)))) == []
 
 
 def plain(field: dict[str, Any]) -> dict[str, Any]:

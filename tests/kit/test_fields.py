@@ -36,7 +36,7 @@ def problems(**fields: Any) -> dict[str, list[str]]:
     return parse(Thing, fields)[1].errors
 
 
-def test_it_works() -> None:
+def test_parses_valid_fields() -> None:
     thing, wrong = parse(Thing, {"title": "é", "expires_at": "2030-01-01T00:00:00", "pixel_ids": [str(ID)], "other": 1})
     assert not wrong
     assert (thing.title, thing.pixel_ids) == ("é", [ID])
@@ -44,13 +44,13 @@ def test_it_works() -> None:
     assert thing.model_fields_set == {"title", "expires_at", "pixel_ids"}
 
 
-def test_omitted_and_null_are_told_apart() -> None:
+def test_distinguishes_omitted_from_null() -> None:
     thing, _ = parse(Thing, {"title": None})
     assert thing.title is None
     assert thing.model_fields_set == {"title"}
 
 
-def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
+def test_keeps_valid_fields_beside_invalid_ones() -> None:
     thing, wrong = parse(Thing, {"title": "right", "tags": ["x", 5, "longer than five"], "status": "on"})
     assert thing.model_fields_set == {"title"}
     assert wrong.errors == {
@@ -88,14 +88,14 @@ def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
         ("is_on", 1, "is_on", "This must be true or false."),
     ],
 )
-def test_nothing_is_converted_and_the_words_are_plain(field: str, value: Any, key: str, message: str) -> None:
+def test_reports_plain_messages_and_converts_nothing(field: str, value: Any, key: str, message: str) -> None:
     assert problems(**{field: value}) == {key: [message]}
 
 
-def test_lines_are_text_too() -> None:
+def test_long_text_accepts_line_breaks() -> None:
     assert not problems(about="a\n\tb\r\nc")
 
 
-def test_a_flood_of_problems_is_told_in_part() -> None:
+def test_limits_the_messages_of_one_field() -> None:
     told = problems(tags=[5] * 1_000, title=5)
     assert (len(told), told["title"]) == (101, ["This must be a string."])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from endpoints import thing_routes
 from people import FakeClock, Person, new_client, new_person
-from web_things import thing_routes
 
 from waypost.database import Database
 

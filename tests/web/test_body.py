@@ -54,7 +54,7 @@ async def refused(body: bytes, content_type: str | None = JSON) -> str:
     return caught.value.errors["body"][0]
 
 
-async def test_it_works() -> None:
+async def test_reads_json_and_multipart_bodies() -> None:
     assert await read(b'{"title": "\xc3\xa9", "tags": [1, null]}') == {"title": "é", "tags": [1, None]}
     assert await read(form(part("title", "é")), FORM) == {"title": "é"}
 
@@ -62,24 +62,24 @@ async def test_it_works() -> None:
 @pytest.mark.parametrize(
     "content_type", [None, "application/json; charset=utf-8", "APPLICATION/JSON", "a/problem+json"]
 )
-async def test_json_by_other_names(content_type: str | None) -> None:
+async def test_accepts_json_media_types(content_type: str | None) -> None:
     assert await read(b"{}", content_type) == {}
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/mixed"])
-async def test_other_types_are_told_what_to_send(content_type: str) -> None:
+async def test_refuses_other_media_types_with_a_hint(content_type: str) -> None:
     assert "application/json" in await refused(b"{}", content_type)
 
 
 @pytest.mark.parametrize("content_type", [JSON, FORM])
 @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, GZIP"])
-async def test_a_compressed_body_is_refused_unread(content_type: str, encoding: str) -> None:
+async def test_refuses_a_compressed_body_unread(content_type: str, encoding: str) -> None:
     with pytest.raises(Invalid) as caught:
         await read(gzip.compress(b"{}"), content_type, encoding=encoding)
     assert caught.value.errors == {"body": ["Send the body uncompressed, without Content-Encoding."]}
 
 
-async def test_an_encoding_that_changes_nothing() -> None:
+async def test_accepts_the_identity_encoding() -> None:
     assert await read(b"{}", encoding="Identity") == {}
 
 
@@ -114,18 +114,18 @@ async def test_an_encoding_that_changes_nothing() -> None:
     ],
     ids=lambda body: repr(body[:20]),
 )
-async def test_what_is_no_json_object(body: bytes) -> None:
+async def test_refuses_what_is_not_a_json_object(body: bytes) -> None:
     assert await refused(body)
 
 
 @given(st.binary(max_size=60))
-async def test_any_bytes_at_all(body: bytes) -> None:
+async def test_never_fails_on_arbitrary_bytes(body: bytes) -> None:
     for content_type, given_body in ((JSON, body), (FORM, b"--xyz\r\n" + body + b"\r\n--xyz--\r\n"), (FORM, body)):
         with contextlib.suppress(Invalid):
             assert isinstance(await read(given_body, content_type), dict)
 
 
-async def test_nested_values_are_named_as_php_does() -> None:
+async def test_reads_nested_names_as_php_does() -> None:
     body = form(
         part("tags[]", "a"),
         part("tags[0]", "b"),
@@ -145,21 +145,21 @@ async def test_nested_values_are_named_as_php_does() -> None:
     }
 
 
-async def test_empty_elements_are_left_out() -> None:
+async def test_drops_empty_list_elements() -> None:
     body = form(part("tags[]", ""), part("pixel_ids[]", "a"), part("pixel_ids[]", ""), part("pixel_ids[2]", "b"))
     assert await read(body, FORM) == {"tags": [], "pixel_ids": ["a", "b"]}
 
 
-async def test_what_surrounds_the_parts_is_left_out() -> None:
+async def test_ignores_preamble_and_epilogue() -> None:
     body = b"preamble\r\n" + part("a", "x").replace(b"--xyz", b"--xyz \t") + form(part("b", "\r\n\r\n-- xyz"))
     assert await read(body + b"epilogue\r\n--xyz\r\n", FORM) == {"a": "x", "b": "\r\n\r\n-- xyz"}
 
 
-async def test_as_many_parts_as_there_may_be() -> None:
+async def test_accepts_the_maximum_number_of_parts() -> None:
     assert await read(form(*[part("tags[]", "x")] * 300), FORM) == {"tags": ["x"] * 300}
 
 
-async def test_a_file_is_an_upload() -> None:
+async def test_reads_a_file_as_an_upload() -> None:
     body = form(
         part(
             "og_image_file",
@@ -170,12 +170,12 @@ async def test_a_file_is_an_upload() -> None:
     assert await read(body, FORM) == {"og_image_file": Upload("a b.png", "image/png", b"\x89PNG\r\n--xy\xff")}
 
 
-async def test_a_file_not_chosen_is_null() -> None:
+async def test_an_empty_file_input_is_null() -> None:
     body = form(part("og_image_file", b"").replace(b'"og_image_file"', b'"og_image_file"; filename=""'))
     assert await read(body, FORM) == {"og_image_file": None}
 
 
-async def test_pieces_of_any_size_read_alike() -> None:
+async def test_chunk_sizes_do_not_matter() -> None:
     body = form(part("title", "x" * 50), part("tags[]", "y"))
     assert all([await read(body, FORM, step=step) == await read(body, FORM) for step in (1, 2, 3, 7, 50)])
 
@@ -201,23 +201,23 @@ async def test_pieces_of_any_size_read_alike() -> None:
     ],
     ids=lambda body: repr(body[:30]),
 )
-async def test_what_is_no_multipart(body: bytes) -> None:
+async def test_refuses_malformed_multipart(body: bytes) -> None:
     assert await refused(body, FORM)
 
 
 @pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=" + "x" * 500])
-async def test_an_unusable_boundary(content_type: str) -> None:
+async def test_refuses_an_unusable_boundary(content_type: str) -> None:
     assert await refused(form(part("a", "b")), content_type)
 
 
 @pytest.mark.parametrize("announce", [True, False])
 @pytest.mark.parametrize(("content_type", "limit"), [(JSON, JSON_LIMIT), (FORM, MULTIPART_LIMIT)])
-async def test_a_body_over_the_limit(content_type: str, limit: int, announce: bool) -> None:
+async def test_refuses_a_body_over_the_limit(content_type: str, limit: int, announce: bool) -> None:
     with pytest.raises(TooLarge, match=f"{limit:,} bytes"):
         await read(b" " * (limit + 1), content_type, announce=announce)
 
 
-async def test_reading_stops_at_the_limit() -> None:
+async def test_stops_reading_at_the_limit() -> None:
     read_chunks = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -236,6 +236,6 @@ async def test_reading_stops_at_the_limit() -> None:
     assert read_chunks <= JSON_LIMIT // 65_536 + 1
 
 
-async def test_a_body_at_the_limit() -> None:
+async def test_accepts_a_body_at_the_limit() -> None:
     text = "x" * (JSON_LIMIT - len('{"a": ""}'))
     assert await read(json.dumps({"a": text}).encode(), announce=False) == {"a": text}

@@ -54,7 +54,7 @@ async def visitor(place: Place, email: str) -> Visitor:
     return Visitor(browser, (await new_key(place.db, browser.account.id)).headers, str(link.id))
 
 
-async def test_who_has_a_full_share_waits_alone(place: Place) -> None:
+async def test_an_account_with_a_full_share_delays_no_other(place: Place) -> None:
     greedy, modest = await visitor(place, "greedy@example.com"), await visitor(place, "modest@example.com")
     shares = place.db._shares
     async with contextlib.AsyncExitStack() as stack:
@@ -71,7 +71,7 @@ async def test_who_has_a_full_share_waits_alone(place: Place) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/v1/links", "/links"])
-async def test_too_many_waiting_are_refused_with_a_time_to_come_again(place: Place, path: str) -> None:
+async def test_refuses_too_many_waiting_requests_with_retry_after(place: Place, path: str) -> None:
     greedy = await visitor(place, "greedy@example.com")
     place.db._shares._each = place.db._shares._waiting_each = 0
     answer = await greedy.browser.get(path, headers=greedy.key)

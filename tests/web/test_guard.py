@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from endpoints import THING, thing_routes
 from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
-from web_things import THING, thing_routes
 
 from waypost.auth import CallerCache, FileLimiter, keys, list_keys, revoke_key, set_plan
 from waypost.database import Database
@@ -20,11 +20,11 @@ async def spend(client: httpx.AsyncClient, person: Person, times: int = 60) -> h
     return answer
 
 
-def told(answer: httpx.Response) -> tuple[int, str]:
+def response(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
+async def test_allows_a_key_with_the_scope(client: httpx.AsyncClient, alice: Person) -> None:
     answer = await client.get(THING, headers=alice.headers)
     assert answer.status_code == 200
     assert answer.headers["X-RateLimit-Limit"] == "60"
@@ -45,20 +45,20 @@ async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
         "Bearer \xff",
     ],
 )
-async def test_no_usable_key(client: httpx.AsyncClient, authorization: str | None) -> None:
+async def test_refuses_unusable_keys(client: httpx.AsyncClient, authorization: str | None) -> None:
     text = authorization and authorization.replace("{a well-formed key}", keys.generate())
     headers = {} if text is None else {"Authorization": text.encode("latin-1")}
     answer = await client.get(THING, headers=headers)
-    assert told(answer) == (401, "unauthenticated")
+    assert response(answer) == (401, "unauthenticated")
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert "X-RateLimit-Limit" not in answer.headers
 
 
-async def test_a_revoked_key_even_without_a_plan(client: httpx.AsyncClient, db: Database) -> None:
+async def test_a_revoked_key_comes_before_the_plan(client: httpx.AsyncClient, db: Database) -> None:
     bob = await new_person(db, "bob", plan="none")
-    assert told(await client.get(THING, headers=bob.headers)) == (402, "payment_required")
+    assert response(await client.get(THING, headers=bob.headers)) == (402, "payment_required")
     await revoke_key(db, bob.key_id, now=START)
-    assert told(await client.get(THING, headers=bob.headers)) == (401, "unauthenticated")
+    assert response(await client.get(THING, headers=bob.headers)) == (401, "unauthenticated")
 
 
 async def test_a_key_expires_on_time(client: httpx.AsyncClient, db: Database, alice: Person, clock: FakeClock) -> None:
@@ -66,94 +66,92 @@ async def test_a_key_expires_on_time(client: httpx.AsyncClient, db: Database, al
     clock.move(timedelta(seconds=59))
     assert (await client.get(THING, headers=brief.headers)).status_code == 200
     clock.move(timedelta(seconds=1))
-    assert told(await client.get(THING, headers=brief.headers)) == (401, "unauthenticated")
+    assert response(await client.get(THING, headers=brief.headers)) == (401, "unauthenticated")
 
 
 async def test_a_trial_ends_on_time(client: httpx.AsyncClient, db: Database, clock: FakeClock) -> None:
     carol = await new_person(db, "carol", plan="trial")
     assert (await client.get(THING, headers=carol.headers)).status_code == 200
     clock.move(timedelta(days=14))
-    assert told(await client.get(THING, headers=carol.headers)) == (402, "payment_required")
+    assert response(await client.get(THING, headers=carol.headers)) == (402, "payment_required")
 
 
-async def test_no_plan_comes_before_no_scope(client: httpx.AsyncClient, db: Database) -> None:
+async def test_checks_the_plan_before_the_scope(client: httpx.AsyncClient, db: Database) -> None:
     bob = await new_person(db, "bob", plan="past_due", scopes=["pixels:read"])
     answer = await client.get(THING, headers=bob.headers)
-    assert told(answer) == (402, "payment_required")
+    assert response(answer) == (402, "payment_required")
     assert "X-RateLimit-Limit" not in answer.headers
     await set_plan(db, bob.account_id, "subscription", now=START, trial_days=14)
-    assert told(await client.get(THING, headers=bob.headers)) == (403, "forbidden")
+    assert response(await client.get(THING, headers=bob.headers)) == (403, "forbidden")
 
 
-async def test_no_scope_comes_before_no_budget(client: httpx.AsyncClient, bob: Person) -> None:
+async def test_checks_the_scope_before_the_rate_limit(client: httpx.AsyncClient, bob: Person) -> None:
     await spend(client, bob)
-    assert told(await client.post("/api/v1/things", headers=bob.headers)) == (403, "forbidden")
-    assert told(await client.get(THING, headers=bob.headers)) == (429, "rate_limited")
+    assert response(await client.post("/api/v1/things", headers=bob.headers)) == (403, "forbidden")
+    assert response(await client.get(THING, headers=bob.headers)) == (429, "rate_limited")
 
 
-async def test_no_budget_comes_before_the_endpoint(client: httpx.AsyncClient, alice: Person) -> None:
+async def test_checks_the_rate_limit_before_the_endpoint(client: httpx.AsyncClient, alice: Person) -> None:
     assert (await spend(client, alice)).headers["X-RateLimit-Remaining"] == "0"
     for answer in (
         await client.get("/api/v1/things/7", headers=alice.headers),
         await client.post("/api/v1/things", headers=alice.headers, content=b"{"),
     ):
-        assert told(answer) == (429, "rate_limited")
+        assert response(answer) == (429, "rate_limited")
         assert answer.json()["error"]["message"] == "Too many requests."
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
         assert answer.headers["X-RateLimit-Remaining"] == "0"
 
 
 @pytest.mark.parametrize("text", ["7", "my-slug", "urn:uuid:01a1fbb0-9c64-766d-a0c1-63dfc9473774", "%00", "0" * 32])
-async def test_an_id_that_is_none_counts_too(client: httpx.AsyncClient, alice: Person, text: str) -> None:
+async def test_an_invalid_id_counts_against_the_rate_limit(client: httpx.AsyncClient, alice: Person, text: str) -> None:
     answer = await client.get(f"/api/v1/things/{text}", headers=alice.headers)
-    assert told(answer) == (404, "not_found")
+    assert response(answer) == (404, "not_found")
     assert answer.headers["X-RateLimit-Remaining"] == "59"
-    assert told(await client.get(f"/api/v1/things/{text}")) == (401, "unauthenticated")
+    assert response(await client.get(f"/api/v1/things/{text}")) == (401, "unauthenticated")
 
 
-async def test_a_bad_body_and_a_failure_count_too(client: httpx.AsyncClient, alice: Person) -> None:
+async def test_failed_requests_count_against_the_rate_limit(client: httpx.AsyncClient, alice: Person) -> None:
     bad = await client.post("/api/v1/things", headers=alice.headers, content=b"{")
     broken = await client.get("/api/v1/broken", headers=alice.headers)
-    assert (told(bad), told(broken)) == ((422, "validation_error"), (500, "server_error"))
+    assert (response(bad), response(broken)) == ((422, "validation_error"), (500, "server_error"))
     assert [each.headers["X-RateLimit-Remaining"] for each in (bad, broken)] == ["59", "58"]
 
 
-async def test_keys_of_one_account_have_budgets_of_their_own(
-    client: httpx.AsyncClient, db: Database, alice: Person
-) -> None:
+async def test_each_key_has_its_own_rate_limit(client: httpx.AsyncClient, db: Database, alice: Person) -> None:
     second = await new_key(db, alice.account_id)
     await spend(client, alice)
     assert (await client.get(THING, headers=second.headers)).headers["X-RateLimit-Remaining"] == "59"
 
 
-async def test_unknown_path_and_wrong_verb_come_before_the_key(client: httpx.AsyncClient) -> None:
-    assert told(await client.get("/api/v1/nothing")) == (404, "not_found")
-    assert told(await client.get("/api/v1/things/")) == (404, "not_found")
-    assert told(await client.delete(THING)) == (405, "method_not_allowed")
+async def test_checks_path_and_method_before_the_key(client: httpx.AsyncClient) -> None:
+    assert response(await client.get("/api/v1/nothing")) == (404, "not_found")
+    assert response(await client.get("/api/v1/things/")) == (404, "not_found")
+    assert response(await client.delete(THING)) == (405, "method_not_allowed")
 
 
-async def test_strangers_are_throttled_by_address_and_cost_no_key(
+async def test_throttles_unknown_callers_by_ip_address(
     client: httpx.AsyncClient, db: Database, tmp_path: Path, alice: Person
 ) -> None:
     for _ in range(600):
         assert (await client.get(THING, headers={"Authorization": "Bearer wp_live_x"})).status_code == 401
     refused = await client.get(THING)
-    assert told(refused) == (429, "rate_limited")
+    assert response(refused) == (429, "rate_limited")
     assert int(refused.headers["Retry-After"]) >= 1
     assert "X-RateLimit-Limit" not in refused.headers
     assert (await client.get(THING, headers=alice.headers)).headers["X-RateLimit-Remaining"] == "59"
 
 
-async def test_plain_http_does_nothing(db: Database, tmp_path: Path, alice: Person) -> None:
+async def test_refuses_plain_http(db: Database, tmp_path: Path, alice: Person) -> None:
     async with new_client(db, tmp_path, thing_routes, base_url="https://app.test") as secure:
         plain = await secure.get(f"http://app.test{THING}", headers=alice.headers)
         spoofed = await secure.get(f"http://app.test{THING}", headers={**alice.headers, "X-Forwarded-Proto": "https"})
-        assert told(plain) == told(spoofed) == (400, "http_error")
+        assert response(plain) == response(spoofed) == (400, "http_error")
         good = await secure.get(THING, headers=alice.headers)
     assert good.headers["X-RateLimit-Remaining"] == "59"
 
 
-async def test_the_last_use_is_written_later(db: Database, tmp_path: Path, alice: Person, clock: FakeClock) -> None:
+async def test_writes_the_last_use_later(db: Database, tmp_path: Path, alice: Person, clock: FakeClock) -> None:
     guards: list[Guard] = []
 
     def routes(guard: Guard):
@@ -177,7 +175,7 @@ async def test_the_last_use_is_written_later(db: Database, tmp_path: Path, alice
         ("192.0.2.1", "::ffff:192.0.2.1", 429),
     ],
 )
-async def test_strangers_of_one_ipv6_network_count_as_one(
+async def test_counts_one_ipv6_network_as_one_caller(
     db: Database, tmp_path: Path, first: str, second: str, status: int
 ) -> None:
     once = FileLimiter(tmp_path / "limits", limit=1)
@@ -192,7 +190,7 @@ async def test_strangers_of_one_ipv6_network_count_as_one(
     assert [answer.status_code for answer in answers] == [401, status]
 
 
-async def test_a_visitor_behind_a_proxy_chooses_no_address_by_a_second_header(db: Database, tmp_path: Path) -> None:
+async def test_a_second_header_cannot_spoof_the_ip_address(db: Database, tmp_path: Path) -> None:
     """The proxy writes `Forwarded` and passes on `X-Forwarded-For` as it came, which nobody here can know."""
     once = FileLimiter(tmp_path / "limits", limit=1)
     guard = Guard(CallerCache(db), budget=once, unknown=once, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
@@ -205,7 +203,7 @@ async def test_a_visitor_behind_a_proxy_chooses_no_address_by_a_second_header(db
     assert [answer.status_code for answer in answers] == [401, 429]
 
 
-async def test_a_visitor_behind_a_proxy_claims_no_https(db: Database, tmp_path: Path, alice: Person) -> None:
+async def test_a_visitor_behind_a_proxy_cannot_claim_https(db: Database, tmp_path: Path, alice: Person) -> None:
     once = FileLimiter(tmp_path / "limits", limit=1)
     base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
     app = new_api()
@@ -215,4 +213,4 @@ async def test_a_visitor_behind_a_proxy_claims_no_https(db: Database, tmp_path: 
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
         headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}
-        assert told(await client.get(THING, headers=headers)) == (400, "http_error")
+        assert response(await client.get(THING, headers=headers)) == (400, "http_error")

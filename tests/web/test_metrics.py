@@ -1,4 +1,4 @@
-"""Only the operator's own Prometheus learns that there is anything, and what it is told holds for all processes."""
+"""/metrics is only for the operator's own Prometheus, and its values hold for all processes."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def read(text: str) -> dict[str, float]:
     }
 
 
-async def test_it_works() -> None:
+async def test_serves_metrics_in_prometheus_format() -> None:
     answer = await ask("127.0.0.1")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -66,7 +66,7 @@ async def test_it_works() -> None:
         (PROXY, {"forwarded": 'for="[::1]:4711";proto=https'}),
     ],
 )
-async def test_who_may_ask(peer: str, headers: Mapping[str, str]) -> None:
+async def test_serves_local_and_trusted_peers(peer: str, headers: Mapping[str, str]) -> None:
     assert (await ask(peer, **headers)).status_code == 200
 
 
@@ -91,7 +91,7 @@ async def test_who_may_ask(peer: str, headers: Mapping[str, str]) -> None:
         ("127.0.0.1", {"via": "1.1 proxy"}),
     ],
 )
-async def test_to_all_others_it_is_an_unknown_path(peer: str, headers: Mapping[str, str], verb: str) -> None:
+async def test_is_an_unknown_path_for_others(peer: str, headers: Mapping[str, str], verb: str) -> None:
     answer, unknown = await ask(peer, verb=verb, **headers), await ask(peer, "/metrix", verb=verb, **headers)
     assert (answer.status_code, answer.headers, answer.content) == (404, unknown.headers, unknown.content)
 
@@ -111,7 +111,7 @@ async def test_to_all_others_it_is_an_unknown_path(peer: str, headers: Mapping[s
         "",
     ],
 )
-async def test_under_which_names_it_is_asked(host: str) -> None:
+async def test_serves_only_internal_host_names(host: str) -> None:
     assert (await ask(PROXY, host=host)).status_code == 200
 
 
@@ -119,18 +119,18 @@ async def test_under_which_names_it_is_asked(host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["rebound.example", "rebound.example:8000", "127.0.0.1.nip.io", "app.test.evil.example", "a,app.test", "[x"]
 )
-async def test_a_page_whose_name_was_made_to_lead_here_learns_nothing(host: str, verb: str) -> None:
+async def test_resists_dns_rebinding(host: str, verb: str) -> None:
     """DNS rebinding: its visitor's browser is on this machine, but asks under the page's name."""
     answer, unknown = await ask("127.0.0.1", verb=verb, host=host), await ask("127.0.0.1", "/metrix", verb=verb)
     assert (answer.status_code, answer.content) == (404, unknown.content)
 
 
-async def test_nothing_but_reading() -> None:
+async def test_allows_only_get() -> None:
     answer = await ask("127.0.0.1", verb="POST")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
 
 
-async def test_who_still_counts_keeps_its_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keeps_the_counters_of_live_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")  # what begins sets it, and this gives it back
     metrics.reset_counters(tmp_path)
     directory = tmp_path / "run" / "metrics"
@@ -160,7 +160,7 @@ class Deliveries:
         await db.close()
 
 
-def test_what_the_worker_counts_outlives_it(database_url: str, tmp_path: Path) -> None:
+def test_counters_of_the_worker_survive_it(database_url: str, tmp_path: Path) -> None:
     settings = {"WAYPOST_WEBHOOK_BACKOFF": "3600,3600,3600,3600", "WAYPOST_TRUSTED_PROXIES": "127.0.0.1/32"}
     seen = [0.0]
     directory = tmp_path / "data" / "run" / "metrics"
@@ -188,12 +188,12 @@ def test_what_the_worker_counts_outlives_it(database_url: str, tmp_path: Path) -
         assert seen == sorted(seen)
 
         eventually(lambda: scrape()["waypost_webhook_pending"] == 5)
-        told = scrape()
-        assert told["waypost_webhook_attempts_total"] == 5
-        assert told["waypost_webhook_results_total delivered"] == 0
-        assert told["waypost_webhook_first_attempt_delay_seconds_count"] == 5
-        assert told["waypost_webhook_first_attempt_delay_seconds_bucket +Inf"] == 5
-        assert told["waypost_webhook_oldest_pending_seconds"] > 0
+        reported = scrape()
+        assert reported["waypost_webhook_attempts_total"] == 5
+        assert reported["waypost_webhook_results_total delivered"] == 0
+        assert reported["waypost_webhook_first_attempt_delay_seconds_count"] == 5
+        assert reported["waypost_webhook_first_attempt_delay_seconds_bucket +Inf"] == 5
+        assert reported["waypost_webhook_oldest_pending_seconds"] > 0
         assert {path.name for path in directory.glob("*.db")} == {"counter_0.db", "histogram_0.db"}
 
         foreign = service.client.get("/metrics", headers={"X-Forwarded-For": VISITOR})

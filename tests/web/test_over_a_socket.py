@@ -9,8 +9,8 @@ import httpx
 import pytest
 import structlog
 import uvicorn
+from endpoints import THING, thing_routes
 from people import Person, new_person
-from web_things import THING, thing_routes
 
 from waypost.database import Database
 from waypost.web import Guard, new_api
@@ -44,13 +44,13 @@ async def alice(db: Database) -> Person:
     return await new_person(db, "alice")
 
 
-async def test_it_works(db: Database, tmp_path: Path, alice: Person) -> None:
+async def test_serves_a_request_over_a_socket(db: Database, tmp_path: Path, alice: Person) -> None:
     async with serving(db, tmp_path) as client:
         answer = await client.get(THING, headers=alice.headers)
     assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (200, "59")
 
 
-async def test_the_unforeseen_is_logged_once(
+async def test_logs_an_unexpected_error_once(
     db: Database, tmp_path: Path, alice: Person, caplog: pytest.LogCaptureFixture
 ) -> None:
     with structlog.testing.capture_logs() as logs:
@@ -63,13 +63,13 @@ async def test_the_unforeseen_is_logged_once(
 
 
 @pytest.mark.parametrize("size", [(1 << 20) + 1, 8 << 20])
-async def test_a_body_too_large_is_told_so(db: Database, tmp_path: Path, alice: Person, size: int) -> None:
+async def test_a_too_large_body_gets_413(db: Database, tmp_path: Path, alice: Person, size: int) -> None:
     async with serving(db, tmp_path) as client:
         answer = await client.post("/api/v1/things", headers=alice.headers, content=b" " * size)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "http_error")
 
 
-async def test_a_client_that_leaves_is_no_error(db: Database, tmp_path: Path, alice: Person) -> None:
+async def test_a_disconnect_is_not_an_error(db: Database, tmp_path: Path, alice: Person) -> None:
     with structlog.testing.capture_logs() as logs:
         async with serving(db, tmp_path) as client:
             _, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)

@@ -51,22 +51,22 @@ def test_an_empty_list_has_one_page() -> None:
     assert (empty["meta"]["from"], empty["meta"]["to"], empty["meta"]["last_page"]) == (None, None, 1)
 
 
-def test_past_the_end() -> None:
+def test_a_page_past_the_end_is_empty() -> None:
     past = page(0, 40, "page=9")
     assert (past["links"]["next"], past["meta"]["from"], past["meta"]["current_page"]) == (None, None, 9)
     assert past["links"]["prev"] == past["links"]["last"] == f"{BASE}/api/v1/links?page=3"
 
 
-def test_links_ask_for_as_many_as_they_get() -> None:
+def test_links_have_the_effective_page_size() -> None:
     assert page(100, 300, "per_page=5000")["links"]["next"] == f"{BASE}/api/v1/links?per_page=100&page=2"
 
 
-def test_other_parameters_stay() -> None:
+def test_links_keep_other_parameters() -> None:
     url = page(15, 40, "tag=a%26b&page=1&tag=c&per_page=15&page=2&search=")["links"]["next"]
     assert url == f"{BASE}/api/v1/links?tag=a%26b&tag=c&per_page=15&page=3"
 
 
-def test_a_path_is_written_as_a_url() -> None:
+def test_percent_encodes_the_path() -> None:
     asked = request(path="/api/v1/é b")
     answer = paginated(Page([], 0, PageRequest()), asked, BASE)
     assert json.loads(bytes(answer.body))["meta"]["path"] == f"{BASE}/api/v1/%C3%A9%20b"
@@ -85,7 +85,7 @@ def test_a_path_is_written_as_a_url() -> None:
         ("page=1&page=2", (2, 15)),
     ],
 )
-def test_which_page(query: str, expected: tuple[int, int]) -> None:
+def test_reads_page_and_per_page(query: str, expected: tuple[int, int]) -> None:
     asked = page_request(request(query))
     assert (asked.page, asked.per_page) == expected
 
@@ -96,7 +96,7 @@ def test_the_farthest_page_fits_the_database() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", "1e3", "+1", " 1", "٣", "²", "0" * 5_000])
-def test_what_is_no_page(text: str) -> None:
+def test_refuses_invalid_pages(text: str) -> None:
     with pytest.raises(Invalid) as caught:
         page_request(request(f"page={text}&per_page={text}"))
     message = ["This must be an integer of at least 1."]

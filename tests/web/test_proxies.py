@@ -13,7 +13,7 @@ PROXY = "10.0.0.1"
 VISITOR = "192.0.2.7"
 
 
-def test_it_works() -> None:
+def test_finds_the_visitor_behind_trusted_proxies() -> None:
     assert visitor_address(PROXY, ForwardingHeaders(VISITOR), TRUSTED) == VISITOR
     assert visitor_address(VISITOR, ForwardingHeaders("198.51.100.1"), TRUSTED) == VISITOR
     assert visitor_address(PROXY, ForwardingHeaders(VISITOR), []) == PROXY
@@ -41,11 +41,11 @@ def test_it_works() -> None:
         (", ".join([VISITOR] + ["10.0.0.2"] * 200), "10.0.0.2"),
     ],
 )
-def test_the_chain_is_walked_from_the_right(forwarded_for: str, address: str) -> None:
+def test_reads_the_chain_from_the_right(forwarded_for: str, address: str) -> None:
     assert visitor_address(PROXY, ForwardingHeaders(forwarded_for), TRUSTED) == address
 
 
-def test_a_peer_is_unwrapped_or_left_alone() -> None:
+def test_unwraps_the_addresses_of_peers() -> None:
     assert visitor_address("::ffff:192.0.2.7", ForwardingHeaders(""), []) == VISITOR
     assert visitor_address("::ffff:10.0.0.1", ForwardingHeaders(VISITOR), TRUSTED) == VISITOR
     assert visitor_address("", ForwardingHeaders(VISITOR), TRUSTED) == ""
@@ -67,7 +67,7 @@ def test_a_peer_is_unwrapped_or_left_alone() -> None:
         (PROXY, f"{VISITOR}, 10.0.0.2", "https", "https"),
     ],
 )
-def test_the_scheme_is_the_visitors(peer: str, forwarded_for: str, proto: str, scheme: str) -> None:
+def test_finds_the_scheme_of_the_visitor(peer: str, forwarded_for: str, proto: str, scheme: str) -> None:
     assert visitor_scheme("http", peer, ForwardingHeaders(forwarded_for, proto), TRUSTED) == scheme
 
 
@@ -85,7 +85,7 @@ def test_the_scheme_is_the_visitors(peer: str, forwarded_for: str, proto: str, s
         (VISITOR, f"for={VISITOR}, for=6.6.6.6", PROXY),
     ],
 )
-def test_of_two_headers_that_disagree_neither_is_believed(forwarded_for: str, forwarded: str, address: str) -> None:
+def test_ignores_conflicting_headers(forwarded_for: str, forwarded: str, address: str) -> None:
     assert visitor_address(PROXY, ForwardingHeaders(forwarded_for, forwarded=forwarded), TRUSTED) == address
 
 
@@ -110,7 +110,7 @@ def test_a_quote_left_open_does_not_hide_what_a_proxy_adds(forged: str, forwarde
         ("https", f"for={VISITOR};proto=gopher", "http"),
     ],
 )
-def test_of_two_schemes_that_disagree_neither_is_believed(proto: str, forwarded: str, scheme: str) -> None:
+def test_ignores_conflicting_schemes(proto: str, forwarded: str, scheme: str) -> None:
     assert visitor_scheme("http", PROXY, ForwardingHeaders(VISITOR, proto, forwarded), TRUSTED) == scheme
 
 
@@ -125,12 +125,12 @@ def test_of_two_schemes_that_disagree_neither_is_believed(proto: str, forwarded:
         ("xfor=1.1.1.1", ("", "")),
     ],
 )
-def test_the_standard_header_reads_as_the_usual_ones(header: str, expected: tuple[str, str]) -> None:
+def test_reads_the_forwarded_header(header: str, expected: tuple[str, str]) -> None:
     assert read_forwarded(header) == expected
 
 
 @given(st.text(), st.text(), st.text())
-def test_any_text_at_all(peer: str, header: str, proto: str) -> None:
+def test_never_fails_on_arbitrary_text(peer: str, header: str, proto: str) -> None:
     assert isinstance(visitor_address(peer, ForwardingHeaders(header, proto, header), TRUSTED), str)
     assert visitor_scheme("http", PROXY, ForwardingHeaders(header, proto, header), TRUSTED) in {"http", "https"}
     assert len(read_forwarded(header)) == 2

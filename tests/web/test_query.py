@@ -19,12 +19,12 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def test_it_works() -> None:
+def test_drops_empty_parameters() -> None:
     request = Request({"type": "http", "query_string": b"page=&tag=a&tag=&tag=b&search=%20", "headers": []})
     assert read_query(request).multi_items() == [("tag", "a"), ("tag", "b"), ("search", " ")]
 
 
-async def test_every_list_of_the_dashboard(database_url: str, tmp_path: Path) -> None:
+async def test_lists_of_the_dashboard_ignore_empty_parameters(database_url: str, tmp_path: Path) -> None:
     async with open_place(database_url, tmp_path) as place:
         ann = await place.browser("ann@example.com")
         for path, names in LISTS.items():
@@ -33,7 +33,7 @@ async def test_every_list_of_the_dashboard(database_url: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["page", "per_page"])
-async def test_what_is_not_empty_is_read(database_url: str, tmp_path: Path, name: str) -> None:
+async def test_reads_parameters_with_values(database_url: str, tmp_path: Path, name: str) -> None:
     async with open_place(database_url, tmp_path) as place:
         ann = await place.browser("ann@example.com")
         assert (await ann.get(f"/domains?{name}=x")).status_code == 422

@@ -68,14 +68,16 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("method", "host", "path", "status"), ANSWERS)
-def test_an_answer_over_https(service: Service, method: str, host: str, path: str, status: int) -> None:
+def test_https_responses_have_security_headers(
+    service: Service, method: str, host: str, path: str, status: int
+) -> None:
     answer = _ask(service, method, host, path)
     assert answer.status_code == status
     assert answer.headers.get_list(NOSNIFF) == ["nosniff"]
     assert answer.headers.get_list(HSTS) == ["max-age=31536000"]
 
 
-def test_a_bot_s_preview_and_a_code_s_image(service: Service) -> None:
+def test_previews_and_qr_images_have_security_headers(service: Service) -> None:
     link = _ask(service, "GET", BASE, "/api/v1/links").json()["data"][0]
     code = _ask(service, "GET", BASE, f"/api/v1/links/{link['id']}/qrcode").json()["data"]
     asset = re.search(r'"(/assets/[^"]+)"', _ask(service, "GET", BASE, "/login").text)
@@ -100,15 +102,13 @@ def test_a_bot_s_preview_and_a_code_s_image(service: Service) -> None:
         ("127.0.0.1", "/healthz", HTTPS),
     ],
 )
-def test_no_hsts_over_plain_http_nor_for_hosts_of_others(
-    service: Service, host: str, path: str, proxy: dict[str, str]
-) -> None:
+def test_sends_hsts_only_over_https_on_own_hosts(service: Service, host: str, path: str, proxy: dict[str, str]) -> None:
     answer = _ask(service, "GET", host, path, proxy)
     assert (answer.headers.get_list(NOSNIFF), HSTS in answer.headers) == (["nosniff"], False)
 
 
 @pytest.mark.parametrize("sent", [b"BREW / HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])
-def test_what_the_parser_refuses(service: Service, sent: bytes) -> None:
+def test_malformed_requests_get_security_headers(service: Service, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
         connection.sendall(sent)
         head = connection.makefile("rb").read().lower().partition(b"\r\n\r\n")[0]

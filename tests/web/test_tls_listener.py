@@ -55,9 +55,9 @@ async def visit(handshakes: TlsListener) -> bytes:
     host, port = handshakes._bound.getsockname()
     reader, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname="app.test")
     writer.write(b"hello")
-    told = await reader.read()
+    reported = await reader.read()
     writer.close()
-    return told
+    return reported
 
 
 async def the_silent_keep_nobody_out() -> None:
@@ -100,6 +100,6 @@ async def without_a_file_it_waits() -> None:
 
 @pytest.mark.parametrize("case", [the_silent_keep_nobody_out, patience_ends, without_a_file_it_waits])
 @pytest.mark.parametrize("loop", [uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
-def test_it_works(case: Callable, loop: Callable) -> None:
+def test_accepts_tls_connections(case: Callable, loop: Callable) -> None:
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(case())

@@ -31,7 +31,7 @@ def client(app: Any, base_url: str, peer: str = "127.0.0.1") -> httpx.AsyncClien
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 1)), base_url=base_url)
 
 
-async def test_plain_http_is_led_to_https(secure: Place) -> None:
+async def test_redirects_plain_http_to_https(secure: Place) -> None:
     said = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "http"}
     async with client(secure.site, "http://app.test") as plain:
         led = await plain.get("/login?next=%2Flinks%3Fq%3D1", headers=said)
@@ -53,14 +53,14 @@ async def test_plain_http_is_led_to_https(secure: Place) -> None:
 
 
 @pytest.mark.parametrize("has_tls", [False, True])
-async def test_nobody_is_led_in_circles(has_tls: bool) -> None:
+async def test_avoids_redirect_loops_behind_proxies(has_tls: bool) -> None:
     """Through a proxy that does not say how its visitor came: it may have been over HTTPS."""
     known: dict[str, Any] = {
         "base_url": "https://app.test",
         "trusted": [ip_network("127.0.0.1/32")],
         "has_tls": has_tls,
     }
-    front, told = AppRouter(_nothing, _nothing, ["api"], **known), UNSTATED.format(base_url="https://app.test")
+    front, reported = AppRouter(_nothing, _nothing, ["api"], **known), UNSTATED.format(base_url="https://app.test")
     with capture_logs() as logs:
         for peer, headers in (
             ("127.0.0.1", {}),
@@ -70,7 +70,7 @@ async def test_nobody_is_led_in_circles(has_tls: bool) -> None:
         ):
             async with client(front, "http://app.test", peer) as proxied:
                 for answer in (await proxied.get("/links", headers=headers), await proxied.post("/x", headers=headers)):
-                    assert (answer.status_code, answer.text) == (400, told)
+                    assert (answer.status_code, answer.text) == (400, reported)
     assert [each["log_level"] for each in logs] == ["warning"]
     async with client(front, "http://app.test", "192.0.2.1") as direct:
         answer = await direct.get("/links")
@@ -78,7 +78,7 @@ async def test_nobody_is_led_in_circles(has_tls: bool) -> None:
         assert (answer.status_code, answer.headers.get("location")) == expected
 
 
-async def test_where_the_base_url_is_plain_so_is_the_dashboard(database_url: str, tmp_path: Path) -> None:
+async def test_serves_plain_http_if_the_base_url_is_http(database_url: str, tmp_path: Path) -> None:
     async with open_place(database_url, tmp_path) as place:
         nobody = await place.browser()
         page = await nobody.get("/login")
@@ -110,7 +110,7 @@ async def _broken(_request: Request) -> StreamingResponse:
     return StreamingResponse(pieces())
 
 
-async def test_what_goes_wrong_is_answered_once() -> None:
+async def test_responds_once_to_an_unexpected_error() -> None:
     assets = Assets()
     views = Views({}, assets, base_url="http://app.test", clock=now)
     routes = [Route("/limited", _limited), Route("/left", _left), Route("/broken", _broken)]
@@ -119,7 +119,7 @@ async def test_what_goes_wrong_is_answered_once() -> None:
         limited = await browser.get("/limited")
         assert (limited.status_code, limited.headers["retry-after"]) == (429, "7")
 
-    async def told(path: str) -> list[str]:
+    async def reported(path: str) -> list[str]:
         sent: list[str] = []
 
         async def receive() -> dict[str, Any]:
@@ -134,7 +134,7 @@ async def test_what_goes_wrong_is_answered_once() -> None:
         return sent
 
     with capture_logs() as logs:
-        assert await told("/left") == []
+        assert await reported("/left") == []
         assert logs == []
-        assert (await told("/broken")).count("http.response.start") == 1
+        assert (await reported("/broken")).count("http.response.start") == 1
         assert [line["event"] for line in logs] == ["request failed"]

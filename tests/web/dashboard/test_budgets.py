@@ -59,7 +59,7 @@ async def test_each_account_has_its_own_budgets(
         assert (await bob.post(f"{await webhook(bob)}/test")).status_code == 303
 
 
-async def test_keys_in_use_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_limits_the_keys_in_use(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_pages, "_MAX_USABLE_KEYS", 2)
     monkeypatch.setattr(key_pages, "_PER_PAGE", 2)
     ada, all_, asked = await place.browser("ada@example.com"), "/integrations/api", {"scopes[]": "links:read"}
@@ -78,7 +78,7 @@ async def test_keys_in_use_are_counted(place: Place, monkeypatch: pytest.MonkeyP
     assert (await ada.post(all_, asked | {"name": "Four"})).status_code == 201  # one that has ended is not in use
 
 
-async def test_who_has_lapsed_looks_switches_off_and_deletes(place: Place) -> None:
+async def test_a_lapsed_account_can_view_disable_and_delete(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     link = new_link(ada.account.id, slug="spring")
@@ -105,8 +105,8 @@ async def test_who_has_lapsed_looks_switches_off_and_deletes(place: Place) -> No
         (f"{delivery}/redeliver", {}, "/plan"),
     ):
         refused = await ada.post(path, fields)
-        told = "no active plan" in refused.text
-        assert (refused.status_code, told, kept in refused.text) == (402, True, True), path
+        reported = "no active plan" in refused.text
+        assert (refused.status_code, reported, kept in refused.text) == (402, True, True), path
     assert (await ada.post(f"{domain}/verify", headers=HTMX)).headers["hx-redirect"] == "/plan"
     assert "no active plan" in (await ada.post("/links/preview", {"destination_url": "http://127.0.0.1/"})).text
     assert (await rows(place, links), await rows(place, webhook_deliveries)) == before

@@ -12,7 +12,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_it_works(place: Place) -> None:
+async def test_renders_pages_in_the_layout(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     page = await ada.get("/")
     assert page.status_code == 200
@@ -21,7 +21,7 @@ async def test_it_works(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("accepted", "encoding"), [("gzip, br", "gzip"), ("identity", None)])
-async def test_pages_are_compressed_for_who_takes_it(place: Place, accepted: str, encoding: str | None) -> None:
+async def test_compresses_pages_if_the_client_accepts_gzip(place: Place, accepted: str, encoding: str | None) -> None:
     ada = await place.browser("ada@example.com")
     page = await ada.get("/", headers={"Accept-Encoding": accepted})
     assert page.headers.get("content-encoding") == encoding
@@ -29,11 +29,11 @@ async def test_pages_are_compressed_for_who_takes_it(place: Place, accepted: str
     assert "Overview" in page.text
 
 
-async def test_who_is_not_signed_in_is_sent_to_the_door_and_back(place: Place) -> None:
+async def test_redirects_to_sign_in_and_back(place: Place) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/")).headers["location"] == "/login"
 
 
-async def test_the_api_stays_json(place: Place) -> None:
+async def test_api_errors_stay_json(place: Place) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/api/nothing")).json()["error"]["code"] == "not_found"
