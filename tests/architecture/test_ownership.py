@@ -6,14 +6,6 @@ from pathlib import Path
 
 from architecture.code import PACKAGE, module_name, sources
 
-TABLES_USED_ELSEWHERE = {
-    # (module that uses the table, module that it is imported from, table)
-    ("waypost.resources.links.routes", "waypost.resources.domains", "domains"),
-    ("waypost.resources.links.routes", "waypost.resources.pixels", "link_pixels"),
-    ("waypost.resources.links.routes", "waypost.resources.pixels", "pixels"),
-}
-"""Known exceptions, each to be removed. Do not add any."""
-
 SERVICES = {"service", "store", "rules"}
 
 
@@ -75,7 +67,7 @@ def test_finds_tables() -> None:
 
 
 def test_no_package_uses_the_tables_of_another() -> None:
-    assert not uses_of_foreign_tables() - TABLES_USED_ELSEWHERE
+    assert not uses_of_foreign_tables()
 
 
 def test_services_import_nothing_from_web() -> None:

@@ -16,7 +16,6 @@ from waypost.resources.domains.link_domains import (
     join_host,
     move_link,
 )
-from waypost.resources.domains.model import domains
 
 __all__ = [
     "CheckUrl",
@@ -24,7 +23,6 @@ __all__ = [
     "HostSource",
     "WebDeps",
     "delete_all_for",
-    "domains",
     "export",
     "find_id",
     "hostname_of",

@@ -11,7 +11,7 @@ from waypost.resources.domains.names import MAX_NAME
 
 MAX_URL = 2048
 
-Hostname = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
+HostnameText = Annotated[Text, Documented({"minLength": 1, "maxLength": MAX_NAME + 1})]
 TargetUrl = Annotated[Text, max_characters(MAX_URL)]
 
 
@@ -19,7 +19,7 @@ class NewDomain(Body):
     REQUIRED = ("hostname",)
     EXAMPLE: ClassVar = {"hostname": "go.example.com"}
 
-    hostname: Hostname | None = None
+    hostname: HostnameText | None = None
 
 
 class DomainChange(Body):
@@ -28,7 +28,7 @@ class DomainChange(Body):
     NOT_NULL = ("hostname",)
     EXAMPLE: ClassVar = {"root_url": "https://example.com/", "not_found_url": "https://example.com/404"}
 
-    hostname: Hostname | None = None
+    hostname: HostnameText | None = None
     root_url: TargetUrl | None = None
     not_found_url: TargetUrl | None = None
 

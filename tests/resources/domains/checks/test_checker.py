@@ -18,7 +18,7 @@ from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.evidence import Verdict
+from waypost.resources.domains.checks.evidence import DnsVerdict
 from waypost.resources.domains.checks.outcome import AFTER_LIVE, AFTER_NO_ANSWER
 from waypost.resources.domains.model import domains
 
@@ -169,7 +169,7 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     env.clock.move(queue.LEASE)
     async with env.deps.db.write() as tx:
         [again] = await queue.claim(tx, clock=env.clock, limit=16)
-    assert not await checking.checker._save_verdict(lost, Verdict("unverified", "too late"))
+    assert not await checking.checker._save_verdict(lost, DnsVerdict("unverified", "too late"))
     assert (await env.row(domain)).status == "verifying"
     await checking.checker.run(again)
     assert (await env.row(domain)).is_live

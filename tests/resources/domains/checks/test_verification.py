@@ -5,7 +5,7 @@ from servers import NameServer, name_server
 
 from waypost.outbound import DnsRecords
 from waypost.resources.domains.checks import messages, verification
-from waypost.resources.domains.checks.evidence import ExpectedRecords, Verdict
+from waypost.resources.domains.checks.evidence import DnsVerdict, ExpectedRecords
 from waypost.resources.domains.checks.misplaced_records import zones
 
 NAME, TXT, TOKEN, TARGET = "go.brand.test", "_waypost.go.brand.test", "waypost-0123456789abcdef", "cname.waypost.test"
@@ -23,7 +23,7 @@ def records(names: NameServer) -> DnsRecords:
     return DnsRecords([names.address])
 
 
-async def verify(records: DnsRecords) -> Verdict:
+async def verify(records: DnsRecords) -> DnsVerdict:
     found = await verification.verify(records, EXPECTED)
     if found.error is not None:
         print(found.error)
@@ -46,14 +46,14 @@ async def verify(records: DnsRecords) -> Verdict:
 async def test_the_token_verifies(names: NameServer, records: DnsRecords, values: list[str]) -> None:
     names.has(TXT, values, kind="TXT")
     names.silent_about.add(NAME)  # with one record found, the other is not waited for
-    assert await verify(records) == Verdict("verified")
+    assert await verify(records) == DnsVerdict("verified")
 
 
 async def test_a_chain_of_aliases_verifies(names: NameServer, records: DnsRecords) -> None:
     names.has(NAME, ["a.test"], kind="CNAME")
     names.has("a.test", [TARGET.upper()], kind="CNAME")
     names.silent_about.add(TXT)
-    assert await verify(records) == Verdict("verified")
+    assert await verify(records) == DnsVerdict("verified")
 
 
 @pytest.mark.parametrize("value", [f"{TOKEN}x", TOKEN.upper(), TOKEN[:-1], f"{TOKEN} {TOKEN}", f"v={TOKEN}", ""])
@@ -208,4 +208,4 @@ async def test_a_cname_does_not_verify_when_txt_is_required(names: NameServer, r
     assert (await verification.verify(records, expected)).outcome == "unclear"
     names.forgets(TXT)
     names.has(TXT, [f'"{TOKEN}"'], kind="TXT")
-    assert await verification.verify(records, expected) == Verdict("verified")
+    assert await verification.verify(records, expected) == DnsVerdict("verified")

@@ -15,7 +15,7 @@ from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import verified_names
 from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.evidence import ExpectedRecords, Verdict
+from waypost.resources.domains.checks.evidence import DnsVerdict, ExpectedRecords
 from waypost.resources.domains.checks.outcome import apply_probe, apply_verdict
 from waypost.resources.domains.checks.queue import DomainCheckClaim
 from waypost.resources.domains.checks.verification import verify
@@ -77,15 +77,15 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
                 changed = apply_probe(found[0], each.result, is_issuing=self._live_changed is not None)
                 await queue.save(tx, each.claimed.id, {**changed, "leased_until": None})
 
-    async def _verify(self, claimed: DomainCheckClaim) -> Verdict:
+    async def _verify(self, claimed: DomainCheckClaim) -> DnsVerdict:
         try:
             expected = ExpectedRecords(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
             return await verify(self._records, expected)
         except Exception:  # an unexpected error of a lookup says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
-            return Verdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
+            return DnsVerdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
 
-    async def _save_verdict(self, claimed: DomainCheckClaim, verdict: Verdict) -> bool:
+    async def _save_verdict(self, claimed: DomainCheckClaim, verdict: DnsVerdict) -> bool:
         """Whether the domain was verified."""
         publish = None
         async with self._deps.db.write() as tx:

@@ -46,7 +46,7 @@ class ExpectedRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DnsVerdict:
     outcome: Literal["verified", "unverified", "unclear"]
     """unclear: no name server could say."""
     error: str | None = None

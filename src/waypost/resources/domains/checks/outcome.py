@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from waypost.outbound import TlsProbeResult
-from waypost.resources.domains.checks.evidence import Verdict
+from waypost.resources.domains.checks.evidence import DnsVerdict
 from waypost.resources.domains.model import Domain
 
 MAX_FAILURES = 3
@@ -27,7 +27,7 @@ class CheckResult:
     went: Literal["up", "down"] | None = None
 
 
-def apply_verdict(domain: Domain, verdict: Verdict, now: datetime) -> CheckResult:
+def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
     if verdict.outcome == "verified":
         verified = _verified(domain, now)
         return (
@@ -54,7 +54,7 @@ def apply_probe(domain: Domain, probe: TlsProbeResult, *, is_issuing: bool) -> M
 
 def _verified(domain: Domain, now: datetime) -> dict[str, Any]:
     return {
-        **_checked(domain, Verdict("verified"), "verified", now),
+        **_checked(domain, DnsVerdict("verified"), "verified", now),
         "is_live": True,
         "verified_at": now,
         "failures": 0,
@@ -63,7 +63,7 @@ def _verified(domain: Domain, now: datetime) -> dict[str, Any]:
     }
 
 
-def _failed_live(domain: Domain, verdict: Verdict, now: datetime) -> CheckResult:
+def _failed_live(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
     if verdict.outcome == "unclear":
         return CheckResult({**_checked(domain, verdict, "verified", now), "check_at": now + AFTER_NO_ANSWER})
     failures: dict[str, Any] = {"failures": _count_failure(domain)}
@@ -75,7 +75,7 @@ def _failed_live(domain: Domain, verdict: Verdict, now: datetime) -> CheckResult
     return CheckResult({**_checked(domain, verdict, "failed", now), **failures, **down}, "down")
 
 
-def _checked(domain: Domain, verdict: Verdict, status: str, now: datetime) -> dict[str, Any]:
+def _checked(domain: Domain, verdict: DnsVerdict, status: str, now: datetime) -> dict[str, Any]:
     values = {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
     is_changed = (status, verdict.error) != (domain.status, domain.error)
     return {**values, "updated_at": now} if is_changed else values

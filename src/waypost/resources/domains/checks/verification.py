@@ -7,21 +7,21 @@ import asyncio
 from dataclasses import replace
 
 from waypost.outbound import DnsLookup, DnsRecords
-from waypost.resources.domains.checks.evidence import DnsEvidence, ExpectedRecords, Verdict
+from waypost.resources.domains.checks.evidence import DnsEvidence, DnsVerdict, ExpectedRecords
 from waypost.resources.domains.checks.messages import explain
 from waypost.resources.domains.checks.misplaced_records import find_misplaced
 
 DEADLINE = 10.0  # seconds in total
 
 
-async def verify(records: DnsRecords, expected: ExpectedRecords) -> Verdict:
+async def verify(records: DnsRecords, expected: ExpectedRecords) -> DnsVerdict:
     loop = asyncio.get_running_loop()
     until = loop.time() + DEADLINE
     evidence = await _look_up(records, expected, until)
     if expected.are_in(evidence):
-        return Verdict("verified")
+        return DnsVerdict("verified")
     if not expected.are_answered_by(evidence):
-        return Verdict("unclear", explain(expected, evidence))
+        return DnsVerdict("unclear", explain(expected, evidence))
     try:
         async with asyncio.timeout_at(until):
             addresses, advice = await asyncio.gather(
@@ -30,7 +30,7 @@ async def verify(records: DnsRecords, expected: ExpectedRecords) -> Verdict:
             evidence = replace(evidence, addresses=addresses, advice=advice)
     except TimeoutError:
         pass  # explained without them
-    return Verdict("unverified", explain(expected, evidence))
+    return DnsVerdict("unverified", explain(expected, evidence))
 
 
 async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float) -> DnsEvidence:
