@@ -1,6 +1,6 @@
-"""The composition root: what the processes of `waypost serve` run, made of settings.
+"""The composition root: runs the processes of `waypost serve` from the settings.
 
-`web_app` plugs together what a web process answers.
+`web_app` composes the application of a web process.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ from waypost.worker.loop import LeaseLoop, Periodic, Worker, cancel, every
 log = structlog.get_logger(__name__)
 
 _MALFORMED = LazyCounter("waypost_malformed_requests_total", "Requests refused because they were not valid HTTP/1.1.")
-_PROBES_AT_MOST = 256  # connections to a worker: its descriptors are for the receivers of webhooks
-_DRAIN = 12  # seconds that requests under way get at the end
+_MAX_PROBE_CONNECTIONS = 256  # most descriptors of a worker are for webhook receivers
+_SHUTDOWN_TIMEOUT = 12  # seconds for open requests
 
 
 async def run_web(
@@ -59,28 +59,28 @@ async def run_web(
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
 ) -> None:
-    """Serves until `stop` is set and what was under way is answered."""
-    opened = open_redirect if role == "redirect" else open_web
-    async with opened(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
+    """Serve until `stop` is set and open requests are answered."""
+    open_app = open_redirect if role == "redirect" else open_web
+    async with open_app(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
         tls = await wiring.tls_context(settings, web.db, web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
         order = maintain(web.plane, guard, server.server_state)
-        lasting = [*web.tasks, asyncio.create_task(order)]
+        background = [*web.tasks, asyncio.create_task(order)]
         serving = asyncio.create_task(server.serve(sockets))
         leaving = asyncio.create_task(server.exit_on(stop))
-        gc.freeze()  # what has been imported stays: looking through it all took 60 ms at every full collection
-        gc.set_threshold(5_000, 20, 20)  # a page makes thousands of objects; looking at them in between took an eighth
+        gc.freeze()  # imported objects stay: scanning them took 60 ms at each full collection
+        gc.set_threshold(5_000, 20, 20)  # a page creates thousands of objects; collecting in between took an eighth
         log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
         try:
-            await asyncio.wait([serving, *lasting], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([serving, *background], return_when=asyncio.FIRST_COMPLETED)
             server.should_exit = True
             await serving
-            for task in lasting:
+            for task in background:
                 if task.done():
-                    await task  # raises what ended it: the process ends too, and the parent starts another
+                    await task  # raises its error: this process ends too, and the parent starts another
         finally:
-            await cancel([leaving, lasting[-1]])
+            await cancel([leaving, background[-1]])
 
 
 def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
@@ -93,9 +93,9 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
         log_config=None,
         log_level="warning",
         server_header=False,
-        proxy_headers=False,  # believed from trusted proxies only, where it matters: web.guard, clicks.intake
+        proxy_headers=False,  # web.guard and clicks.intake read them, from trusted proxies only
         timeout_keep_alive=int(IDLE),
-        timeout_graceful_shutdown=_DRAIN,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
     )
 
 
@@ -114,7 +114,7 @@ def _handlers(
 
 
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
-    """Work until `stop` is set and what was under way is done; answer probes on `sockets` meanwhile."""
+    """Work until `stop` is set and running jobs are done; answer probes on `sockets` meanwhile."""
     async with contextlib.AsyncExitStack() as stack:
         db = Database(settings.database)
         drainer = Drainer(db, settings.data_dir / "spool", wiring.click_rules(settings))
@@ -153,15 +153,15 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
 
 
 async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
-    guard = Connections(at_most=_PROBES_AT_MOST, count_malformed=_MALFORMED.add)
+    guard = Connections(at_most=_MAX_PROBE_CONNECTIONS, count_malformed=_MALFORMED.add)
 
     async def check() -> None:
         guard.check(time.monotonic())
         await asyncio.to_thread(guard.report)
 
     server = WebServer(_config(app, bounded_protocol(guard)))
-    beside = [asyncio.create_task(every(1, check)), asyncio.create_task(server.exit_on(stop))]
+    tasks = [asyncio.create_task(every(1, check)), asyncio.create_task(server.exit_on(stop))]
     try:
         await server.serve(list(sockets))
     finally:
-        await cancel(beside)
+        await cancel(tasks)

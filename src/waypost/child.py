@@ -1,4 +1,4 @@
-"""The entry of every process that the parent starts: settings, log, event loop, and an end when the parent ends."""
+"""Entry point of every process that the parent starts: settings, log, event loop, and exit with the parent."""
 
 import argparse
 import asyncio
@@ -19,8 +19,8 @@ from waypost.secret_key import with_secret_key
 from waypost.worker.parent import LAST_CALL, WRONG_USAGE, say
 
 
-class App(Protocol):
-    """What the composition root offers; each function returns when `stop` is set."""
+class ProcessEntries(Protocol):
+    """The composition root. Each function returns when `stop` is set."""
 
     run_web: Callable[..., Awaitable[None]]
     run_worker: Callable[..., Awaitable[None]]
@@ -36,8 +36,8 @@ def main() -> int:
     except settings.SettingsError as error:
         say(str(error))
         return WRONG_USAGE
-    except Exception as error:  # noqa: BLE001  # the last one to see it: a line for the log, and the parent restarts
-        structlog.get_logger().critical("process ends", error=str(error), exc_info=True)
+    except Exception as error:  # noqa: BLE001  # logged here; the parent restarts the process
+        structlog.get_logger().critical("process failed", error=str(error), exc_info=True)
         return 1
     return 0
 
@@ -71,24 +71,24 @@ async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
         await app.run_worker(config, **sockets, stop=stop)
 
 
-def _loaded(name: str) -> App:
-    """All that is imported stays, so looking through it for garbage meanwhile was a tenth of the time for nothing."""
+def _loaded(name: str) -> ProcessEntries:
+    """Without garbage collection, which took a tenth of the time: all that is imported stays."""
     gc.disable()
     try:
-        app: App = importlib.import_module(name)
+        app: ProcessEntries = importlib.import_module(name)
     finally:
         gc.enable()
     return app
 
 
 def _end_on(stop: asyncio.Event, lifeline: int) -> None:
-    """A signal, or the parent's death: the kernel closes its end of the lifeline even after `kill -9`."""
+    """Stop on a signal or when the parent dies: the kernel closes its end of the pipe even after `kill -9`."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         loop.remove_reader(lifeline)
         stop.set()
-        signal.alarm(LAST_CALL)  # ends this process even if it hangs and no parent is left to kill it
+        signal.alarm(LAST_CALL)  # ends this process even if it hangs and the parent is gone
 
     loop.add_reader(lifeline, end)
     for number in (signal.SIGTERM, signal.SIGINT):

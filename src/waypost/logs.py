@@ -1,6 +1,6 @@
-"""One line a thing, as `key=value` on stderr, whoever logs it. Refuses to write a secret down.
+"""Logging to stderr, one `key=value` line per event, without secrets.
 
-A line that cannot be written is lost, and nothing else: no service ends because its log's disk is full.
+A line that cannot be written is dropped: a full disk must not stop the service.
 """
 
 import io
@@ -15,7 +15,7 @@ from structlog.typing import EventDict, Processor
 
 _SECRET_NAME = re.compile(r"secret|password|token|authorization|cookie|api_key", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"(wp_live_|whsec_|Bearer )[\w-]+|(\[parameters: ).*|(?<=://)([^/@\s:]*:)[^/@\s]+(?=@)")
-"""Keys, what SQLAlchemy tells of a failed statement's values, and passwords in URLs: what stays is the group before."""
+"""Keys, values of failed SQL statements, and passwords in URLs. The group before the secret is kept."""
 
 
 def configure() -> None:
@@ -33,7 +33,7 @@ def configure() -> None:
         logger_factory=structlog.WriteLoggerFactory(stderr),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(stderr)  # libraries that use the standard library's logging
+    handler = logging.StreamHandler(stderr)  # for libraries that use the standard library's logging
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, line]
@@ -51,8 +51,8 @@ class _Lossy(io.FileIO):
 
 
 def _stderr() -> io.TextIOWrapper:
-    """Without a buffer: what stays in one is tried again when the process ends, and would spoil its exit code."""
-    fd = sys.stderr.fileno() if sys.stderr else os.open(os.devnull, os.O_WRONLY)  # None: it was closed at the start
+    """Unbuffered: a buffer that cannot be flushed at exit would change the exit code."""
+    fd = sys.stderr.fileno() if sys.stderr else os.open(os.devnull, os.O_WRONLY)  # None if closed at the start
     return io.TextIOWrapper(_Lossy(fd, "wb", closefd=False), "utf-8", "backslashreplace", write_through=True)
 
 

@@ -1,7 +1,7 @@
-"""Counters that several processes keep, told by any of them in Prometheus' text format.
+"""Counters of several processes, which any of them serves in Prometheus' text format.
 
-Each process that counts has files of its own in one directory, by prometheus-client's multiprocess mode. The library is
-loaded by whoever first counts or is first asked: idle processes do without its 4 MB.
+Each counting process has its own files in one directory, in prometheus-client's multiprocess mode. The library is
+loaded at the first count or scrape, so that idle processes save its 4 MB.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ log = structlog.get_logger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the library reads it, too
-_PLACE = Path("run", "metrics")
+_DIRECTORY = Path("run", "metrics")
 _KINDS = ("counter", "histogram")
-_SIZE = 65_536  # bytes of a file: hundreds of series; the library would make a larger one larger
+_SIZE = 65_536  # bytes of a file: hundreds of series; the library grows it if needed
 
 
 class LazyCounter:
-    """A counter that is made when there is something to count: most processes never load the library."""
+    """A counter that is created at the first count: most processes never load the library."""
 
     def __init__(self, name: str, help: str) -> None:  # noqa: A002  # the format's own word
         self._name = name
@@ -38,7 +38,7 @@ class LazyCounter:
         self._counter: Counter | None = None
 
     def add(self, count: int) -> None:
-        """Does nothing where there is no room for the counter's file."""
+        """Do nothing if the disk is full."""
         if self._counter is None:
             try:
                 start_counting()
@@ -58,8 +58,8 @@ class Gauge(NamedTuple):
 
 
 def reset_counters(data_dir: Path) -> None:
-    """Sets counters to zero, for the processes that this one will start. A process that still counts keeps its own."""
-    directory = data_dir / _PLACE
+    """Set counters to zero for the processes that this one will start. A running process keeps its own."""
+    directory = data_dir / _DIRECTORY
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.glob("*.lock"):
         if (lock := _lock(path)) is not None:
@@ -70,41 +70,41 @@ def reset_counters(data_dir: Path) -> None:
 
 
 def start_counting() -> None:
-    """To be called before a process makes its first counter. Raises OSError when there is no room for its files.
+    """Call this before a process creates its first counter. Raise OSError if the disk is full.
 
-    Where nothing has begun, in a test for one, counters are kept in memory.
+    Without `reset_counters`, as in tests, counters are kept in memory.
     """
     if directory := os.environ.get(_VARIABLE):
-        seat = _free_seat(Path(directory))
+        slot = _free_slot(Path(directory))
         for kind in _KINDS:
-            _reserve(Path(directory) / f"{kind}_{seat}.db")
+            _reserve(Path(directory) / f"{kind}_{slot}.db")
         from prometheus_client import values
 
-        values.ValueClass = values.MultiProcessValue(lambda: seat)  # type: ignore[no-untyped-call]
+        values.ValueClass = values.MultiProcessValue(lambda: slot)  # type: ignore[no-untyped-call]
 
 
 def render(data_dir: Path, gauges: Sequence[Gauge]) -> bytes:
-    """What all processes have counted since `reset_counters`, and these gauges."""
+    """The counts of all processes since `reset_counters`, and these gauges."""
     from prometheus_client import CollectorRegistry, generate_latest
     from prometheus_client.multiprocess import MultiProcessCollector
 
     registry = CollectorRegistry()
-    with contextlib.suppress(ValueError):  # no directory: nothing has begun on this machine
-        MultiProcessCollector(registry, str(data_dir / _PLACE))  # type: ignore[no-untyped-call]
+    with contextlib.suppress(ValueError):  # no directory: no process has started on this machine
+        MultiProcessCollector(registry, str(data_dir / _DIRECTORY))  # type: ignore[no-untyped-call]
     registry.register(_GaugeCollector(gauges))
     return generate_latest(registry)
 
 
-def _free_seat(directory: Path) -> int:
-    """That of a process that has died, whose counters are counted on, before a new one.
+def _free_slot(directory: Path) -> int:
+    """Prefer the files of a process that has died, and continue its counters.
 
-    Named by process ids, files would be left behind at each death.
+    Files named by process id would accumulate.
     """
-    return next(seat for seat in itertools.count() if _lock(directory / f"{seat}.lock") is not None)
+    return next(slot for slot in itertools.count() if _lock(directory / f"{slot}.lock") is not None)
 
 
 def _lock(path: Path) -> int | None:
-    """Held until the number returned is closed or this process ends. None: another process holds it."""
+    """Return a descriptor that holds the lock until it is closed, or None if another process holds it."""
     number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -115,7 +115,7 @@ def _lock(path: Path) -> int | None:
 
 
 def _reserve(path: Path) -> None:
-    """All of the file: writing to a hole of a mapped one kills the process once the disk is full."""
+    """Allocate the file: writing to a hole of a mapped file kills the process when the disk is full."""
     if not path.exists():
         new = path.with_suffix(".new")
         new.write_bytes(bytes(_SIZE))

@@ -1,4 +1,4 @@
-"""Files for the service's own user alone, whatever the umask and whatever was there before (R33)."""
+"""Files that only the service's own user can access, regardless of the umask and earlier modes (R33)."""
 
 import contextlib
 import os
@@ -10,21 +10,21 @@ _OTHERS = 0o077
 
 
 def restrict_new_files() -> None:
-    """Called first by every process: what it creates gets mode 0600, and directories 0700."""
+    """Create files with mode 0600 and directories with 0700 from now on. Every process calls this first."""
     os.umask(_OTHERS)
 
 
 def make_directory(path: Path) -> None:
-    """Closes one that is there to other users. Raises OSError when it cannot be made."""
+    """Create the directory, or remove other users' access to an existing one. Raise OSError."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & _OTHERS:
-        with contextlib.suppress(OSError):  # it is another user's, and doctor reports it
+        with contextlib.suppress(OSError):  # it belongs to another user, which doctor reports
             path.chmod(mode & ~_OTHERS)
 
 
 def write(path: Path, text: str) -> None:
-    """Whole or not at all, in place of an older file. Raises OSError."""
+    """Replace the file atomically. Raise OSError."""
     make_directory(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -38,7 +38,7 @@ def write(path: Path, text: str) -> None:
 
 
 def open_to_others(directory: Path) -> list[Path]:
-    """Of the directory and all below it, what its mode lets other users read, change or list. Raises OSError."""
+    """Return the directory and everything in it that its mode opens to other users. Raise OSError."""
     found = [Path(parent, name) for parent, below, files in os.walk(directory) for name in (*below, *files)]
     return [path for path in (directory, *found) if _is_open(path)]
 
@@ -46,6 +46,6 @@ def open_to_others(directory: Path) -> list[Path]:
 def _is_open(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # the service runs meanwhile
+    except FileNotFoundError:  # deleted meanwhile
         return False
     return bool(mode & _OTHERS) and not stat.S_ISLNK(mode)

@@ -1,4 +1,4 @@
-"""The key that encrypts, and of which others are derived: the operator's, or one made at the first start and kept."""
+"""The secret key, which encrypts and derives other keys: the operator's, or one created at the first start."""
 
 import hmac
 import os
@@ -12,24 +12,24 @@ from waypost.settings import Settings, SettingsError
 
 FILE = "secret.key"
 SHORTEST = 32
-"""Characters: what `openssl rand -hex 16` prints. Keys made here have 64."""
+"""Characters: the length of `openssl rand -hex 16`. Keys created here have 64."""
 
 
 def with_secret_key(settings: Settings) -> Settings:
-    """The same settings with `secret_key` set; makes the data directory and the key where they are missing."""
+    """Return the settings with `secret_key` set. Create the data directory and the key if they are missing."""
     make_data_dir(settings.data_dir)
     if settings.secret_key and settings.secret_key.get_secret_value():
         return settings
-    return settings.model_copy(update={"secret_key": SecretStr(_kept_or_made(settings.data_dir / FILE))})
+    return settings.model_copy(update={"secret_key": SecretStr(_read_or_create(settings.data_dir / FILE))})
 
 
 def derived_key(settings: Settings, purpose: str) -> bytes:
-    """32 bytes that tell nothing of the key itself, nor of what is derived for another purpose."""
+    """32 bytes that reveal neither the secret key nor keys derived for other purposes."""
     return derived_keys(settings, purpose)[0]
 
 
 def derived_keys(settings: Settings, purpose: str) -> list[bytes]:
-    """One of each key, in their order: what was signed under a key counts until that key is removed."""
+    """One key for each secret key, in order: a signature is valid until its key is removed."""
     secret = settings.secret_key.get_secret_value() if settings.secret_key else ""
     return [hmac.digest(key.strip().encode(), purpose.encode(), "sha256") for key in secret.split(",")]
 
@@ -38,13 +38,13 @@ def make_data_dir(path: Path) -> None:
     try:
         private_files.make_directory(path)
     except OSError as error:
-        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be made: {error.strerror}") from None
+        raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be created: {error.strerror}") from None
 
 
 def check_data_dir(path: Path) -> None:
-    """Raises SettingsError where it can be neither used nor made. Changes nothing."""
-    whole = path.absolute()
-    found = next(each for each in (whole, *whole.parents) if os.path.lexists(each))
+    """Raise SettingsError if it can be neither used nor created. Change nothing."""
+    absolute = path.absolute()
+    found = next(each for each in (absolute, *absolute.parents) if os.path.lexists(each))
     if not found.is_dir():
         raise SettingsError(f"WAYPOST_DATA_DIR: {path} cannot be used: {found} is not a directory")
     if not os.access(found, os.R_OK | os.W_OK | os.X_OK):
@@ -52,9 +52,9 @@ def check_data_dir(path: Path) -> None:
 
 
 def check(settings: Settings) -> None:
-    """Raises SettingsError where the first key, which encrypts, could be guessed. Makes none.
+    """Raise SettingsError if the first key, which encrypts, is guessable. Create none.
 
-    A shorter one may follow it, to be replaced: there was no limit once.
+    Shorter keys may follow it, so that they can be rotated.
     """
     path = settings.data_dir / FILE
     try:
@@ -65,7 +65,7 @@ def check(settings: Settings) -> None:
     if keys:
         _refuse_empty(keys, source)
         if is_short(keys.partition(",")[0]):
-            advice = "Make one with openssl rand -base64 48 and put it before the present one: new,old"
+            advice = "Create one with openssl rand -base64 48 and put it before the current one: new,old"
             raise SettingsError(f"{source} the first key has fewer than {SHORTEST} characters. {advice}")
 
 
@@ -75,12 +75,12 @@ def is_short(key: str) -> bool:
 
 def _refuse_empty(keys: str, source: str) -> None:
     if not all(part.strip() for part in keys.split(",")):
-        raise SettingsError(f"{source} has an empty key: remove the comma that is too much")
+        raise SettingsError(f"{source} has an empty key: remove the extra comma")
 
 
-def _kept_or_made(path: Path) -> str:
+def _read_or_create(path: Path) -> str:
     try:
-        key = _read(path) or _make(path)
+        key = _read(path) or _create(path)
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from None
     _refuse_empty(key, str(path))
@@ -93,11 +93,11 @@ def _read(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise SettingsError(f"{path} is not a key: put the key back from a backup") from None
+        raise SettingsError(f"{path} is not a key: restore the key from a backup") from None
 
 
-def _make(path: Path) -> str:
-    """Linking fails when another process was first; then its key is the key, whole because it was linked whole."""
+def _create(path: Path) -> str:
+    """Linking fails if another process was first. Its key is complete then, because it was linked when complete."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -112,5 +112,5 @@ def _make(path: Path) -> str:
         draft.unlink()
     key = _read(path)
     if not key:
-        raise SettingsError(f"{path} is empty: delete it, or put the key back from a backup")
+        raise SettingsError(f"{path} is empty: delete it, or restore the key from a backup")
     return key

@@ -1,4 +1,4 @@
-"""The composition root of what answers HTTP: redirects, the API and the dashboard, plugged together from settings."""
+"""Composes the HTTP application from the settings: redirects, API and dashboard."""
 
 import asyncio
 import contextlib
@@ -55,18 +55,18 @@ _READ_LIMIT = 2.0  # seconds of a statement that reads
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """What a web process consists of; alive inside `open_web`."""
+    """The parts of a web process, valid inside `open_web`."""
 
     site: Site
     plane: Plane
     db: Database
     tasks: "list[asyncio.Task[None]]"
-    """Run as long as it lives; one that ends by itself has failed."""
+    """Background tasks. A task that ends by itself has failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Redirects:
-    """What answers visits, in every process that does."""
+    """The parts that answer visits."""
 
     plane: Plane
     db: Database
@@ -87,7 +87,7 @@ async def open_web(
     time_ns: Callable[[], int] = time.time_ns,
     is_leaving: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
-    """`is_leaving` turns readiness off before the process ends."""
+    """`is_leaving` makes the readiness probe fail before the process ends."""
     async with _open_redirects(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
         guard = Guard.open(
@@ -113,7 +113,7 @@ async def open_redirect(
     time_ns: Callable[[], int] = time.time_ns,
     is_leaving: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
-    """Redirects and probes, without API and dashboard. Certificates for its HTTPS are proven here, too."""
+    """Redirects, probes and ACME challenges, without API and dashboard."""
     async with _open_redirects(settings, time_ns) as redirects:
         probes = new_probe_app(settings, redirects.db, clock, is_leaving)
         if settings.tls:

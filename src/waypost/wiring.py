@@ -1,4 +1,4 @@
-"""What the settings make of each part: deps, senders, sources. `app` plugs them together."""
+"""Creates the parts of the application from the settings: deps, senders, sources. `app` composes them."""
 
 import asyncio
 import contextlib
@@ -54,12 +54,12 @@ TEMPLATES = {
     name: f"waypost.resources.{name}"
     for name in ("account", "links", "clicks", "qrcodes", "domains", "pixels", "webhooks", "plan")
 }
-"""The package of each room that has pages, by the name its templates go by."""
+"""The packages that have pages, by the prefix of their templates."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceDeps:
-    """What each room of a web process is handed."""
+    """The dependencies of each package in a web process."""
 
     links: links.Deps
     domains: domains.WebDeps
@@ -190,10 +190,10 @@ def certificate_loop(settings: Settings, db: Database, client: Outbound) -> Leas
 
 
 async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
-    """For the listener; one more of `tasks` keeps it up to date."""
+    """The TLS context of the listener. A task added to `tasks` keeps it up to date."""
     contexts = TlsContexts(key_ring(settings), urlsplit(settings.base_url).hostname or "")
     refresher = ContextRefresher(db, contexts)
-    with contextlib.suppress(Unavailable):  # then it will be told and waited out
+    with contextlib.suppress(Unavailable):  # the task will log it and try again
         await refresher.refresh()
     tasks.append(asyncio.create_task(every(1, refresher.refresh)))
     return contexts.listening
@@ -228,15 +228,15 @@ def route_source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRou
 async def follow_changes(
     settings: Settings, routes: SqliteRoutes | PostgresRoutes, tables: Sequence[RouteTable]
 ) -> None:
-    """News that does not come through this machine's feed: of other machines, and of processes that died untold."""
+    """Follow changes that are missing in this machine's feed: of other machines, and of processes that died."""
     if isinstance(routes, PostgresRoutes):
-        from waypost.database.listen import follow_channel  # noqa: PLC0415  # psycopg's 7 MB are for those who use PostgreSQL
+        from waypost.database.listen import follow_channel  # noqa: PLC0415  # loads psycopg (7 MB)
 
         def each(act: Callable[[RouteTable], None]) -> None:
             for table in tables:
                 act(table)
 
-        each(RouteTable.distrust)  # until the connection that brings the news stands
+        each(RouteTable.distrust)  # until the connection is established
         await follow_channel(
             settings.database,
             ROUTE_CHANNEL,

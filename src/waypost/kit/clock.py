@@ -1,4 +1,4 @@
-"""Time, handed in wherever a test needs to set it. All datetimes are aware and in UTC."""
+"""Time. Callers pass a clock wherever a test needs to set it. All datetimes are aware and in UTC."""
 
 import re
 from collections.abc import Callable
@@ -8,9 +8,9 @@ Clock = Callable[[], datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000_000
-"""In microseconds, as QUARTER."""
+"""Microseconds of a day."""
 QUARTER = DAY // 96
-"""Of an hour."""
+"""Microseconds of a quarter of an hour."""
 _ISO_8601 = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII | re.IGNORECASE
 )
@@ -27,9 +27,9 @@ def timestamp(at: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """ISO 8601 with any offset; none means UTC, and a date alone its midnight.
+    """Parse ISO 8601 with any offset. Without an offset it is UTC, and a date is its midnight.
 
-    Raises ValueError, also for dates outside years 1 to 9999 and for forms that nobody means, such as weeks.
+    Raise ValueError, also for dates outside years 1 to 9999 and for rare forms such as weeks.
     """
     if not _ISO_8601.fullmatch(text):
         raise ValueError(text)

@@ -1,20 +1,20 @@
-"""What can go wrong for a reason a caller should be told. A class's docstring is its message.
+"""Errors that callers see. A class's docstring is its message.
 
     WaypostError
-    ├── BadRequest         the request as a whole cannot be taken
-    ├── Unauthenticated    no usable key
-    ├── PaymentRequired    no live plan
+    ├── BadRequest         the request could not be understood
+    ├── Unauthenticated    no valid key
+    ├── PaymentRequired    no active plan
     ├── Forbidden          the key lacks the scope
-    ├── NotFound           missing, or another account's: nobody learns which
-    ├── MethodNotAllowed   the path is known, the verb is not
-    ├── NoDomain           the name is one that nobody can have alone
+    ├── NotFound           missing, or another account's, without distinction
+    ├── MethodNotAllowed   the path exists, but not for this method
+    ├── NoDomain           a name that no account can register
     ├── TooLarge           the body is over its limit
-    ├── Invalid            fields that failed, each with its messages
-    │   └── Conflict       by what there is already, not by themselves
-    ├── RateLimited        the budget is spent
-    └── Unavailable        something we stand on is gone for now
+    ├── Invalid            invalid fields, each with its messages
+    │   └── Conflict       invalid because of existing data
+    ├── RateLimited        too many requests
+    └── Unavailable        a dependency is unavailable for now
 
-How each looks over HTTP is `web.envelope`'s business. Outside the tree stands SettingsError: it is the operator's.
+`web.envelope` maps them to HTTP. SettingsError is not one of them: it is for the operator.
 """
 
 from collections.abc import Iterable

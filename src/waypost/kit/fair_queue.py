@@ -1,7 +1,7 @@
-"""A queue before something that all accounts share: each account waits in its own line, and free slots go round.
+"""A queue for resources that all accounts share: each account has its own queue, and free slots rotate among them.
 
-No account ever holds every slot, however much it asks for. Refuses to let a line grow without an end or to keep anybody
-waiting for long: a caller that cannot be served soon gets `Unavailable` at once and can come back.
+No account can hold all slots. Queues are short and waits are limited: a caller that cannot be served soon gets
+`Unavailable` at once and can try again.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from waypost.kit.errors import Unavailable
 
 
 class Allowance:
-    """Seconds that may be spent in pieces; None is no limit."""
+    """A time limit in seconds for several waits together; None is no limit."""
 
     def __init__(self, seconds: float | None) -> None:
         self._left = seconds
 
     @contextlib.asynccontextmanager
     async def spend(self) -> AsyncIterator[None]:
-        """Raises TimeoutError when nothing is left."""
+        """Raise TimeoutError when the limit is reached."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
@@ -44,9 +44,9 @@ class FairQueue:
         patience: float | None = 10.0,
         busy: str = "The service is busy. Try again in a moment.",
     ) -> None:
-        """`slots`: how many run at once, `each`: of one key; `waiting`, `waiting_each`: how many may wait.
+        """`slots`, `each`: how many run at once, in total and per key; `waiting`, `waiting_each`: how many may wait.
 
-        `patience`: seconds until a waiting caller is refused; `busy`: the message of a refusal.
+        `patience`: seconds until a waiting caller is refused; `busy`: the error message.
         """
         self._free = slots
         self._each = each
@@ -56,12 +56,12 @@ class FairQueue:
         self._busy = busy
         self._running = Counter[Hashable]()
         self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}
-        """In the order of their turns. A line goes to the end when one of its jobs begins, and when one ends."""
+        """In serving order. A key moves to the end when one of its jobs begins, and when one ends."""
 
     @contextlib.asynccontextmanager
     async def slot(self, key: Hashable, patience: Allowance | None = None) -> AsyncIterator[None]:
-        """Raises Unavailable when too many are waiting, or when the patience is spent."""
-        if self._free and self._running[key] < self._each:  # then no waiting caller could take this slot
+        """Raise Unavailable if too many callers wait, or when the time limit is reached."""
+        if self._free and self._running[key] < self._each:  # no waiting caller could take this slot
             self._take(key)
         else:
             await self._wait(key, patience or Allowance(self._patience))
@@ -71,7 +71,7 @@ class FairQueue:
             self._release(key)
 
     async def _wait(self, key: Hashable, patience: Allowance) -> None:
-        """Returns with a slot taken."""
+        """Return when a slot is taken."""
         line = self._lines.get(key, ())
         if len(line) >= self._waiting_each or sum(map(len, self._lines.values())) >= self._waiting:
             raise Unavailable(self._busy)
@@ -81,7 +81,7 @@ class FairQueue:
             async with patience.spend():
                 await place
         except BaseException as error:
-            if place.done() and not place.cancelled():  # served at the very moment of leaving
+            if place.done() and not place.cancelled():  # served just before it was cancelled
                 self._release(key)
             else:
                 self._leave(key, place)

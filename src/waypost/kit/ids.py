@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7, so that ids made later sort later and land at an index's end."""
+"""Identifiers: UUIDv7, which sort by creation time and are appended at the end of an index."""
 
 import re
 from uuid import UUID

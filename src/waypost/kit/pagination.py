@@ -1,4 +1,4 @@
-"""One page of a list: which rows were asked for, which came, how many there are."""
+"""One page of a list: the request, the items, and the total number."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""Who really calls, when proxies stand between: forwarding headers are believed only from trusted networks (R26).
+"""The visitor's IP address and scheme behind proxies: only trusted networks may send forwarding headers (R26).
 
-Takes any text as a header's value and never raises.
+Header values may be any text; nothing is raised.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
 _HOPS = 32
-"""How many entries from the right are looked at: more hops than any real chain of proxies has."""
+"""Entries read from the right: more hops than any real chain of proxies has."""
 
 _FORWARDED = re.compile(r'(?:^|[;,\s])(for|proto)=("[^"]*"|[^;,\s"]*)|"[^"]*"', re.IGNORECASE)
-"""Quoted strings of other parameters are skipped, so that what is inside of them is no parameter."""
+"""Quoted strings of other parameters are skipped, so that their content is not read as a parameter."""
 
 
 class ForwardingHeaders(NamedTuple):
-    """What proxies say of the visitor: each header's lines joined with commas, "" where it was not sent."""
+    """Each header's lines joined with commas; "" if it was not sent."""
 
     x_forwarded_for: str = ""
     x_forwarded_proto: str = ""
@@ -30,10 +30,10 @@ class ForwardingHeaders(NamedTuple):
 
 
 def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Network]) -> str:
-    """The nearest address that is not a trusted proxy's. `peer` is who connected.
+    """Return the nearest address that is not a trusted proxy's. `peer`: the connection's own address.
 
-    A proxy sets one header and may pass on the other as the visitor wrote it. Which one is not known here, so where
-    they lead to different addresses neither is believed and the visitor is whoever connected (R34).
+    A proxy sets one header and may pass on the other as the visitor sent it. Which one is unknown here, so if they lead
+    to different addresses, both are ignored and the visitor is the peer (R34).
     """
     if not trusted:
         return _plain(peer)
@@ -43,7 +43,7 @@ def visitor_address(peer: str, headers: ForwardingHeaders, trusted: Sequence[Net
 
 
 def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: Sequence[Network]) -> str:
-    """`http` or `https`, as the visitor used it. `scheme` is the connection's own, and holds where headers disagree."""
+    """Return `http` or `https`, as the visitor used it. The connection's own `scheme` applies if headers disagree."""
     if not is_trusted(peer, trusted):
         return scheme
     hops, protos = read_forwarded(headers.forwarded)
@@ -58,7 +58,7 @@ def visitor_scheme(scheme: str, peer: str, headers: ForwardingHeaders, trusted: 
 def read_forwarded(header: str) -> tuple[str, str]:
     """RFC 7239's `Forwarded` as the two lists (for, proto) that `X-Forwarded-*` would have held.
 
-    A quote that a visitor leaves open would hide what the proxy has added, so that such a header names nobody.
+    An unclosed quote of a visitor would hide what the proxy has added: such a header gives "unknown".
     """
     if not header:
         return "", ""
@@ -72,9 +72,9 @@ def read_forwarded(header: str) -> tuple[str, str]:
 
 
 def storable_address(address: str, privacy: str) -> str:
-    """What may be stored of an address under a WAYPOST_IP_PRIVACY: all of it, its /24 or /48, or "".
+    """Return what WAYPOST_IP_PRIVACY allows to store of an address: all of it, its /24 or /48, or "".
 
-    Truncated, what is no address, such as a Unix socket's path, is "".
+    Anything else, such as a Unix socket's path, is truncated to "".
     """
     if privacy != "truncated":
         return address if privacy == "full" else ""
@@ -92,14 +92,14 @@ def is_trusted(peer: str, trusted: Sequence[Network]) -> bool:
 
 
 def _visitors_proto(peer: str, hops: str, protos: str, trusted: Sequence[Network]) -> str:
-    """Where each proxy added its own value, the visitor's is as far from the right as the visitor's address is."""
+    """If each proxy added a value, the visitor's is as far from the right as the visitor's address."""
     entries = _last_entries(protos)
     distance = len(list(_chain(peer, hops, trusted))) - 1
     return entries[min(max(distance, 1), len(entries)) - 1].lower()
 
 
 def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterator[str]:
-    """The peer, then hop by hop away from us as far as each one is vouched for by a trusted one."""
+    """The peer, then one hop after the other, each reported by a trusted proxy."""
     address = _address(peer)
     yield _plain(peer)
     for entry in _last_entries(forwarded_for):
@@ -111,14 +111,14 @@ def _chain(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> Iterato
         yield str(address)
 
 
-@lru_cache(10_000)  # visitors come again, and reading an address takes longer than all else done with a click
+@lru_cache(10_000)  # visitors return, and parsing an address takes longer than the rest of a click
 def _plain(text: str) -> str:
     address = _address(text)
     return text if address is None else str(address)
 
 
 def _last_entries(header: str) -> list[str]:
-    """From the right, at most as many as a chain can be long."""
+    """From the right, limited to the maximum length of a chain."""
     return [entry.strip() for entry in reversed(header.rsplit(",", _HOPS)[-_HOPS:])] if header else []
 
 
@@ -130,9 +130,9 @@ def _address(text: str) -> Address | None:
         bare = bare[1:].partition("]")[0]
     elif bare.count(":") == 1:
         bare = bare.partition(":")[0]
-    if "%" in bare:  # a zone means nothing to anyone but the machine that wrote it
+    if "%" in bare:  # a zone has a meaning on one machine only
         return None
-    with contextlib.suppress(OSError, ValueError):  # the C library reads it in a third of the time
+    with contextlib.suppress(OSError, ValueError):  # the C library parses it in a third of the time
         return IPv4Address(inet_pton(AF_INET, bare))
     try:
         address = ip_address(bare)

@@ -1,18 +1,18 @@
-"""First path segments that are, or plausibly will be, the application's own on the host it shares with short links.
+"""First path segments that the application uses, or plausibly will, on the host it shares with short links.
 
-A slug of one of these names would hide a page of the application or be hidden by it. Compared in lower case.
+A slug with one of these names would conflict with a page of the application. Compared in lower case.
 """
 
 INFRASTRUCTURE = frozenset({"healthz", "readyz", "metrics", "internal"})
-"""Asked for by those who know no host name: load balancers, supervisors, proxies beside us."""
+"""Requested under any host name, by load balancers, supervisors and local proxies."""
 
 API_SEGMENTS = INFRASTRUCTURE | {"api", "media", ".well-known", "robots.txt", "favicon.ico"}
-"""Answered by the API's application; what else is the application's own is the dashboard's."""
+"""Served by the API's application. The dashboard serves all others."""
 
 RESERVED = frozenset({
-    # the API and what watches it
+    # the API and monitoring
     "api", "docs", "openapi.json", *INFRASTRUCTURE,
-    # what browsers and crawlers ask every host for
+    # requested from every host by browsers and crawlers
     ".well-known", "robots.txt", "favicon.ico", "sitemap.xml", "manifest.json", "apple-touch-icon.png",
     # files
     "static", "assets", "media", "qr",
@@ -23,7 +23,7 @@ RESERVED = frozenset({
     "dashboard", "links", "domains", "pixels", "webhooks", "clicks", "stats", "analytics", "tags", "qrcodes",
     "account", "settings", "profile", "team", "members", "keys", "tokens", "integrations", "import", "export", "search",
     "billing", "plan", "plans", "pricing", "checkout", "admin",
-    # what people look for
+    # common pages
     "about", "help", "support", "contact", "status", "legal", "terms", "privacy", "imprint", "security", "abuse",
     "report",
 })  # fmt: skip

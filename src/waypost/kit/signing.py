@@ -1,4 +1,4 @@
-"""Signatures of webhook deliveries: what a sender writes into `X-Signature`, and how a receiver looks at it."""
+"""Signatures of webhook deliveries: what a sender writes into `X-Signature`, and its verification by a receiver."""
 
 import hmac
 import re
@@ -10,15 +10,15 @@ _HEADER = re.compile(r"t=(?P<t>[0-9]{1,12}),v1=(?P<v1>[0-9a-f]{64})")
 
 
 def signature(secret: str, t: int, body: bytes) -> str:
-    """`t`: seconds since 1970, at which it is signed."""
+    """`t`: seconds since 1970, the time of signing."""
     return f"t={t},v1={_digest(secret, t, body)}"
 
 
 def fault(secret: str, header: str, body: bytes, *, now: float) -> str | None:
-    """Why a delivery must not be believed; None when it may. `body`: the bytes as they came."""
+    """Why a signature is invalid; None if it is valid. `body`: the bytes as received."""
     found = _HEADER.fullmatch(header)
     if not found:
-        return "the signature is missing or has another form"
+        return "the signature is missing or malformed"
     if not hmac.compare_digest(_digest(secret, int(found["t"]), body), found["v1"]):
         return "the signature does not match the body and the secret"
     if abs(now - int(found["t"])) > TOLERANCE:

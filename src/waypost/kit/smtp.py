@@ -1,4 +1,4 @@
-"""What the settings of mail mean: a server's URL, and who mail comes from. No fault is told with a word of either."""
+"""Parses the mail settings: the URL of the server, and the sender. Errors never contain their values."""
 
 from dataclasses import dataclass
 from email.headerregistry import Address
@@ -16,17 +16,17 @@ class SmtpServer:
     host: str
     port: int
     is_tls: bool
-    """From the first byte: smtps."""
+    """smtps: TLS from the first byte."""
     starttls: Starttls
     user: str = ""
     password: str = ""
 
     def __repr__(self) -> str:
-        return f"SmtpServer({self.host}:{self.port})"  # without the password, wherever it may be printed
+        return f"SmtpServer({self.host}:{self.port})"  # without the password
 
 
 def parse_smtp_url(url: str) -> SmtpServer | None:
-    """`smtp://user:password@host:port?starttls=always`. Raises SettingsError, with no word of the URL in its text."""
+    """`smtp://user:password@host:port?starttls=always`. Raise SettingsError, without the URL in its text."""
     if not url:
         return None
     try:
@@ -34,7 +34,9 @@ def parse_smtp_url(url: str) -> SmtpServer | None:
         host, port = parts.hostname or "", parts.port
         given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=True) if parts.query else {}
     except ValueError:
-        raise SettingsError("WAYPOST_SMTP_URL: is no URL such as smtp://user:password@mail.example.com:587") from None
+        raise SettingsError(
+            "WAYPOST_SMTP_URL: must be a URL such as smtp://user:password@mail.example.com:587"
+        ) from None
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     starttls = given.pop("starttls", ["always" if user else "auto"])[-1]
     if parts.scheme not in {"smtp", "smtps"} or not host or given or parts.path not in {"", "/"}:
@@ -48,11 +50,11 @@ def parse_smtp_url(url: str) -> SmtpServer | None:
 
 
 def parse_sender(text: str) -> Address:
-    """`Waypost <noreply@example.com>`. Raises SettingsError."""
+    """`Waypost <noreply@example.com>`. Raise SettingsError."""
     name, address = parseaddr(text)
     try:
         if "@" in address and (text + name).isprintable():
             return Address(display_name=name, addr_spec=address)
-    except ValueError:  # its parts can be no address's
+    except ValueError:  # not an email address
         pass
-    raise SettingsError("WAYPOST_MAIL_FROM: must be an address such as noreply@example.com")
+    raise SettingsError("WAYPOST_MAIL_FROM: must be an email address such as noreply@example.com")

@@ -1,6 +1,6 @@
-"""One reading of a URL: what is accepted here has the same host for a browser, for Python and for us.
+"""Canonical URLs, which have the same host for browsers, for Python and for this service.
 
-Refuses everything two parsers could read differently. Which addresses a host may have is `outbound`'s business.
+Everything that two parsers could read differently is refused. `outbound` decides which addresses a host may have.
 """
 
 import re
@@ -24,26 +24,26 @@ BAD_PORTS = frozenset(
         993 995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
     """.split()  # noqa: SIM905  # as a list literal it would take eighty lines
 )
-# names that never lead to the public internet; .test and .example do no harm: nobody answers for them
+# names that never lead to the public internet; .test and .example are harmless: they never resolve
 SPECIAL_NAMES = ("localhost", "local", "internal", "home.arpa", "onion", "invalid")
 
-# controls, blanks of every script, lone surrogates
-_UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")
+# control characters, whitespace of every script, lone surrogates
+_INVISIBLE = re.compile("[\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ud800-\udfff]")
 _AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]+)")
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 _DECIMALS = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-_CLEAN = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # visible ASCII without those a URL may not hold: "<>\^`{|}
+_CLEAN = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # visible ASCII except what a URL may not contain: "<>\^`{|}
 
 
 class BadUrl(ValueError):
-    """Its text tells the user what is wrong and what to do."""
+    """Its text says what is wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Url:
     text: str
-    """ASCII; as sent where that was clean already, else as a browser would write it."""
+    """ASCII; as sent if it was clean, else as a browser writes it."""
     scheme: str
     host: str
     """A-labels in lower case, or an IP literal in its canonical form, without brackets."""
@@ -55,8 +55,8 @@ class Url:
 
 
 def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), is_public: bool = True) -> Url:
-    """The one reading of `text`. With `is_public` not of names that never lead to the internet. Raises BadUrl."""
-    _refuse_unseen(text)
+    """Parse `text`. With `is_public`, names that never lead to the internet are refused. Raise BadUrl."""
+    _refuse_invisible(text)
     raw_host = _raw_host(text, schemes)
     parsed = _parsed(text)
     scheme = parsed.protocol.removesuffix(":")
@@ -72,30 +72,30 @@ def canonical(text: str, *, schemes: Collection[str] = ("http", "https"), is_pub
 
 
 def origin(text: str) -> str:
-    """`scheme://host[:port]` of this service itself, as a browser names it. Raises BadUrl.
+    """Return `scheme://host[:port]` of this service as a browser writes it. Raise BadUrl.
 
-    Unlike a destination it may be on localhost, in a network of one's own, or called by a single label.
+    Unlike a destination it may be on localhost, in a private network, or a single label.
     """
-    _refuse_unseen(text)
+    _refuse_invisible(text)
     raw_host = _raw_host(text, DEFAULT_PORTS)
     parsed = _parsed(text)
     _checked_host(parsed, raw_host)
     _checked_port(parsed, parsed.protocol.removesuffix(":"))
     found = f"{parsed.protocol}//{parsed.host}"  # ada leaves out a default port, as browsers do in `Host`
     if parsed.href != f"{found}/":
-        raise BadUrl("There must be nothing behind the host and port.")
+        raise BadUrl("Remove everything after the host and port.")
     return found
 
 
-def _refuse_unseen(text: str) -> None:
-    if _UNSEEN.search(text):
+def _refuse_invisible(text: str) -> None:
+    if _INVISIBLE.search(text):
         raise BadUrl("The URL must not contain blanks or control characters. Write a blank as %20.")
     if "\\" in text:
         raise BadUrl("The URL must not contain a backslash. Use / instead, or write it as %5C.")
 
 
 def _raw_host(text: str, schemes: Collection[str]) -> str:
-    """The host as typed, brackets included. What parsers forgive (`http:///host`, `http:host`) is refused."""
+    """The host as entered, with brackets. Forms that parsers tolerate (`http:///host`, `http:host`) are refused."""
     found = _AUTHORITY.match(text)
     scheme = (found[1] if found else text.partition(":")[0]).lower()
     if scheme not in schemes:
@@ -118,7 +118,7 @@ def _parsed(text: str) -> ada_url.URL:
 
 
 def _checked_host(parsed: ada_url.URL, raw_host: str) -> tuple[str, bool]:
-    """The canonical host, and whether it is an address."""
+    """Return the canonical host, and whether it is an IP address."""
     if parsed.host_type == ada_url.HostType.IPV6:
         return parsed.hostname.strip("[]"), True
     if parsed.host_type == ada_url.HostType.IPV4:
@@ -181,7 +181,7 @@ def with_query(url_text: str, params: Mapping[str, str]) -> str:
 
 
 def without_query_keys(url_text: str, keys: Collection[str]) -> str:
-    """The URL without the query parameters of these names; all else stays byte for byte."""
+    """Return the URL without the query parameters of these names, otherwise byte for byte unchanged."""
     start, query, fragment = _split(url_text)
     kept = _other_parts(query, keys)
     if len(kept) == query.count("&") + 1:
@@ -190,7 +190,7 @@ def without_query_keys(url_text: str, keys: Collection[str]) -> str:
 
 
 def _split(url_text: str) -> tuple[str, str, str]:
-    """What stands before the query, the query, and the fragment with its `#`."""
+    """Return the part before the query, the query, and the fragment with its `#`."""
     before, hash_sign, fragment = url_text.partition("#")
     start, _, query = before.partition("?")
     return start, query, hash_sign + fragment

@@ -1,6 +1,6 @@
-"""Every setting, read once from the environment and `waypost.toml`, then handed down as arguments.
+"""All settings, read once from the environment and `waypost.toml`, then passed as arguments.
 
-Commands read them through `commands.checking`, the processes of `serve` use `load`.
+Commands use `commands.settings_check`, the processes of `serve` use `load`.
 """
 
 from waypost.kit.errors import SettingsError

@@ -1,4 +1,4 @@
-"""The settings: their names, types and defaults, and what can be said of each value by itself."""
+"""The settings: names, types, defaults, and the validation of each value."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ PREFIX = "WAYPOST_"
 
 
 def _commas(value: object) -> object:
-    """`a, b` of the environment; a list of the TOML file passes through."""
+    """Split `a, b` of the environment. A list of the TOML file is returned unchanged."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -39,14 +39,14 @@ def _networks(value: object) -> object:
 
 
 def _no_network(value: object) -> object:
-    """Of the TOML file: `ip_network` would take a number for an address. A parsed network passes through."""
+    """In the TOML file, `ip_network` would take a number for an address. A parsed network is returned unchanged."""
     if isinstance(value, IPv4Network | IPv6Network):
         return value
     raise ValueError("must be networks in quotes, such as 10.0.0.0/8")
 
 
 def _none_if_empty(value: object) -> object:
-    """`WAYPOST_BLOCKLIST=` unsets it: the empty path would be the working directory."""
+    """`WAYPOST_BLOCKLIST=` unsets it: an empty path would be the working directory."""
     return None if value == "" else value
 
 
@@ -119,7 +119,7 @@ class Settings(BaseModel):
     @field_validator("shared_domain")
     @classmethod
     def _is_host(cls, value: str) -> str:
-        """Short links are visited over http and https alike: both default ports are left out."""
+        """Short links work over http and https: both default ports are removed."""
         try:
             return origin(f"http://{value}").removeprefix("http://").removesuffix(":443") if value else ""
         except BadUrl as fault:
@@ -138,13 +138,13 @@ class Settings(BaseModel):
 
     @field_validator("safe_browsing_url", "meta_url", "tiktok_url", "pinterest_url", "stripe_url")
     @classmethod
-    def _can_be_asked(cls, value: AnyUrl) -> AnyUrl:
-        canonical(str(value))  # tells at the start what would otherwise fail at each event
+    def _is_api_url(cls, value: AnyUrl) -> AnyUrl:
+        canonical(str(value))  # fails at the start, not at each request
         return value
 
     @field_validator("acme_directory")
     @classmethod
-    def _is_asked_over_tls(cls, value: AnyUrl) -> AnyUrl:
+    def _is_https_url(cls, value: AnyUrl) -> AnyUrl:
         canonical(str(value), schemes=("https",))
         return value
 
@@ -152,20 +152,20 @@ class Settings(BaseModel):
     @classmethod
     def _is_address(cls, value: str) -> str:
         if value and not re.fullmatch(r"[!-;=?A-~]+@[!-;=?A-~]+", value):
-            raise ValueError("must be an e-mail address, such as ops@example.com")
+            raise ValueError("must be an email address, such as ops@example.com")
         return value
 
     @field_validator("smtp_url")
     @classmethod
     def _is_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        _reworded(parse_smtp_url, value.get_secret_value() if value else "")
+        _as_value_error(parse_smtp_url, value.get_secret_value() if value else "")
         return value
 
     @field_validator("mail_from")
     @classmethod
     def _is_sender(cls, value: str) -> str:
         if value:
-            _reworded(parse_sender, value)
+            _as_value_error(parse_sender, value)
         return value
 
     @field_validator("database_url")
@@ -183,7 +183,7 @@ class Settings(BaseModel):
     def _has_no_empty_key(cls, value: SecretStr | None) -> SecretStr | None:
         text = value.get_secret_value() if value else ""
         if text and not all(part.strip() for part in text.split(",")):
-            raise ValueError("has an empty key: remove the comma that is too much")
+            raise ValueError("has an empty key: remove the extra comma")
         return value
 
     @field_validator("webhook_backoff")
@@ -213,22 +213,22 @@ class Settings(BaseModel):
 
     @property
     def own_hosts(self) -> tuple[str, str]:
-        """`host[:port]` that the service itself is visited under, in contrast to custom domains."""
+        """`host[:port]` of the service itself, in contrast to custom domains."""
         return self.base_host, self.shared_domain
 
     @property
     def sender(self) -> str:
-        """Who mail comes from."""
+        """The sender of mail."""
         return self.mail_from or f"Waypost <noreply@{urlsplit(self.base_url).hostname}>"
 
     @property
     def cname_host(self) -> str:
-        """Where custom domains point."""
+        """The target of custom domains' CNAME records."""
         return self.cname_target or urlsplit(f"//{self.shared_domain}").hostname or ""
 
     @property
     def certified_hosts(self) -> tuple[str, ...]:
-        """The service's own names that are to have certificates: none where people visit it over plain HTTP."""
+        """The service's own host names that need certificates: none if the base URL is plain HTTP."""
         if not (self.tls and self.base_url.startswith("https://")):
             return ()
         hosts = (urlsplit(f"//{netloc}").hostname or "" for netloc in (self.base_host, self.shared_domain))
@@ -241,15 +241,15 @@ class Settings(BaseModel):
 
 
 def _is_public_name(host: str) -> bool:
-    """No authority certifies `localhost`, or an address the way we ask for it."""
+    """No certificate authority certifies `localhost`, or IP addresses with this client."""
     try:
         return not canonical(f"https://{host}").is_ip
     except BadUrl:
         return False
 
 
-def _reworded(check: Callable[[str], object], value: str) -> None:
-    """A SettingsError as the ValueError that pydantic collects; the setting's name is put before it again."""
+def _as_value_error(check: Callable[[str], object], value: str) -> None:
+    """Turn a SettingsError into a ValueError for pydantic, without the setting's name, which is added again."""
     try:
         check(value)
     except SettingsError as error:

@@ -1,6 +1,6 @@
-"""Reads the settings from the environment and `waypost.toml`, and reports every fault that their values show, at once.
+"""Reads the settings from the environment and `waypost.toml`, and reports all invalid values at once.
 
-What only the files and servers they name can show is checked by `commands.checking`.
+`commands.settings_check` checks the files and servers that they name.
 """
 
 import difflib
@@ -22,13 +22,13 @@ CONFIG_FILE = Path("waypost.toml")
 
 class SettingFault(NamedTuple):
     setting: str
-    """Its field in Settings, or a name that is none; empty when no setting can be relied on."""
+    """The field in Settings, or an unknown name; empty if no setting could be read."""
     text: str
-    """A line for the operator, without the value of a secret."""
+    """A line for the operator, without secrets."""
 
 
 def load(**overrides: Any) -> Settings:
-    """Raises SettingsError with every fault that `read` finds."""
+    """Raise SettingsError with every fault that `read` finds."""
     settings, faults = read(**overrides)
     refuse(faults)
     return settings
@@ -40,7 +40,7 @@ def refuse(faults: Iterable[SettingFault]) -> None:
 
 
 def read(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
-    """Command line over environment over file; where a value is faulty, the default takes its place."""
+    """Overrides take precedence over the environment, and that over the file. The default replaces a faulty value."""
     in_environment = {name: value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
     in_file, faults = _read_file(CONFIG_FILE)
     values = _by_setting(in_file, str(CONFIG_FILE), faults)
@@ -48,7 +48,7 @@ def read(**overrides: Any) -> tuple[Settings, list[SettingFault]]:
     values |= {name: value for name, value in overrides.items() if value is not None}
     try:
         settings = Settings(**values)
-    except ValidationError as error:  # its own text would print secret values
+    except ValidationError as error:  # its text would print secrets
         found = list(_faults_of(error))
         settings = Settings(**{name: values[name] for name in values.keys() - {fault.setting for fault in found}})
         faults += found
@@ -65,7 +65,7 @@ def _read_file(path: Path) -> tuple[dict[str, Any], list[SettingFault]]:
 
 
 def _by_setting(given: Mapping[str, Any], source: str, faults: list[SettingFault]) -> dict[str, Any]:
-    """By field name: neither case nor, in the file, the prefix matters. Leaves out what is faulty."""
+    """By field name, regardless of case and, in the file, of the prefix; without faulty values."""
     spellings: dict[str, list[str]] = {}
     for name in given:
         spellings.setdefault(name.upper().removeprefix(PREFIX).lower(), []).append(name)
@@ -87,7 +87,7 @@ def _by_setting(given: Mapping[str, Any], source: str, faults: list[SettingFault
 
 
 def _is_text(value: object) -> bool:
-    """Bytes of the environment that are not UTF-8 arrive as lone surrogates, which nothing can encode later on."""
+    """Bytes of the environment that are not UTF-8 arrive as lone surrogates, which cannot be encoded later."""
     if not isinstance(value, str):
         return True
     try:
@@ -104,7 +104,7 @@ def _faults_of(error: ValidationError) -> Iterator[SettingFault]:
 
 
 def _contradictions(settings: Settings, faulty: set[str]) -> Iterator[SettingFault]:
-    """Settings that are right by themselves and not together. A faulty one is not blamed twice."""
+    """Settings that are valid alone but not together. A faulty one is not reported twice."""
     stripe = ("stripe_secret_key", "stripe_webhook_secret", "stripe_prices")
     missing = [name for name in stripe if not getattr(settings, name) and name not in faulty]
     if len(missing) < len(stripe):
