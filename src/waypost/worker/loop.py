@@ -99,7 +99,8 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
 
     async def step(self) -> bool:
         """False when there was nothing to do. Raises Unavailable; then outcomes are settled later."""
-        if self._outcomes or await self._is_due():
+        is_due = not self._outcomes and await self._is_due()
+        if is_due or self._outcomes:  # an attempt may have ended meanwhile
             await self._settle_and_claim()
         elif not self._in_flight:
             return False

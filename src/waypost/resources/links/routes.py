@@ -105,4 +105,4 @@ def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host
     if not sealed:
         return new_route(host, destination, link_id, expiry)
     in_order = sorted(sealed, key=lambda each: each[0])
-    return new_route(host, destination, link_id, expiry, tags.opened(each[1:] for each in in_order))
+    return new_route(host, destination, link_id, expiry, tags.decrypt(each[1:] for each in in_order))

@@ -1,6 +1,6 @@
-"""Retargeting pixels: what an ad platform knows an account by, fired on its links' pages. The room's only auth.
+"""Retargeting pixels: an account's ids at ad platforms, fired on the pages of its links.
 
-Never shows what a platform's id or token is: only routes and the platforms themselves get to know.
+A platform's ids and tokens are never shown: only routes and the platforms themselves get them.
 """
 
 from waypost.resources.pixels.account_data import delete_all_for, export

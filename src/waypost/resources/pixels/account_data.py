@@ -1,4 +1,4 @@
-"""The pixels of one account: exported and deleted all at once, for they are few."""
+"""Exports and deletes the pixels of an account, all at once because they are few."""
 
 from uuid import UUID
 

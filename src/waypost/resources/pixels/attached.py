@@ -1,6 +1,6 @@
-"""Which pixels a link has: what the links room asks and writes inside its own transactions.
+"""Pixels of a link, for `links`, which calls this inside its own transactions.
 
-Rows of a pixel that is gone count for nothing wherever they are read, so a deletion need not wait for its last link.
+Rows of a deleted pixel are ignored wherever they are read, so that a deletion need not wait for its last link.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ from waypost.resources.pixels.model import link_pixels, pixels
 
 
 def ids_of(link_id: Column[Any]) -> ColumnElement[list[UUID]]:
-    """Of the link in the statement around it, in the link's order."""
+    """Scalar subquery: the pixels of the link of the surrounding statement, in the link's order."""
     listed = select(_Listed(link_pixels.c.position, link_pixels.c.pixel_id))
     attached = listed.join(pixels, pixels.c.id == link_pixels.c.pixel_id)
     return attached.where(link_pixels.c.link_id == link_id).scalar_subquery()
@@ -49,7 +49,7 @@ async def hold(tx: Tx, account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 
 
 async def attach(tx: Tx, link_id: UUID, ids: Sequence[UUID]) -> None:
-    """These and no others, in this order. Whoever attaches any holds them."""
+    """Attach exactly these, in this order. The caller holds them."""
     await tx.execute(delete(link_pixels).where(link_pixels.c.link_id == link_id))
     rows = [{"link_id": link_id, "position": position, "pixel_id": id_} for position, id_ in enumerate(ids)]
     if rows:
@@ -65,7 +65,7 @@ def _of_account(account_id: UUID, ids: Collection[UUID]) -> Select[Any]:
 
 
 class _Ids(TypeDecorator[list[UUID]]):
-    """From `position:id,position:id`, in whatever order the database found them."""
+    """From `position:id,position:id`, in any order."""
 
     impl = Text
     cache_ok = True

@@ -11,9 +11,9 @@ from waypost.kit.clock import Clock
 
 class PixelChanged(Protocol):
     async def __call__(self, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-        """Announces that links with this pixel fire something else from now on.
+        """Record that links with this pixel fire something else from now on.
 
-        What it returns is to be called after the commit and before the answer.
+        The caller calls the result after the commit and before the response.
         """
 
 

@@ -1,4 +1,4 @@
-"""Retargeting pixels of an account, and which links they are attached to."""
+"""Retargeting pixels of an account, and the links that they are attached to."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +39,7 @@ Index("ix_link_pixels_pixel", link_pixels.c.pixel_id, link_pixels.c.link_id)
 
 @dataclass(frozen=True, slots=True)
 class Pixel:
-    """What is shown of it."""
+    """Without its secrets."""
 
     id: UUID
     account_id: UUID

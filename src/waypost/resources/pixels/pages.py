@@ -84,12 +84,12 @@ class _Pages:
         if not self._auth.is_live(session):
             unpaid = form.with_errors({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
-        wanted, problems = parse(PixelChange, _changes(form))
-        warning = _id_warning(form, wanted.platform or pixel.platform, wanted.pixel_id)
+        change, problems = parse(PixelChange, _changes(form))
+        warning = _id_warning(form, change.platform or pixel.platform, change.pixel_id)
         if warning and not problems:
             return await self._one(request, session, pixel, form, status=422, warning=warning)
         try:
-            await service.change(self._deps, session, pixel.id, wanted, problems)
+            await service.change(self._deps, session, pixel.id, change, problems)
         except Invalid as error:
             return await self._one(request, session, pixel, form.with_errors(error.errors), status=422)
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)

@@ -1,4 +1,4 @@
-"""What may be sent for a pixel, by type and length, and how a pixel is shown: without what its platform knows it by."""
+"""Request and response fields of pixels. A response has no platform id and no token."""
 
 from typing import Annotated, ClassVar
 
@@ -21,7 +21,7 @@ def _printable(text: str) -> str:
 
 
 def _sendable(text: str) -> str | None:
-    """Blank reads as null. The others go into a header of HTTP."""
+    """Blank means null. Other values are sent in an HTTP header."""
     if not text.strip():
         return None
     if not text.isascii() or " " in text:
@@ -43,7 +43,7 @@ Token = Annotated[
 class PixelFields(Body):
     platform: Platform | None = None
     name: Line | None = None
-    # not in the repr: whoever logs what was sent shall not log these
+    # not in the repr, so that they are not logged with the request
     pixel_id: PixelId | None = Field(default=None, repr=False)
     access_token: Token | None = Field(default=None, repr=False)
 

@@ -1,4 +1,4 @@
-"""The statements on pixels, and on the links that a pixel is attached to. A link's own are in `attached`."""
+"""SQL of pixels, and of the links that a pixel is attached to. `attached` has the SQL for one link."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -28,20 +28,20 @@ async def find(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
 
 
 async def find_for_change(tx: Tx, account_id: UUID, pixel_id: UUID) -> Pixel | None:
-    """Waits for those who hold it to attach it, and nobody else attaches it until the transaction ends."""
+    """Waits for transactions that attach it, and no other attaches it until this transaction ends."""
     row = (await tx.execute(_PIXEL.where(*_is(account_id, pixel_id)).with_for_update())).one_or_none()
     return _pixel(row)
 
 
 async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Pixel], int]:
-    """(pixels of the page, number of pixels on all pages), newest first."""
+    """(pixels of the page, total), newest first."""
     newest = _PIXEL.where(pixels.c.account_id == account_id).order_by(pixels.c.created_at.desc(), pixels.c.id.desc())
     rows = await tx.execute(newest.limit(request.per_page).offset(request.offset))
     return [Pixel(*row) for row in rows], await count(tx, account_id)
 
 
 async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> None:
-    """Secrets that are not named stay as they are."""
+    """Secrets that are not given do not change."""
     values = {"platform": pixel.platform, "name": pixel.name, "updated_at": pixel.updated_at} | dict(secrets)
     await tx.execute(update(pixels).where(pixels.c.id == pixel.id).values(values))
 
@@ -51,7 +51,7 @@ async def remove(tx: Tx, pixel_id: UUID) -> None:
 
 
 async def links_counts(tx: Tx, pixel_ids: Sequence[UUID], at_most: int) -> dict[UUID, int]:
-    """Of each how many links it is attached to, counted no further than `at_most`: it can be on all there are."""
+    """The number of links that each is attached to, counted up to `at_most`: it can be on all of the account."""
     if not pixel_ids:
         return {}
     some = (select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == id_).limit(at_most) for id_ in pixel_ids)
@@ -63,10 +63,10 @@ async def links_counts(tx: Tx, pixel_ids: Sequence[UUID], at_most: int) -> dict[
 
 
 async def detach(tx: Tx, pixel_id: UUID, at_most: int) -> bool:
-    """Whether it was attached to so many links that more may be left."""
+    """Detach it from `at_most` links. Whether more may be left."""
     some = select(link_pixels.c.link_id).where(link_pixels.c.pixel_id == pixel_id).limit(at_most)
-    gone = delete(link_pixels).where(link_pixels.c.pixel_id == pixel_id, link_pixels.c.link_id.in_(some))
-    return (await tx.execute(gone)).rowcount >= at_most
+    detached = delete(link_pixels).where(link_pixels.c.pixel_id == pixel_id, link_pixels.c.link_id.in_(some))
+    return (await tx.execute(detached)).rowcount >= at_most
 
 
 def _is(account_id: UUID, pixel_id: UUID) -> Sequence[ColumnElement[bool]]:

@@ -94,9 +94,9 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     async def browse_deliveries(caller: allowed, webhook_id: id_of_path, request: Request) -> Response:
         """Newest first."""
         problems = Problems()
-        page, wanted = read_page(request, problems), _wanted(request, problems)
+        page, filters = read_page(request, problems), _read_filters(request, problems)
         problems.raise_if_any()
-        found = await service.browse_deliveries(deps, caller, webhook_id, wanted, page)
+        found = await service.browse_deliveries(deps, caller, webhook_id, filters, page)
         return paginated(found.map(delivery_to_json), request, deps.base_url)
 
     @router.post(_REDELIVER, summary="Redeliver an event", status_code=202, response_model=Data[DeliveryJson])
@@ -112,7 +112,7 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     return router
 
 
-def _wanted(request: Request, problems: Problems) -> DeliveryFilter:
+def _read_filters(request: Request, problems: Problems) -> DeliveryFilter:
     query = read_query(request)
     given = {name: query.get(name) for name in _CHOICES}
     for name, choices in _CHOICES.items():

@@ -1,4 +1,4 @@
-"""What may be sent for a subscription, by type and length, and how subscriptions and deliveries are shown."""
+"""Request fields of subscriptions, and the JSON of subscriptions and deliveries."""
 
 from typing import Annotated, ClassVar
 
@@ -20,7 +20,7 @@ def _not_too_long(text: str) -> str:
 
 
 def _some(types: list[EventType]) -> list[EventType]:
-    """Each once, at its first place."""
+    """Each once, in the order of their first occurrence."""
     if not types:
         raise ValueError("This must have at least 1 entry.")
     return list(dict.fromkeys(types))

@@ -176,7 +176,7 @@ async def test_no_more_wait_than_are_kept(
     await env.queue(other, *(new_event() for _ in range(3)))
     await env.sweep()
     found = await env.results(full)
-    assert (found.dropped, found.reason) == (2_007, "more events waited than are kept")
+    assert (found.dropped, found.reason) == (2_007, "more events were pending than are stored")
     assert await env.results(other) == events.EventResults()
     await env.run()
     assert [each.id for each in given[:3]] in told(platforms)

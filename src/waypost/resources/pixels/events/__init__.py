@@ -1,6 +1,6 @@
-"""Server-side events: what a platform is told of a visit by us, besides what its own script told it. The only auth.
+"""Server-side events: the worker reports visits to a platform, in addition to the platform's own script.
 
-Refuses to be on a redirect's path: events are recorded in the transaction that stores the clicks, and sent by a poller.
+Redirects do not wait for it: events are recorded in the transaction that stores the clicks.
 """
 
 from waypost.resources.pixels.events.cleanup import delete_unsendable

@@ -14,11 +14,11 @@ from waypost.resources.pixels.events.results import EventResults, add_results
 WAITING_AT_MOST = 10_000
 """Events of a pixel."""
 _AT_ONCE = 2_000
-_TOO_MANY = "more events waited than are kept"
+_TOO_MANY = "more events were pending than are stored"
 
 _E = pixel_events.c
 
-# ruff: noqa: S608  # put together from texts of our own
+# ruff: noqa: S608  # built only from constants
 _ORPHANED = text(
     f"{queue.QUEUES} SELECT pixel_id FROM queue WHERE pixel_id IS NOT NULL"
     " AND NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = queue.pixel_id)"

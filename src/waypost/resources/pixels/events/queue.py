@@ -1,7 +1,7 @@
-"""The queue's statements. Claim a lot under a lease, counting the attempt before anything is sent; settle afterwards.
+"""SQL of the queue: claim a lot (the events of one request) under a lease, send it, settle it.
 
-Each pixel is a queue of its own: a claim steps from one to the next by index, so that what waits for one of them costs
-the others nothing. Of a process that dies the lease runs out, and the next claim takes the same lot again.
+Each pixel is a queue of its own. A claim steps from one to the next by index, so that the events of one pixel do not
+slow the others down. When a process dies, the lease expires and the next claim takes the same lot again.
 """
 
 import json
@@ -20,20 +20,20 @@ from waypost.resources.pixels.events.slots import QueuedPixel, RequestSlots
 from waypost.resources.pixels.model import pixels
 
 LOT = 500
-"""Events of one request. Each platform takes 1,000, but one bad event can cost all of its request."""
+"""Events of one request. Each platform accepts 1,000, but a single bad event can fail its entire request."""
 GATHERING = timedelta(seconds=5)
-"""From a lot's oldest event until it is sent: requests are dearer than events."""
+"""From a lot's oldest event until it is sent: few large requests are cheaper than many."""
 
 _E, _L = pixel_events.c, pixel_lots.c
 _LOCK = 0x706978656C73  # "pixels"
 
-# ruff: noqa: S608  # put together from the texts below alone
+# ruff: noqa: S608  # built only from the constants below
 QUEUES = (
     "WITH RECURSIVE queue (pixel_id) AS (SELECT (SELECT pixel_id FROM pixel_events ORDER BY pixel_id, id LIMIT 1)"
     " UNION ALL SELECT (SELECT e.pixel_id FROM pixel_events AS e WHERE e.pixel_id > queue.pixel_id"
     " ORDER BY e.pixel_id, e.id LIMIT 1) FROM queue WHERE pixel_id IS NOT NULL)"
 )
-"""The pixels that any event waits for, and a null."""
+"""Pixels with pending events, and a null."""
 _OLDEST = "SELECT e.created_at FROM pixel_events AS e WHERE e.pixel_id = queue.pixel_id ORDER BY e.id LIMIT 1"
 _DUE = (
     text(

@@ -1,4 +1,4 @@
-"""What became of a pixel's events, for its owner. Noted in the transaction in which the events go: once."""
+"""Results of a pixel's events, for its owner. They are added in the transaction that deletes the events: once."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,10 +20,10 @@ class EventResults:
     rejected: int = 0
     """By the platform, for good."""
     dropped: int = 0
-    """By us: too old, too many, of no use to the platform, or tried too often."""
+    """By this service: too old, too many, without data that the platform requires, or tried too often."""
     sent_at: datetime | None = None
     reason: str | None = None
-    """Why events were not taken the last time that happened; it may have passed since."""
+    """Of the latest events that were not accepted; later ones may have been."""
     reason_at: datetime | None = None
 
 
@@ -34,7 +34,7 @@ async def results_of(tx: Tx, pixel_id: UUID) -> EventResults:
 
 
 async def add_results(tx: Tx, pixel_id: UUID, new: EventResults) -> None:
-    """Adds `new` to what is known. Of a pixel that is gone nothing is kept."""
+    """Add `new` to the stored results. Nothing is stored for a deleted pixel."""
     values = (
         literal(new.sent, BigInteger),
         literal(new.rejected, BigInteger),
