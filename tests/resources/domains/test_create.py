@@ -91,7 +91,7 @@ async def test_one_of_several_concurrent_claims_wins(env: Env) -> None:
 
 
 async def test_limits_the_domains_of_an_account(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST_NOT_LIVE", 2)
+    monkeypatch.setattr(service, "MAX_NOT_LIVE", 2)
     monkeypatch.setattr(service, "MAX_DOMAINS", 3)
     first, _ = await env.make("a.test"), await env.make("b.test")
     assert faults(await env.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}

@@ -105,11 +105,11 @@ def test_a_new_one_takes_the_place_of_the_old(ca: trustme.CA, contexts: TlsConte
         visitor.visits(ALICE)
 
 
-def test_a_key_that_cannot_be_read_is_told_once(ca: trustme.CA) -> None:
+def test_an_unreadable_key_is_logged_once(ca: trustme.CA) -> None:
     contexts = TlsContexts(RING, APP)
     put(contexts, ca, ALICE, ring=KeyRing(["lost"]))
     with structlog.testing.capture_logs() as logs:
         for _ in range(2):
             with pytest.raises(ssl.SSLError, match=r"(?i)unrecognized.name"):
                 Visitor(ca, contexts).visits(ALICE)
-    assert [(line["event"], line["host"]) for line in logs] == [("certificate cannot be served", ALICE)]
+    assert [(line["event"], line["host"]) for line in logs] == [("certificate unusable", ALICE)]

@@ -118,11 +118,11 @@ async def test_rate_limit_of_one_hostname(scripted: Scripted, issuer, live, tls_
     [
         (b"", "cannot be reached. Waypost will try again."),
         (response(503, b"busy", retry_after="600"), "failing: it responded with status 503"),
-        (response(200, b"<html>"), "does not speak ACME: its answer has no JSON"),
-        (response(200, b"{}"), "does not speak ACME: its answer has no newAccount"),
-        (response(200, b'{"newAccount":"http://127.0.0.1/"}'), "does not speak ACME: its answer has no newNonce"),
-        (response(200, b'{"newNonce":"file:///etc/passwd","newAccount":"/"}'), "named an address that is none"),
-        (response(200, b"{" * 300_000), "does not speak ACME"),
+        (response(200, b"<html>"), "not an ACME server: its response has no JSON"),
+        (response(200, b"{}"), "not an ACME server: its response has no newAccount"),
+        (response(200, b'{"newAccount":"http://127.0.0.1/"}'), "not an ACME server: its response has no newNonce"),
+        (response(200, b'{"newNonce":"file:///etc/passwd","newAccount":"/"}'), "sent an invalid URL"),
+        (response(200, b"{" * 300_000), "not an ACME server"),
     ],
     ids=["down", "busy", "no-json", "empty", "half", "file", "endless"],
 )

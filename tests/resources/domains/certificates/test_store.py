@@ -230,7 +230,7 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
     [
         (lambda pem, key: (pem, chain(HOST)[1]), "belongs to another key"),
         (lambda pem, key: chain("mallory.example"), f"is not for {HOST}"),
-        (lambda pem, key: ("-----BEGIN NOTHING-----", key), "is not a chain"),
+        (lambda pem, key: ("-----BEGIN NOTHING-----", key), "is not a PEM certificate chain"),
     ],
     ids=["key", "name", "form"],
 )
