@@ -75,7 +75,7 @@ class SignInLimiter:
         _require_allowed(await self._per_person.take(b"session" + session.id.bytes))
 
     def remember(self, response: Response, authenticated: Authenticated) -> None:
-        """Marks the browser as known. The cookie contains no name, grants no access, and is void with a new password."""
+        """Marks the browser as known. The cookie identifies nobody and grants no access. A new password voids it."""
         known = f"{self._tag(authenticated.account, authenticated.password)}.{secrets.token_hex(8)}"
         response.set_cookie(
             self._cookie,
