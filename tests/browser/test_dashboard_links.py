@@ -77,7 +77,7 @@ async def test_link_form_answers_while_typing(chromium: Browser, service: Servic
     await expect(page.locator("#card-title")).to_have_text("Typed")
     await page.fill("#expires_at", "2035-06-01T12:00")
     await page.locator("button.primary").dblclick()
-    await expect(page.get_by_text("Your link is ready")).to_be_visible()
+    await expect(page.get_by_text("Link created.")).to_be_visible()
     (made,) = service.client.get("/api/v1/links").json()["data"]
     assert (made["expires_at"], made["tags"], made["og_title"]) == ("2035-06-01T03:00:00.000000Z", ["one"], "Typed")
 
@@ -147,7 +147,7 @@ async def test_without_scripts(chromium: Browser, service: Service, website: Web
     await expect(page.locator("#slug-hint")).to_contain_text("only letters")
     await page.fill("#slug", "a")
     await page.locator("button.primary").click()
-    await expect(page.get_by_text("Your link is ready")).to_be_visible()
+    await expect(page.get_by_text("Link created.")).to_be_visible()
     await page.goto("/links")
     await expect(page.locator(".tags li")).to_have_text(["one", "two"])
     (made,) = service.client.get("/api/v1/links").json()["data"]

@@ -99,7 +99,7 @@ async def make_link(page: Page, website: Website) -> None:
     await page.get_by_text("Expiry and pixels").click()
     await page.get_by_label("Spring shoppers").check()
     await page.get_by_role("button", name="Create link").click()
-    await expect(page.get_by_text("Your link is ready")).to_be_visible()
+    await expect(page.get_by_text("Link created.")).to_be_visible()
     await expect(page.get_by_text("Nobody has clicked yet.")).to_be_visible()
     await expect(page.locator("[data-live-badge]")).to_be_visible()
 

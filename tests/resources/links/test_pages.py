@@ -80,7 +80,7 @@ async def test_creates_a_link_and_lists_it(place: Place, site: Website) -> None:
     }
     answers = await asyncio.gather(*(ada.post("/links/new", fields) for _ in range(3)))  # sent thrice, one link
     assert {answer.headers["location"] for answer in answers} == {f"/links/{fields['form_id']}?done=created"}
-    assert "Your link is ready" in (await ada.get(answers[0].headers["location"])).text
+    assert "Link created." in (await ada.get(answers[0].headers["location"])).text
     page = (await ada.get("/links")).text
     for text in (
         "app.test/spring",

@@ -97,4 +97,4 @@ class _LinkFormPages:
             "card": typed_card(self._deps, form),
             "is_live": self._auth.is_live(session),
         }
-        return self._views.page(request, FORM, status=status, fault="", state="blank", **context)
+        return self._views.page(request, FORM, status=status, problem="", state="blank", **context)

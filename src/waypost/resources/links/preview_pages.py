@@ -68,13 +68,13 @@ class _LinkPreviewPages:
     async def check_slug(self, request: Request) -> Response:
         session = await self._auth.session(request)
         slug, link_id = request.query_params.get("slug", ""), parse_id(request.query_params.get("link", ""))
-        state, fault = await service.slug_state(self._deps, session, slug, link_id) if slug else ("blank", "")
-        return self._views.block(request, FORM, "slug_state", state=state, fault=fault)
+        state, problem = await service.slug_state(self._deps, session, slug, link_id) if slug else ("blank", "")
+        return self._views.block(request, FORM, "slug_state", state=state, problem=problem)
 
     async def preview(self, request: Request) -> Response:
         session = await self._auth.session(request)
         destination = (await read_form(request)).text("destination_url").strip()
-        card, fault = None, ""
+        card, problem = None, ""
         try:
             if destination:
                 self._auth.require_live_plan(session)
@@ -83,10 +83,10 @@ class _LinkPreviewPages:
                 texts = found.og_title or found.title or "", found.og_description or "", found.og_image or ""
                 card = _card(self._deps, _host(destination), *texts, page_title=found.title or "")
         except Invalid as error:
-            fault = Form().with_errors(error.errors).error("destination_url")
+            problem = Form().with_errors(error.errors).error("destination_url")
         except (PaymentRequired, RateLimited, Unavailable) as error:
-            fault = error.message
-        return self._views.block(request, FORM, "card", card=card, fault=fault)
+            problem = error.message
+        return self._views.block(request, FORM, "card", card=card, problem=problem)
 
     async def card_image(self, request: Request) -> Response:
         session = await self._auth.session(request)

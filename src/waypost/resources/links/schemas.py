@@ -65,14 +65,14 @@ TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), Aft
 UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20), AfterValidator(_without_empty)]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
-Hostname = Annotated[Text, AfterValidator(canonical_name)]
+HostnameText = Annotated[Text, AfterValidator(canonical_name)]
 
 
 class LinkFields(Body):
     destination_url: UrlText | None = None
     slug: Slug | None = None
     title: Annotated[ShortText, NullIfBlank] | None = None
-    hostname: Hostname | None = None
+    hostname: HostnameText | None = None
     og_title: Annotated[ShortText, NullIfBlank] | None = None
     og_description: Annotated[LongText, max_characters(5000), NullIfBlank] | None = None
     og_image: UrlText | None = None

@@ -1,13 +1,10 @@
 """Create, change, delete and find links. Verbs that write open their own transaction; nothing slow is inside one."""
 
 import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
 from waypost import auth
-from waypost.auth import Caller
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, Problems
 from waypost.kit.fields import parse
@@ -16,14 +13,13 @@ from waypost.outbound import PagePreview
 from waypost.resources import webhooks
 from waypost.resources.links import checks, media, rules, store
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.images import CleanImage
-from waypost.resources.links.media import HostedImage
 from waypost.resources.links.model import Link
-from waypost.resources.links.rules import SlugState
 from waypost.resources.links.schemas import LinkChange, NewLink, to_json
 
 
-async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None) -> Link:
+async def create(
+    deps: Deps, caller: auth.Caller, new: NewLink, problems: Problems, *, link_id: UUID | None = None
+) -> Link:
     """`problems`: those already found in the input. Raises Invalid with these and all others together."""
     account = caller.account.id
     checks.check_required(new, problems)
@@ -33,7 +29,7 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *
     found = await checks.inspect(deps, account, new, targets.url, problems)
     if targets.url is None:
         raise Invalid(problems.errors)
-    async with _hosted_if_saved(deps, found.image) as image, deps.db.write() as tx:
+    async with media.hosted_if_saved(deps.media, found.image) as image, deps.db.write() as tx:
         domain, id_, now = targets.domain, link_id or new_id(), deps.clock()
         draft = rules.new_link(
             account, new, targets.url, found.preview, domain=domain, image=image, now=now, link_id=id_
@@ -51,7 +47,7 @@ async def create(deps: Deps, caller: Caller, new: NewLink, problems: Problems, *
     return link
 
 
-async def create_once(deps: Deps, caller: Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
+async def create_once(deps: Deps, caller: auth.Caller, new: NewLink, problems: Problems, link_id: UUID) -> Link:
     """Submitted several times, one after the other or at once, it creates one link and returns it each time."""
     existing = await _find_or_none(deps, caller, link_id)
     if existing is not None:
@@ -65,7 +61,7 @@ async def create_once(deps: Deps, caller: Caller, new: NewLink, problems: Proble
         return existing
 
 
-async def change(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
+async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkChange, problems: Problems) -> Link:
     """Fields that are not sent stay as they are. Raises NotFound before it checks the input."""
     account, base_url = caller.account.id, deps.base_url
     link = await find(deps, caller, link_id)
@@ -75,7 +71,7 @@ async def change(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, 
     changed = rules.changed_link(link, change, url, domain=domain, image=None, base_url=base_url)
     checks.check_length(changed.destination_url, problems)
     found = await checks.inspect(deps, account, change, url, problems)
-    async with _hosted_if_saved(deps, found.image) as image, deps.db.write() as tx:
+    async with media.hosted_if_saved(deps.media, found.image) as image, deps.db.write() as tx:
         before = _required(await store.find_for_change(tx, account, link_id))  # it may have changed meanwhile
         after = rules.changed_link(before, change, url, domain=domain, image=image, base_url=base_url)
         checks.check_length(after.destination_url, problems)
@@ -96,7 +92,7 @@ async def change(deps: Deps, caller: Caller, link_id: UUID, change: LinkChange, 
     return after
 
 
-async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
+async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
         link = _required(await store.find_for_change(tx, caller.account.id, link_id))
         now = deps.clock()
@@ -107,11 +103,11 @@ async def delete(deps: Deps, caller: Caller, link_id: UUID) -> None:
     await media.discard(deps.media, link.og_image_media)
 
 
-async def find(deps: Deps, caller: Caller, link_id: UUID) -> Link:
+async def find(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:
     return _required(await _find_or_none(deps, caller, link_id))
 
 
-async def preview(deps: Deps, caller: Caller, destination_url: str) -> PagePreview:
+async def preview(deps: Deps, caller: auth.Caller, destination_url: str) -> PagePreview:
     """Title and Open Graph tags of the destination's page. Raises Invalid as `create` would."""
     new, problems = parse(NewLink, {"destination_url": destination_url})
     checks.check_required(new, problems)
@@ -120,7 +116,7 @@ async def preview(deps: Deps, caller: Caller, destination_url: str) -> PagePrevi
     return found.preview or PagePreview()
 
 
-async def slug_state(deps: Deps, caller: Caller, slug: str, link_id: UUID | None) -> tuple[SlugState, str]:
+async def slug_state(deps: Deps, caller: auth.Caller, slug: str, link_id: UUID | None) -> tuple[rules.SlugState, str]:
     """What a form shows about a slug before it is submitted, and the problem if there is one. Decides nothing."""
     if problem := rules.slug_problem(slug, deps.reserved):
         return "refused", problem
@@ -129,7 +125,7 @@ async def slug_state(deps: Deps, caller: Caller, slug: str, link_id: UUID | None
     return rules.slug_state(owner, caller.account.id, link_id)
 
 
-async def _find_or_none(deps: Deps, caller: Caller, link_id: UUID) -> Link | None:
+async def _find_or_none(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link | None:
     async with deps.db.point_read() as tx:
         return await store.find(tx, caller.account.id, link_id)
 
@@ -138,17 +134,6 @@ def _required(link: Link | None) -> Link:
     if link is None:
         raise NotFound
     return link
-
-
-@asynccontextmanager
-async def _hosted_if_saved(deps: Deps, image: CleanImage | None) -> AsyncIterator[HostedImage | None]:
-    """The image's file is on disk before any row names it, and is removed if none will."""
-    hosted = await media.save(deps.media, image) if image else None
-    try:
-        yield hosted
-    except BaseException:
-        await media.discard(deps.media, hosted.name if hosted else None)
-        raise
 
 
 async def _claim_slug(deps: Deps, tx: Tx, draft: Link) -> str:
