@@ -5,8 +5,6 @@ the same way.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -93,26 +91,18 @@ class DestinationChecker:
         self, url: Url, expected: _Expected, account: UUID, work: Allowance, wait: Allowance
     ) -> OutboundResponse:
         for _ in range(MAX_REDIRECTS + 1):
-            async with self._host_slot(url.host, account, wait):
-                response = await self._fetch_within(work, url, expected)
+            # shared fairly among accounts, so that none can keep a host to itself
+            host = self._hosts.setdefault(url.host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
+            async with host.slot(account, wait):
+                try:
+                    async with work.spend():
+                        response = await self._fetch(url, expected)
+                except TimeoutError:
+                    raise Unreachable("timed out") from None
             if response.status not in _REDIRECTS or "Location" not in response.headers:
                 return response
             url = _redirect_target(url, response.headers["Location"])
         raise Unreachable("too many redirects")
-
-    @asynccontextmanager
-    async def _host_slot(self, host: str, account: UUID, wait: Allowance) -> AsyncIterator[None]:
-        """Shared fairly among accounts, so that none can keep a host to itself."""
-        queue = self._hosts.setdefault(host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
-        async with queue.slot(account, wait):
-            yield
-
-    async def _fetch_within(self, work: Allowance, url: Url, expected: _Expected) -> OutboundResponse:
-        try:
-            async with work.spend():
-                return await self._fetch(url, expected)
-        except TimeoutError:
-            raise Unreachable("timed out") from None
 
     async def _fetch(self, url: Url, expected: _Expected) -> OutboundResponse:
         """One hop. Only 5xx fails: sites reject bots (even with 999), and pages are announced before they exist."""
