@@ -41,7 +41,9 @@ class RunningApp:
     async def key(self, account: UUID, scopes: Sequence[str]) -> str:
         """A key with these scopes and no other, even with none at all, which no command would make."""
         text = keys.generate()
-        made = ApiKey(new_id(), account, "key", text[: keys.SHOWN], tuple(scopes), None, None, None, datetime.now(UTC))
+        made = ApiKey(
+            new_id(), account, "key", text[: keys.PREFIX_LENGTH], tuple(scopes), None, None, None, datetime.now(UTC)
+        )
         async with self.db.write() as tx:
             await store.add_key(tx, made, keys.digest(text))
         return text
