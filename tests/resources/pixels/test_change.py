@@ -92,9 +92,9 @@ async def test_only_what_is_fired_is_told_to_the_redirects(env: Env) -> None:
     made = await make(env)
     await env.make(slug="with", pixel_ids=[made["id"]])
     await env.make(slug="without")
-    env.seen.clear()
+    env.changed_slugs.clear()
     await patch(env, made, {"name": "Autumn", "access_token": "secret"})
-    assert env.seen == []
+    assert env.changed_slugs == []
     await patch(env, made, {"pixel_id": "5"})
     await patch(env, made, {"platform": "pinterest"})
-    assert env.seen == [pixel_change(UUID(made["id"]))] * 2
+    assert env.changed_slugs == [pixel_change(UUID(made["id"]))] * 2

@@ -16,12 +16,12 @@ from waypost.resources.pixels import link_pixels, service
 async def test_it_works(env: Env) -> None:
     gone, stays = await env.pixel(), await env.pixel()
     link = await env.make(slug="a", pixel_ids=[gone, stays])
-    env.seen.clear()
+    env.changed_slugs.clear()
     answer = await ask(env, "DELETE", f"/{gone}")
     assert (answer.status_code, answer.content) == (204, b"")
     assert (await ask(env, "GET", f"/{gone}")).status_code == 404
     assert (await env.find(link)).json()["data"] == link | {"pixel_ids": [stays]}
-    assert env.seen == [pixel_change(UUID(gone))]
+    assert env.changed_slugs == [pixel_change(UUID(gone))]
     assert (await ask(env, "DELETE", f"/{gone}")).status_code == 404
 
 
@@ -40,7 +40,7 @@ async def test_of_very_many_links(env: Env, monkeypatch: pytest.MonkeyPatch) -> 
         for link in made:
             await store.add(tx, link)
     await env.delete_pixel(str(pixel))
-    assert env.seen[-1] == pixel_change(pixel)
+    assert env.changed_slugs[-1] == pixel_change(pixel)
     async with env.deps.db.read() as tx:
         counted = select(func.count()).select_from(link_pixels)
         assert await tx.scalar(counted.where(link_pixels.c.pixel_id == pixel)) == 0
