@@ -58,8 +58,8 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
     await signed_up(ada, "ada@example.com")
     await device(ada, knows_person=True)
     await page.goto("/account/security")
-    await page.get_by_label("Name of the new passkey").fill("Ada's <b>laptop</b>")
-    await page.get_by_role("button", name="Add a passkey").click()
+    await page.get_by_label("Passkey name").fill("Ada's <b>laptop</b>")
+    await page.get_by_role("button", name="Add passkey").click()
     await expect(page.get_by_text("The passkey was added.")).to_be_visible()
     await expect(page.get_by_role("strong")).to_have_text("Ada's <b>laptop</b>")
 
@@ -67,7 +67,7 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
     await page.goto("/login?next=/account/security")
     async with page.expect_request("**/login/passkey") as sent:
         await page.get_by_role("button", name="Sign in with a passkey").click()
-    await expect(page.get_by_role("heading", name="Change your password")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Change password")).to_be_visible()
     eve = await chromium.new_context(base_url=service.base_url)
     again = await eve.request.post(
         "/login/passkey",
@@ -80,13 +80,13 @@ async def test_a_passkey_is_made_used_and_removed(chromium: Browser, service: Se
 
     sign_in_was_long_ago(service)
     await page.get_by_role("link", name="Remove").click()
-    await page.get_by_role("button", name="Remove the passkey").click()
+    await page.get_by_role("button", name="Remove passkey").click()
     await expect(page.get_by_text("Enter your password.")).to_be_visible()
     await page.get_by_role("link", name="use a passkey").click()
     await page.get_by_role("button", name="Confirm with a passkey").click()
     await expect(page.get_by_role("heading", name="Remove this passkey?")).to_be_visible()
-    await page.get_by_role("button", name="Remove the passkey").click()
-    await expect(page.get_by_text("The passkey was removed, and the sessions that it began")).to_be_visible()
+    await page.get_by_role("button", name="Remove passkey").click()
+    await expect(page.get_by_text("The passkey was removed, and all sessions that used it")).to_be_visible()
     await page.get_by_role("button", name="Sign in with a passkey").click()
     await expect(page.get_by_text("This passkey could not be used.")).to_be_visible()
     assert await page.evaluate("violations") == []
@@ -102,7 +102,7 @@ async def test_a_device_that_does_not_know_the_person_is_refused(chromium: Brows
     await signed_up(eve, "eve@example.com")
     await device(eve, knows_person=False)
     await eve.page.goto("/account/security")
-    await eve.page.get_by_role("button", name="Add a passkey").click()
+    await eve.page.get_by_role("button", name="Add passkey").click()
     await expect(eve.page.get_by_role("alert").filter(has_text="No passkey was used")).to_be_visible()
     assert await eve.page.locator("text=Remove").count() == 0
 
@@ -112,7 +112,7 @@ async def test_without_scripts_all_but_passkeys_works(chromium: Browser, service
     page = bob.page
     await signed_up(bob, "bob@example.com")
     await page.goto("/account/security")
-    await expect(page.get_by_text("This browser cannot make passkeys, or scripts are switched off.")).to_be_visible()
+    await expect(page.get_by_text("This browser does not support passkeys, or JavaScript is disabled.")).to_be_visible()
     await page.get_by_label("Current password").fill("wrong")
     await page.get_by_label("New password").fill("short")
     await page.get_by_role("button", name="Change password").click()
@@ -126,5 +126,5 @@ async def test_without_scripts_all_but_passkeys_works(chromium: Browser, service
     await page.get_by_role("button", name="Create key").click()
     await expect(page.get_by_text("wp_live_").first).to_be_visible()
     await page.goto("/account/delete")
-    await page.get_by_role("button", name="Delete the account for good").click()
-    await expect(page.get_by_text("Your account is deleted.")).to_be_visible()
+    await page.get_by_role("button", name="Delete account").click()
+    await expect(page.get_by_text("Your account was deleted.")).to_be_visible()

@@ -141,12 +141,12 @@ async def add_domain(page: Page) -> None:
 
 async def make_key(page: Page) -> str:
     await page.get_by_role("link", name="API", exact=True).click()
-    await page.get_by_role("link", name="Create the first one").click()
+    await page.get_by_role("link", name="Create your first key").click()
     await page.get_by_label("Name").fill("Shop")
     await page.locator("[value='links:write']").check()
     await page.get_by_role("button", name="Create key").click()
     key = await page.inner_text("#key")
-    await page.get_by_role("link", name="I have it").click()
+    await page.get_by_role("link", name="Done").click()
     await expect(page.get_by_role("cell", name="Shop", exact=True)).to_be_visible()
     assert key not in await page.content()
     return key
