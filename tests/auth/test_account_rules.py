@@ -8,12 +8,12 @@ from waypost.auth import Plan, is_live
 MOMENT = timedelta(microseconds=1)
 
 
-def test_it_works() -> None:
+def test_plans_are_active_by_type_and_status() -> None:
     assert is_live(Plan("lifetime", None, None, None), START)
     assert not is_live(Plan("none", None, None, None), START)
 
 
-def test_a_trial_ends_on_its_last_microsecond() -> None:
+def test_a_trial_ends_at_its_last_microsecond() -> None:
     trial = Plan("trial", None, START, None)
     assert is_live(trial, START - MOMENT)
     assert not is_live(trial, START)
@@ -23,5 +23,5 @@ def test_a_trial_ends_on_its_last_microsecond() -> None:
     ("status", "live"),
     [("active", True), ("trialing", True), ("past_due", False), ("unpaid", False), ("canceled", False), (None, False)],
 )
-def test_a_subscription_is_as_live_as_its_status(status: str | None, live: bool) -> None:
+def test_a_subscription_is_active_by_its_status(status: str | None, live: bool) -> None:
     assert is_live(Plan("subscription", status, None, None), START) is live

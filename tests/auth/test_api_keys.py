@@ -11,7 +11,7 @@ from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 
 
-async def test_it_works(db: Database) -> None:
+async def test_creates_a_key_with_scopes(db: Database) -> None:
     alice = await new_person(db, "alice")
     key, shown = await create_key(
         db, account_id=alice.account_id, name="ci", scopes=["links:read"], now=START + timedelta(seconds=1)
@@ -21,12 +21,12 @@ async def test_it_works(db: Database) -> None:
     assert [each.id for each in await list_keys(db, alice.account_id)] == [key.id, alice.key_id]
 
 
-async def test_no_scope_named_means_all(db: Database) -> None:
+async def test_no_scopes_means_all_scopes(db: Database) -> None:
     alice = await new_person(db, "alice")
     assert (await list_keys(db, alice.account_id))[0].scopes == SCOPES
 
 
-async def test_the_text_is_nowhere_in_the_database(db: Database) -> None:
+async def test_the_database_does_not_contain_the_key_text(db: Database) -> None:
     alice = await new_person(db, "alice")
     async with db.read() as tx:
         stored = str((await tx.execute(text("SELECT * FROM api_keys"))).all())
@@ -34,7 +34,7 @@ async def test_the_text_is_nowhere_in_the_database(db: Database) -> None:
     assert keys.digest(alice.key) in stored
 
 
-async def test_what_is_wrong_is_told_at_once(db: Database) -> None:
+async def test_invalid_input_reports_all_errors(db: Database) -> None:
     alice = await new_person(db, "alice")
     with pytest.raises(Invalid) as caught:
         await create_key(
@@ -43,24 +43,24 @@ async def test_what_is_wrong_is_told_at_once(db: Database) -> None:
     assert set(caught.value.errors) == {"name", "scopes.1", "expires_at"}
 
 
-async def test_nobody_gets_no_key(db: Database) -> None:
+async def test_an_unknown_account_gets_no_key(db: Database) -> None:
     with pytest.raises(NotFound):
         await create_key(db, account_id=uuid4(), name="x", scopes=[], now=START)
 
 
-async def test_revoking_twice_keeps_the_first_moment(db: Database) -> None:
+async def test_revoking_twice_keeps_the_first_time(db: Database) -> None:
     alice = await new_person(db, "alice")
     await revoke_key(db, alice.key_id, now=START)
     assert (await revoke_key(db, alice.key_id, now=START + timedelta(days=1))).revoked_at == START
     assert (await list_keys(db, alice.account_id))[0].revoked_at == START
 
 
-async def test_revoking_what_is_not_there(db: Database) -> None:
+async def test_revoking_an_unknown_key_raises_not_found(db: Database) -> None:
     with pytest.raises(NotFound):
         await revoke_key(db, uuid4(), now=START)
 
 
-def test_a_mistyped_key_is_told_without_a_look_up() -> None:
+def test_the_checksum_detects_a_mistyped_key() -> None:
     key = keys.generate()
     assert keys.is_wellformed(key)
     for position in range(len(key)):
@@ -70,5 +70,5 @@ def test_a_mistyped_key_is_told_without_a_look_up() -> None:
     assert not keys.is_wellformed("")
 
 
-def test_no_two_keys_are_alike() -> None:
+def test_generated_keys_are_unique() -> None:
     assert len({keys.generate() for _ in range(1000)}) == 1000

@@ -11,7 +11,7 @@ from waypost.database import Database
 from waypost.kit.errors import Unavailable
 
 
-async def test_it_works(db: Database) -> None:
+async def test_finds_the_caller_of_a_key(db: Database) -> None:
     alice, bob = await new_person(db, "alice"), await new_person(db, "bob", scopes=["links:read"])
     callers = CallerCache(db)
     found = await callers.find(bob.key)
@@ -22,18 +22,18 @@ async def test_it_works(db: Database) -> None:
     assert again.account.email == "alice@example.com"
 
 
-async def test_an_unknown_key_is_nobodys(db: Database) -> None:
+async def test_an_unknown_key_has_no_caller(db: Database) -> None:
     assert await CallerCache(db).find(keys.generate()) is None
 
 
-async def test_a_mistyped_key_is_not_even_looked_up() -> None:
+async def test_a_mistyped_key_is_not_looked_up() -> None:
     nowhere = CallerCache(Database("postgresql://nobody@127.0.0.1:1/none"))
     assert await nowhere.find("wp_live_" + "x" * 38) is None
     with pytest.raises(Unavailable):
         await nowhere.find(keys.generate())
 
 
-async def test_another_process_revokes(db: Database, database_url: str) -> None:
+async def test_a_key_revoked_by_another_process_is_refused(db: Database, database_url: str) -> None:
     alice = await new_person(db, "alice")
     callers = CallerCache(db)
     await callers.find(alice.key)
@@ -45,7 +45,7 @@ async def test_another_process_revokes(db: Database, database_url: str) -> None:
     assert found.key.revoked_at == START
 
 
-async def test_another_process_changes_the_plan(db: Database, database_url: str) -> None:
+async def test_a_plan_changed_by_another_process_is_seen(db: Database, database_url: str) -> None:
     alice = await new_person(db, "alice")
     callers = CallerCache(db)
     await callers.find(alice.key)
@@ -57,7 +57,7 @@ async def test_another_process_changes_the_plan(db: Database, database_url: str)
     assert found.account.plan.type == "none"
 
 
-async def test_a_change_nobody_announced_is_seen_within_a_second(db: Database) -> None:
+async def test_an_unannounced_change_is_seen_within_a_second(db: Database) -> None:
     alice = await new_person(db, "alice")
     now = [0]
     callers = CallerCache(db, clock=lambda: now[0])
@@ -85,7 +85,7 @@ async def test_use_is_written_once_a_minute(db: Database) -> None:
     assert await use(CallerCache(db), db, alice, at=START + timedelta(seconds=60)) == START + timedelta(seconds=60)
 
 
-async def test_processes_that_have_not_seen_each_other_write_once(db: Database) -> None:
+async def test_two_processes_write_a_use_once(db: Database) -> None:
     alice = await new_person(db, "alice")
     first, second = CallerCache(db), CallerCache(db)
     await first.find(alice.key)
@@ -102,7 +102,7 @@ async def use(callers: CallerCache, db: Database, person: Person, *, at: datetim
     return (await list_keys(db, person.account_id))[0].last_used_at
 
 
-async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
+async def test_the_version_file_is_beside_the_database(db: Database) -> None:
     stamp = cache_version_of(db)
     if db.dialect == "postgresql":
         assert stamp is None
@@ -115,7 +115,7 @@ async def test_the_stamp_lies_beside_the_database(db: Database) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 3])
-def test_a_torn_stamp_is_mended(tmp_path, size: int) -> None:
+def test_a_truncated_version_file_is_repaired(tmp_path, size: int) -> None:
     path = tmp_path / "stamp"
     path.write_bytes(b"x" * size)
     assert len(CacheVersion(path).read()) == 8

@@ -12,7 +12,7 @@ async def create(db: Database, email: str = "alice@example.com", *, plan: PlanCh
     return await create_account(db, email=email, name=name, plan=plan, now=START, trial_days=14)
 
 
-async def test_it_works(db: Database) -> None:
+async def test_creates_an_account(db: Database) -> None:
     account = await create(db, " Alice@Example.com ")
     assert account.email == "alice@example.com"
     assert account.plan.trial_ends_at == START + timedelta(days=14)
@@ -29,13 +29,13 @@ async def test_it_works(db: Database) -> None:
         ("none", "none", None),
     ],
 )
-async def test_the_plan_is_as_chosen(db: Database, choice: PlanChoice, kind: str, status: str | None) -> None:
+async def test_the_account_has_the_chosen_plan(db: Database, choice: PlanChoice, kind: str, status: str | None) -> None:
     await create(db, plan=choice)
     plan = (await find_account(db, "alice@example.com")).plan
     assert (plan.type, plan.status, plan.trial_ends_at) == (kind, status, None)
 
 
-async def test_an_address_is_taken_once_in_whatever_case(db: Database) -> None:
+async def test_an_email_is_unique_in_any_case(db: Database) -> None:
     await create(db)
     with pytest.raises(Invalid) as caught:
         await create(db, "ALICE@example.com")
@@ -44,12 +44,12 @@ async def test_an_address_is_taken_once_in_whatever_case(db: Database) -> None:
 
 
 @pytest.mark.parametrize("email", ["", "alice", "@x.y", "a@b", "a b@c.de", "a@c.de\0", "a@b@c.de", f"{'a' * 250}@c.de"])
-async def test_what_is_no_address_is_refused(db: Database, email: str) -> None:
+async def test_an_invalid_email_is_refused(db: Database, email: str) -> None:
     with pytest.raises(Invalid) as caught:
         await create(db, email, name="\n")
     assert set(caught.value.errors) == {"email", "name"}
 
 
-async def test_nobody_is_not_found(db: Database) -> None:
+async def test_an_unknown_email_raises_not_found(db: Database) -> None:
     with pytest.raises(NotFound):
         await find_account(db, "bob@example.com")

@@ -36,7 +36,7 @@ def limiter(tmp_path: Path, now: Now) -> FileLimiter:
     return FileLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
 
 
-async def test_it_works(limiter: FileLimiter) -> None:
+async def test_allows_requests_up_to_the_limit(limiter: FileLimiter) -> None:
     taken = [await limiter.take(b"alice") for _ in range(61)]
     assert [each.allowed for each in taken] == [True] * 60 + [False]
     assert [each.remaining for each in taken] == [*range(59, -1, -1), 0]
@@ -56,7 +56,7 @@ async def test_the_window_rolls_exactly(limiter: FileLimiter, now: Now) -> None:
     assert (refused.allowed, refused.retry_after) == (False, 1)
 
 
-async def test_a_refusal_does_not_prolong_itself(limiter: FileLimiter, now: Now) -> None:
+async def test_a_refused_request_is_not_counted(limiter: FileLimiter, now: Now) -> None:
     for _ in range(60):
         await limiter.take(b"alice")
     for _ in range(120):
@@ -66,7 +66,7 @@ async def test_a_refusal_does_not_prolong_itself(limiter: FileLimiter, now: Now)
     assert (await limiter.take(b"alice")).remaining == 59
 
 
-async def test_no_window_holds_more(limiter: FileLimiter, now: Now) -> None:
+async def test_no_window_has_more_than_the_limit(limiter: FileLimiter, now: Now) -> None:
     allowed = []
     for step in range(2_000):
         now.at = DAY + step * 131 * SECOND // 1000 + step % 7
@@ -81,7 +81,7 @@ async def test_the_first_minute_after_boot(tmp_path: Path) -> None:
     assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False]
 
 
-async def test_nothing_outlives_a_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_boot_clears_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "limits"
     await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
     assert not (await FileLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
@@ -90,13 +90,13 @@ async def test_nothing_outlives_a_boot(tmp_path: Path, monkeypatch: pytest.Monke
     assert (await FileLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
 
 
-async def test_a_moment_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
+async def test_a_time_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
     path = tmp_path / "limits"
     await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
     assert (await FileLimiter(path, limit=1, clock=lambda: 5).take(b"alice")).allowed
 
 
-async def test_the_wall_clock_means_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_of_the_wall_clock_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limiter = FileLimiter(tmp_path / "limits", limit=60)
     for jump in (0, -3_600, 3_600) * 20:
         monkeypatch.setattr(time, "time", lambda jump=jump: 1e9 + jump)
@@ -105,7 +105,7 @@ async def test_the_wall_clock_means_nothing(tmp_path: Path, monkeypatch: pytest.
     assert not (await limiter.take(b"alice")).allowed
 
 
-async def test_idle_slots_are_used_again(tmp_path: Path, now: Now) -> None:
+async def test_idle_slots_are_reused(tmp_path: Path, now: Now) -> None:
     limiter = FileLimiter(tmp_path / "limits", limit=2, slots=1, clock=now)
     for minute in range(20):
         now.at = DAY + minute * WINDOW
@@ -114,7 +114,7 @@ async def test_idle_slots_are_used_again(tmp_path: Path, now: Now) -> None:
         assert rounds == [[True] * 8, [True] * 8, [False] * 8]
 
 
-async def test_a_full_disk_is_told_plainly(limiter: FileLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_raises_unavailable(limiter: FileLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -144,7 +144,7 @@ def start(program: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_sixty_of_two_hundred_over_four_processes(tmp_path: Path) -> None:
+def test_four_processes_share_one_limit(tmp_path: Path) -> None:
     takers = [start(TAKER, str(tmp_path / "limits"), "50") for _ in range(4)]
     for taker in takers:
         assert taker.stdout
@@ -172,7 +172,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-async def test_killed_in_mid_use(tmp_path: Path) -> None:
+async def test_a_killed_process_leaves_a_valid_log(tmp_path: Path) -> None:
     path = tmp_path / "limits"
     limiter = FileLimiter(path, limit=60)
     for round_ in range(3):

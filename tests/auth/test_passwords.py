@@ -1,4 +1,4 @@
-"""Passwords: what is right, what is refused as new, and that nobody's takes as long as somebody's."""
+"""Passwords: verification, weak new passwords, constant cost and the queue."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from waypost.kit.errors import Unavailable
 PASSWORD = "four plain words suffice"
 
 
-async def test_it_works() -> None:
+async def test_verifies_a_password() -> None:
     stored = await hash_password(PASSWORD)
     assert await passwords.verify(PASSWORD, stored)
     assert not await passwords.verify(f"{PASSWORD}.", stored)
@@ -24,11 +24,11 @@ async def test_it_works() -> None:
     assert passwords.is_outdated(PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash("x"))
 
 
-async def test_one_that_is_written_in_another_way_is_the_same() -> None:
+async def test_unicode_spellings_of_a_password_are_equal() -> None:
     assert await passwords.verify("cafe\u0301 cafe\u0301 noir", await hash_password("caf\u00e9 caf\u00e9 noir"))
 
 
-async def test_nobody_s_is_as_costly_as_anybody_s_and_never_right() -> None:
+async def test_a_missing_hash_costs_the_same_and_never_matches() -> None:
     assert extract_parameters(passwords.DUMMY_HASH) == extract_parameters(await hash_password("x"))
     tried: list[str] = []
     real = passwords._matches
@@ -56,7 +56,7 @@ async def test_nobody_s_is_as_costly_as_anybody_s_and_never_right() -> None:
         ("ada.lovelace", False),
     ],
 )
-def test_new_ones_that_would_be_guessed_are_refused(password: str, *, is_refused: bool) -> None:
+def test_weak_new_passwords_are_refused(password: str, *, is_refused: bool) -> None:
     assert bool(passwords.find_problem(password, "ada@example.com", "Ada Lovelace")) is is_refused
 
 
@@ -67,19 +67,19 @@ async def held(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator["Held"]:
         monkeypatch.setattr(passwords, "_threads", threads)
         monkeypatch.setattr(passwords, "_matches", held.matches)
         yield held
-        held.door.set()
+        held.release.set()
 
 
 class Held:
-    """Passwords that are being compared until `door` is set."""
+    """Passwords that are being compared until `release` is set."""
 
     def __init__(self) -> None:
-        self.door = threading.Event()
+        self.release = threading.Event()
         self.order: list[str] = []
 
     def matches(self, text: str, _: str) -> bool:
         self.order.append(text)
-        return self.door.wait(60)
+        return self.release.wait(60)
 
     async def send(self, visitor: PasswordClient, text: str = "x") -> asyncio.Task[bool]:
         task = asyncio.create_task(passwords.verify(text, "stored", visitor))
@@ -98,17 +98,17 @@ async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
     with pytest.raises(Unavailable):
         await passwords.verify("x", None, stranger(len(let_in)))
     waiting.append(await held.send(PasswordClient(b"owner", is_known=True), "the owner's"))
-    held.door.set()
+    held.release.set()
     assert all(await asyncio.gather(*waiting))
     assert held.order.index("the owner's") <= 2 * passwords.AT_ONCE, "the known wait for no queue of strangers"
 
 
-async def test_one_client_does_not_keep_others_waiting(held: Held) -> None:
+async def test_one_client_does_not_delay_others(held: Held) -> None:
     """R14: it sent sixty attempts at once, and everybody else was refused or waited for all of them."""
     waiting = [await held.send(stranger(1)) for _ in range(passwords.AT_ONCE + passwords.MAX_WAITING_PER_CLIENT)]
     with pytest.raises(Unavailable):
         await passwords.verify("x", None, stranger(1))
     waiting.append(await held.send(stranger(2), "another's"))
-    held.door.set()
+    held.release.set()
     assert all(await asyncio.gather(*waiting))
     assert held.order.index("another's") <= 2 * passwords.AT_ONCE

@@ -1,4 +1,4 @@
-"""What an account leaves behind when it is deleted: taken slugs, and nothing of anybody else's is touched."""
+"""Deletion of an account keeps its slugs reserved and does not touch other accounts."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
@@ -125,7 +125,7 @@ async def counted(place: Place) -> dict[str, int]:
         }
 
 
-async def worked_off(place: Place) -> list[str]:
+async def run_jobs(place: Place) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
@@ -144,7 +144,9 @@ async def worked_off(place: Place) -> list[str]:
 
 
 @pytest.mark.parametrize("longest", [30.0, -1.0], ids=["at once", "one step a job"])
-async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: float) -> None:
+async def test_deletes_all_rows_and_files_of_the_account_alone(
+    place: Place, monkeypatch: pytest.MonkeyPatch, longest: float
+) -> None:
     monkeypatch.setattr(account_deletion, "_AT_ONCE", 2)
     monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
     bob = await place.browser("bob@example.com")
@@ -155,7 +157,7 @@ async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: 
     assert ada.account
     await filled(place, ada.account.id, "ada")
     assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
-    done = await worked_off(place)
+    done = await run_jobs(place)
     assert list(dict.fromkeys(done)) == ["links", "clicks", "rest"]
     assert len(done) == 3 or longest < 0
     after = await counted(place)
@@ -166,11 +168,11 @@ async def test_it_works(place: Place, monkeypatch: pytest.MonkeyPatch, longest: 
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
 
 
-async def test_it_is_done_again_when_it_is_asked_for_twice(place: Place) -> None:
+async def test_repeated_jobs_have_no_effect(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     await ada.post("/account/delete", {"name": ""})
-    await worked_off(place)
+    await run_jobs(place)
     async with place.db.write() as tx:
         for phase in account_deletion._PHASES:
             values = {
@@ -180,10 +182,10 @@ async def test_it_is_done_again_when_it_is_asked_for_twice(place: Place) -> None
                 "attempts": 0,
             }
             await tx.execute(insert(jobs), row(jobs, **values))
-    assert sorted(set(await worked_off(place))) == ["clicks", "links", "rest"]
+    assert sorted(set(await run_jobs(place))) == ["clicks", "links", "rest"]
 
 
-async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
+async def test_concurrent_writes_to_a_closed_account_fail(place: Place) -> None:
     """It would stay for ever: what is removed is what is there at the end."""
     ada = await place.browser("ada@example.com")
     assert ada.account
@@ -222,11 +224,11 @@ async def test_what_was_still_under_way_comes_to_nothing(place: Place) -> None:
         with pytest.raises(NotFound):
             await attempt()
     assert await counted(place) == before
-    for door in (resources.links.images, resources.qrcodes.image_cache, feed):
-        door.close()
+    for each in (resources.links.images, resources.qrcodes.image_cache, feed):
+        each.close()
 
 
-async def test_keys_and_sessions_that_were_made_meanwhile_open_nothing(place: Place) -> None:
+async def test_keys_and_sessions_of_a_closed_account_are_refused(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     key, text = await auth.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
@@ -239,7 +241,7 @@ async def test_keys_and_sessions_that_were_made_meanwhile_open_nothing(place: Pl
     assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
 
 
-async def test_an_address_has_one_trial(place: Place) -> None:
+async def test_an_email_has_one_trial(place: Place) -> None:
     async def sign_up(email: str) -> tuple[Browser, str]:
         browser = await place.browser()
         fields = {"name": "Ada", "email": email, "password": PASSWORD}
@@ -252,18 +254,18 @@ async def test_an_address_has_one_trial(place: Place) -> None:
         assert "without a new trial" in (await browser.get("/account/delete")).text
         assert (await browser.post("/account/delete", {"current_password": PASSWORD})).status_code == 303
 
-    ada, whole = await sign_up("ada@example.com")
+    ada, full_trial = await sign_up("ada@example.com")
     place.clock.move(timedelta(days=2))
     await leave(ada)
     ada, again = await sign_up("ada@example.com")
-    assert whole == again == "14 days, 0:00:00"
+    assert full_trial == again == "14 days, 0:00:00"
     await ada.post("/account/email", {"email": "lovelace@example.com", "current_password": PASSWORD})
     place.clock.move(timedelta(days=20))
     for email in ("ada@example.com", "lovelace@example.com"):
         if email == "lovelace@example.com":
             await leave(ada)
         late, again = await sign_up(email)
-        assert again == whole
+        assert again == full_trial
         assert "Your trial ended on" in (await late.get("/plan")).text
     assert (await sign_up("bob@example.com"))[1] == "36 days, 0:00:00"
     place.clock.move(past_addresses.KEPT + timedelta(seconds=1))

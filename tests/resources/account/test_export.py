@@ -1,4 +1,4 @@
-"""The export of all that is an account's, with its clicks: whole, in order, its own alone, made while it is read."""
+"""The export has all of an account's data and clicks, in order, and is written while it is read."""
 
 import io
 import json
@@ -60,24 +60,24 @@ async def furnish(place: Place, browser: Browser, count: int) -> tuple[list[Link
     return made[:-1], visits
 
 
-async def test_every_click_is_in_it_once_and_nobody_else_s(place: Place) -> None:
+async def test_exports_every_own_click_once(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     made, visits = await furnish(place, ada, 333)
     await furnish(place, bob, 40)
     answer = await ada.post("/account/data/export")
     assert "content-length" not in answer.headers
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as whole:
-        assert whole.testzip() is None
-        clicks = [json.loads(line) for line in whole.read("clicks.jsonl").decode().split("\n")[:-1]]
-        told = [json.loads(line) for line in whole.read("links.jsonl").decode().split("\n")[:-1]]
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        clicks = [json.loads(line) for line in archive.read("clicks.jsonl").decode().split("\n")[:-1]]
+        exported_links = [json.loads(line) for line in archive.read("links.jsonl").decode().split("\n")[:-1]]
     in_order = sorted(visits, key=lambda click: (click.at, click.id))
     assert [click["id"].replace("-", "") for click in clicks] == [click.id.hex() for click in in_order]
     assert [click["kind"] for click in clicks] == [click.kind for click in in_order]
     newest = sorted(made, key=lambda link: (link.created_at, link.id), reverse=True)
-    assert [link["id"] for link in told] == [str(link.id) for link in newest]
+    assert [link["id"] for link in exported_links] == [str(link.id) for link in newest]
 
 
-async def test_it_is_made_while_it_is_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_archive_is_written_while_it_is_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many clicks there are, one page of them is held."""
     ada = await place.browser("ada@example.com")
     await furnish(place, ada, 333)

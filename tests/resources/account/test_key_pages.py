@@ -1,4 +1,4 @@
-"""The pages of keys: made and shown once, used, revoked, and nobody else's."""
+"""API key pages: a key is shown once, works, is revoked, and belongs to one account."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_it_works(place: Place) -> None:
+async def test_creates_shows_and_revokes_a_key(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert "No API keys yet" in (await ada.get(ALL)).text
     hostile = "<img src=x onerror=alert(1)>'\""
@@ -51,12 +51,12 @@ async def test_it_works(place: Place) -> None:
     assert revoke not in (await ada.get(ALL)).text
 
 
-async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: Place) -> None:
+async def test_errors_are_shown_and_input_is_kept(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     answer = await ada.post(ALL, {"name": " ", "expires_at": "2001-01-01", "scopes[]": "links:fly"})
     assert answer.status_code == 422
-    for told in ("Enter a name.", "The expiry must be in the future."):
-        assert told in answer.text
+    for error in ("Enter a name.", "The expiry must be in the future."):
+        assert error in answer.text
     assert 'value="2001-01-01"' in answer.text
     answer = await ada.post(ALL, {"name": "Robot"})
     assert "Select at least one scope." in answer.text
@@ -66,7 +66,7 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
     assert await auth.list_keys(place.db, ada.account.id) == []
 
 
-async def test_another_account_s_key_is_not_there(place: Place) -> None:
+async def test_the_key_of_another_account_is_not_found(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     assert ada.account
     key, _ = await auth.create_key(place.db, account_id=ada.account.id, name="Hers", scopes=(), now=place.clock())
@@ -91,7 +91,7 @@ async def reset(place: Place, browser: Browser) -> None:
     await sign_in.reset_password(deps, text, "a password of her own", removes_credentials=True)
 
 
-async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
+async def test_a_concurrent_key_does_not_outlive_the_removal_of_all_keys(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada = await place.browser("ada@example.com")
@@ -120,13 +120,13 @@ async def test_a_key_under_way_does_not_outlive_what_takes_all_keys(
     assert await auth.list_keys(place.db, bob.account.id) == []
 
 
-async def test_who_has_no_plan_is_told(place: Place) -> None:
+async def test_the_pages_warn_without_an_active_plan(place: Place) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     assert "402 Payment Required" in (await ada.get(ALL)).text
     assert "402 Payment Required" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:read"})).text
 
 
-async def test_the_reference_is_for_everybody(place: Place) -> None:
+async def test_the_api_reference_is_public(place: Place) -> None:
     nobody = await place.browser()
     page = await nobody.get("/docs")
     assert page.status_code == 200

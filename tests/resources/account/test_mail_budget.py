@@ -26,9 +26,9 @@ async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 async def mails(place: Place) -> list[tuple[str, str]]:
     """(recipient, subject), after the jobs that write some."""
     async with place.db.write() as tx:
-        asked = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB).order_by(jobs.c.id))).all()
+        requested = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB).order_by(jobs.c.id))).all()
         await tx.execute(jobs.delete().where(jobs.c.name == sign_in.JOB))
-    for row in asked:
+    for row in requested:
         job = Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test")
         await sign_in.PasswordResetEmail(place.db, base_url=BASE_URL, clock=place.clock)(job)
     async with place.db.read() as tx:
@@ -36,7 +36,7 @@ async def mails(place: Place) -> list[tuple[str, str]]:
         return [(each["to"], each["subject"]) for each in rows.scalars()]
 
 
-async def test_strangers_cannot_flood_a_mailbox_by_all_ways_together(place: Place) -> None:
+async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: Place) -> None:
     """For an hour, with whatever sends mail and an address that has no account yet."""
     nobody, eve = await place.browser(), await place.browser(EVE)
     deps = auth_deps(place.settings, place.db, place.clock)
@@ -56,7 +56,7 @@ async def test_strangers_cannot_flood_a_mailbox_by_all_ways_together(place: Plac
     assert all(each[:2] == answers[0][:2] for each in answers[:10]), "no page says that a mail was held back"
 
 
-async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place) -> None:
+async def test_the_page_does_not_show_that_an_email_was_held_back(place: Place) -> None:
     await place.browser(ADA)
     nobody = await place.browser()
     pages = []
@@ -69,7 +69,7 @@ async def test_a_mail_that_is_held_back_looks_like_one_that_is_sent(place: Place
     assert len(set(pages)) == 1
 
 
-async def test_what_strangers_request_holds_back_no_security_notice(place: Place) -> None:
+async def test_requested_emails_do_not_suppress_security_notices(place: Place) -> None:
     ada, nobody = await signed_up(place), await place.browser()
     for _ in range(6):
         place.clock.move(signup.RESEND_AFTER)
@@ -80,8 +80,8 @@ async def test_what_strangers_request_holds_back_no_security_notice(place: Place
     assert [each[1] for each in (await mails(place))[len(before) :]] == ["Your password was changed"]
 
 
-async def test_notices_to_an_address_that_is_not_confirmed_count_as_requested(place: Place) -> None:
-    """Else whoever signs up with somebody's address could send them twice as many."""
+async def test_notices_to_an_unconfirmed_email_count_as_requested(place: Place) -> None:
+    """Otherwise somebody who signs up with somebody's address could send them twice as many."""
     eve = await signed_up(place, is_confirmed=False)
     passwords = [PASSWORD, OTHER] * 3
     for before, after in itertools.pairwise(passwords):

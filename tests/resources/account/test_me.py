@@ -4,7 +4,7 @@ from people import Person
 from waypost.auth import SCOPES
 
 
-async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
+async def test_shows_the_account_plan_and_key(client: httpx.AsyncClient, alice: Person) -> None:
     answer = await client.get("/api/v1/me", headers=alice.headers)
     assert answer.status_code == 200
     assert answer.json() == {
@@ -35,11 +35,11 @@ async def test_it_works(client: httpx.AsyncClient, alice: Person) -> None:
     }
 
 
-async def test_any_scope_will_do(client: httpx.AsyncClient, bob: Person) -> None:
+async def test_any_scope_is_sufficient(client: httpx.AsyncClient, bob: Person) -> None:
     me = (await client.get("/api/v1/me", headers=bob.headers)).json()["data"]
     assert me["email"] == "bob@example.com"
     assert me["token"]["scopes"] == ["pixels:read"]
 
 
-async def test_no_key_no_answer(client: httpx.AsyncClient) -> None:
+async def test_a_request_without_a_key_is_refused(client: httpx.AsyncClient) -> None:
     assert (await client.get("/api/v1/me")).status_code == 401

@@ -1,4 +1,4 @@
-"""The account's pages, before and after the auth, as browsers get them."""
+"""Pages of sign-up, sign-in and the account."""
 
 import asyncio
 import io
@@ -89,7 +89,7 @@ async def rows(place: Place, statement: Any) -> list[Any]:
         return list((await tx.execute(statement)).all())
 
 
-async def test_it_works(place: Place) -> None:
+async def test_signs_up_out_and_in(place: Place) -> None:
     ada = await signed_up(place)
     page = await ada.get("/account")
     assert page.status_code == 200
@@ -105,7 +105,7 @@ async def test_it_works(place: Place) -> None:
     assert "samesite=lax" in cookie
 
 
-async def test_nobody_learns_who_has_an_account(place: Place) -> None:
+async def test_sign_in_does_not_reveal_who_has_an_account(place: Place) -> None:
     await signed_up(place)
     nobody = await place.browser()
     answers = [
@@ -128,7 +128,7 @@ async def test_nobody_learns_who_has_an_account(place: Place) -> None:
     assert [mail["to"] for mail in await mails(place) if "/reset/" in mail["text"]] == ["ada@example.com"]
 
 
-async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: Place) -> None:
+async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: Place) -> None:
     await signed_up(place)
     nobody = await place.browser()
     for fields, faults in (
@@ -146,7 +146,7 @@ async def test_faults_stand_beside_their_fields_and_what_was_typed_stays(place: 
         assert f'value="{fields.get("email", "")}"' in page.text
 
 
-async def test_forms_of_other_sites_are_refused(place: Place) -> None:
+async def test_cross_site_forms_are_refused(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     paths = ["/login", "/login/passkey", "/login/passkey/options", "/logout", "/signup", "/forgot", "/enter/x"]
     paths += [f"/account/{each}" for each in ("name", "email", "password", "delete", "passkeys", "sessions/end-others")]
@@ -157,7 +157,7 @@ async def test_forms_of_other_sites_are_refused(place: Place) -> None:
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None:
+async def test_guesses_are_limited_by_ip_address(place: Place) -> None:
     """The owner, elsewhere, still gets in."""
     await signed_up(place)
     transport = httpx.ASGITransport(place.site, client=("203.0.113.5", 1))
@@ -180,7 +180,7 @@ async def test_guesses_are_counted_by_where_they_come_from(place: Place) -> None
     assert (await signed_in(place)).status_code == 303
 
 
-async def test_no_neighbour_uses_up_the_attempts_of_who_was_here_before(place: Place) -> None:
+async def test_a_known_browser_has_its_own_limit(place: Place) -> None:
     ada = await signed_up(place)
     await ada.post("/logout")
     eve = await place.browser()  # at the same address
@@ -199,7 +199,7 @@ async def test_no_neighbour_uses_up_the_attempts_of_who_was_here_before(place: P
     assert [(await ada.post("/login", wrong)).status_code for _ in range(11)][-1] == 429
 
 
-async def test_a_network_is_counted_as_one_however_many_addresses_it_has(tmp_path: Path) -> None:
+async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
     sign_in_limiter = SignInLimiter.open(tmp_path, (), key=b"key", is_secure=True)
 
     async def take(address: str) -> None:
@@ -213,13 +213,13 @@ async def test_a_network_is_counted_as_one_however_many_addresses_it_has(tmp_pat
     await take("2001:db8:2::1")
 
 
-async def test_a_forgotten_password(place: Place) -> None:
+async def test_resets_a_password(place: Place) -> None:
     ada = await signed_up(place)
     for _ in range(2):  # a second mail, while the first is still new, would only be a nuisance
         await ada.post("/forgot", {"email": "ada@example.com"})
-    told = [mail for mail in await mails(place) if "/reset/" in mail["text"]]
-    assert len(told) == 1
-    path = way(told[0])
+    sent = [mail for mail in await mails(place) if "/reset/" in mail["text"]]
+    assert len(sent) == 1
+    path = way(sent[0])
     nobody = await place.browser()
     for _ in range(2):
         assert "ada@example.com" in (await nobody.get(path)).text  # looking spends nothing
@@ -236,7 +236,7 @@ async def test_a_forgotten_password(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("privacy", "kept"), [("full", "127.0.0.1"), ("truncated", "127.0.0.0"), ("none", "")])
-async def test_a_session_keeps_the_address_that_privacy_allows(
+async def test_a_session_stores_the_ip_address_as_privacy_allows(
     database_url: str, tmp_path: Path, privacy: str, kept: str
 ) -> None:
     async with open_place(database_url, tmp_path, ip_privacy=privacy) as place:
@@ -267,7 +267,7 @@ async def owner(place: Place, email: str = "ada@example.com") -> Any:
     return (await rows(place, select(accounts).where(accounts.c.email == email)))[0]
 
 
-async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) -> None:
+async def test_a_plan_starts_when_the_email_is_confirmed(mailing: Place) -> None:
     ada = await signed_up(mailing)
     assert (await owner(mailing)).plan_type == "none"
     assert "Confirm your email address" in (await ada.get("/account")).text
@@ -296,11 +296,11 @@ async def test_where_mail_is_sent_an_address_is_confirmed_first(mailing: Place) 
     assert (await ada.post(first)).status_code == 404
 
 
-async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing: Place) -> None:
+async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(mailing: Place) -> None:
     eve = await signed_up(mailing)
     await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
-    asked = await eve.post("/account/passkeys/options", {"passkey_name": ""})
-    assert (asked.status_code, asked.json()) == (422, {"error": passkeys.UNCONFIRMED})
+    response = await eve.post("/account/passkeys/options", {"passkey_name": ""})
+    assert (response.status_code, response.json()) == (422, {"error": passkeys.UNCONFIRMED})
     added = await eve.post("/account/passkeys", {"credential": "{}"})
     assert passkeys.UNCONFIRMED in added.text
     assert 'data-passkey="make"' not in (await eve.get("/account/security")).text
@@ -313,7 +313,7 @@ async def test_who_signed_up_with_another_s_address_keeps_nothing_of_it(mailing:
     assert (await owner(mailing)).confirmed_at is not None
 
 
-async def test_another_address(mailing: Place) -> None:
+async def test_changes_the_email_after_confirmation(mailing: Place) -> None:
     ada, bob = await mailing.browser("ada@example.com"), await mailing.browser("bob@example.com")
     for _ in range(2):
         for _ in range(2):  # the second while the first is still new: it is not sent
@@ -327,9 +327,9 @@ async def test_another_address(mailing: Place) -> None:
     await bob.post("/account/email", {"email": "lovelace@example.com"})
     nobody = await mailing.browser()
     assert 'href="/forgot"' not in (await nobody.get(way(moves[0]))).text
-    asked = await nobody.post(way(moves[0]), {"password": ""})
-    assert asked.status_code == 422
-    assert sign_in.WRONG_PASSWORD in asked.text  # whoever reads that mail need not be ada
+    response = await nobody.post(way(moves[0]), {"password": ""})
+    assert response.status_code == 422
+    assert sign_in.WRONG_PASSWORD in response.text  # who reads that email may not be ada
     assert (await bob.post(way(moves[0]), {"password": ""})).status_code == 422
     assert (await ada.post(way(moves[0]))).status_code == 303
     assert (await mails(mailing))[-1]["to"] == "ada@example.com"
@@ -340,7 +340,7 @@ async def test_another_address(mailing: Place) -> None:
     assert signup.EMAIL_TAKEN in taken.text
 
 
-async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mailing: Place) -> None:
+async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: Place) -> None:
     eve, bob = await mailing.browser("eve@example.com"), await mailing.browser("bob@example.com")
     nobody = await mailing.browser()
     answers = []
@@ -349,20 +349,20 @@ async def test_nobody_learns_by_mail_who_has_an_account_nor_fills_a_mailbox(mail
         joined = [await nobody.post("/signup", {"name": "B", "email": email, "password": OTHER}) for _ in range(2)]
         answers.append([(each.status_code, each.text.replace("new@", "bob@")) for each in (moved, *joined)])
     assert answers[0] == answers[1]
-    told = [(mail["to"], mail["subject"]) for mail in await mails(mailing)]
+    sent = [(mail["to"], mail["subject"]) for mail in await mails(mailing)]
     new = [("new@example.com", f"Confirm your {which}email address") for which in ("new ", "")]
     taken = "An account with this email already exists"
-    assert told == [("bob@example.com", taken), *new, ("new@example.com", taken)]
+    assert sent == [("bob@example.com", taken), *new, ("new@example.com", taken)]
     assert (await bob.get("/account")).status_code == 200
     statuses = [(await eve.post("/account/email", {"email": f"{n}@example.com"})).status_code for n in range(4)]
     assert statuses == [303] * 3 + [422]
     statuses = [(await eve.post("/account/email", {"email": f"{n}@example.com"})).status_code for n in range(9)]
     assert statuses[-1] == 429  # of what is asked while signed in, too, there are ten a minute
     assert (await bob.post("/account/email", {"email": "0@example.com"})).status_code == 303
-    assert len(await mails(mailing)) == len(told) + 3  # bob's would have been the second within two minutes
+    assert len(await mails(mailing)) == len(sent) + 3  # bob's would have been the second within two minutes
 
 
-async def test_a_new_password_takes_everything_else_along_if_asked(place: Place) -> None:
+async def test_a_reset_removes_other_credentials_on_request(place: Place) -> None:
     ada = await signed_up(place)
     account_id, now = (await owner(place)).id, place.clock()
     await create_key(place.db, account_id=account_id, name=HOSTILE, scopes=(), now=now)
@@ -381,7 +381,7 @@ async def test_a_new_password_takes_everything_else_along_if_asked(place: Place)
             assert len(await rows(place, select(table.c.id))) == left
 
 
-async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: Place) -> None:
+async def test_an_authentication_before_a_change_begins_no_session_after_it(place: Place) -> None:
     await signed_up(place)
     deps = auth_deps(place.settings, place.db, place.clock)
     proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD)
@@ -410,7 +410,7 @@ async def test_what_was_proven_before_a_change_opens_no_session_after_it(place: 
     assert await begin(password=again.password)
 
 
-async def test_without_mail_an_address_changes_at_once(place: Place) -> None:
+async def test_without_mail_the_email_changes_immediately(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert (await ada.post("/account/email", {"email": "A@b.example"})).headers["location"] == "/account?done=email"
     assert "a@b.example" in (await ada.get("/account")).text
@@ -421,7 +421,7 @@ async def test_without_mail_an_address_changes_at_once(place: Place) -> None:
     assert (await ada.post("/account/name", {"name": " "})).status_code == 422
 
 
-async def test_who_was_signed_in_for_long_is_asked_once_more(place: Place) -> None:
+async def test_an_old_session_requires_reauthentication(place: Place) -> None:
     ada = await signed_up(place)
     place.clock.move(timedelta(minutes=11))
     for path, fields in (("/account/email", {"email": "b@example.com"}), ("/account/delete", {})):
@@ -429,8 +429,8 @@ async def test_who_was_signed_in_for_long_is_asked_once_more(place: Place) -> No
             page = await ada.post(path, fields | {"current_password": password})
             assert page.status_code == 422
             assert fault in page.text
-    asked = await ada.post("/account/passkeys/options", {"passkey_name": ""})
-    assert (asked.status_code, asked.json()) == (422, {"error": sign_in.NO_PASSWORD})
+    response = await ada.post("/account/passkeys/options", {"passkey_name": ""})
+    assert (response.status_code, response.json()) == (422, {"error": sign_in.NO_PASSWORD})
     fields = {"email": "b@example.com", "current_password": PASSWORD}
     assert (await ada.post("/account/email", fields)).status_code == 303
 
@@ -457,7 +457,7 @@ async def test_sessions_are_listed_and_ended(place: Place) -> None:
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> None:
+async def test_a_sign_in_link_works_once_and_only_by_its_button(place: Place) -> None:
     await place.browser("ada@example.com")
     deps = auth_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
@@ -474,7 +474,7 @@ async def test_an_entry_link_works_once_and_only_by_its_button(place: Place) -> 
         assert (await eve.get(link.replace("enter", purpose))).status_code == 404
 
 
-async def test_strangers_send_no_more_than_a_form_needs(place: Place) -> None:
+async def test_large_forms_are_refused(place: Place) -> None:
     nobody = await place.browser()
     for files in (None, {"x": b"a file"}):
         for size, status in ((70_000, 413), (1_000, 422)):
@@ -483,7 +483,7 @@ async def test_strangers_send_no_more_than_a_form_needs(place: Place) -> None:
 
 
 @pytest.mark.parametrize("policy", ["invite", "closed"])
-async def test_who_may_sign_up(database_url: str, tmp_path: Path, policy: str) -> None:
+async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, policy: str) -> None:
     async with open_place(database_url, tmp_path, signup=policy, smtp_url="smtp://mail.test") as place:
         nobody, deps = await place.browser(), auth_deps(place.settings, place.db, place.clock)
         fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
@@ -524,16 +524,16 @@ async def test_who_may_sign_up(database_url: str, tmp_path: Path, policy: str) -
         ("javascript:alert(1)", "/"),
     ],
 )
-def test_the_safe_next_path_is_ours(wanted: str, way_there: str) -> None:
+def test_only_dashboard_pages_are_safe_next_paths(wanted: str, way_there: str) -> None:
     assert safe_next_path(wanted) == way_there
 
 
 async def exported(browser: Browser) -> dict[str, str]:
     answer = await browser.post("/account/data/export")
     assert answer.headers["content-type"] == "application/zip"
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as whole:
-        assert whole.testzip() is None
-        return {name: whole.read(name).decode() for name in whole.namelist()}
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 async def linked(place: Place, browser: Browser, slug: str) -> None:
@@ -546,7 +546,7 @@ async def linked(place: Place, browser: Browser, slug: str) -> None:
         await tx.execute(slugs.insert(), {"slug": slug, "account_id": row["account_id"], "link_id": row["id"]})
 
 
-async def test_the_export_holds_one_s_own_and_no_secret(place: Place) -> None:
+async def test_the_export_has_only_own_data_and_no_secrets(place: Place) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     await linked(place, ada, "adas")
     await linked(place, bob, "bobs")
@@ -559,7 +559,7 @@ async def test_the_export_holds_one_s_own_and_no_secret(place: Place) -> None:
     assert not [name for name, text in files.items() if key in text or "bobs" in text]
 
 
-async def test_one_export_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_export_at_a_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, may_go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(*_: object) -> AsyncIterator[bytes]:
@@ -581,7 +581,7 @@ async def test_one_export_at_once(place: Place, monkeypatch: pytest.MonkeyPatch)
     assert (await ada.client.post("/account/data/export")).status_code == 403
 
 
-async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
+async def test_deletes_an_account(place: Place, tmp_path: Path) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
     ada.account = await owner(place)
     _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
@@ -610,7 +610,7 @@ async def test_the_end_of_an_account(place: Place, tmp_path: Path) -> None:
     await signed_up(place)  # the address is free again
 
 
-async def test_tokens_are_spent_by_one_of_two(place: Place) -> None:
+async def test_a_token_is_spent_once(place: Place) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "invite", now=place.clock(), email="a@example.com")
     async with place.db.write() as tx:

@@ -78,7 +78,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
 
 
 @pytest.mark.parametrize("what", ["key", "passkey", "email", "delete"])
-async def test_a_stolen_session_cannot_do_it_without_the_password(place: Place, what: str) -> None:
+async def test_sensitive_changes_require_the_password(place: Place, what: str) -> None:
     ada = await signed_up(place)
     assert ada.account
     passkey = await passkey_of(place, ada.account.id)
@@ -102,7 +102,7 @@ async def test_a_stolen_session_cannot_do_it_without_the_password(place: Place, 
     assert (await ada.post(path, fields | {"current_password": PASSWORD})).status_code == done
 
 
-async def test_confirming_holds_for_ten_minutes_of_this_session(place: Place) -> None:
+async def test_reauthentication_is_valid_for_ten_minutes_in_one_session(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await signed_in_by(place, ada, None)
     place.clock.move(STALE)
@@ -122,7 +122,7 @@ async def test_confirming_holds_for_ten_minutes_of_this_session(place: Place) ->
     assert (await ada.post(KEYS, KEY)).status_code == 422
 
 
-async def test_guesses_at_the_password_of_a_stolen_session_are_few(place: Place) -> None:
+async def test_reauthentication_attempts_are_limited(place: Place) -> None:
     ada = await signed_up(place)
     place.clock.move(STALE)
     statuses = [(await ada.post("/account/verify", {"current_password": OTHER})).status_code for _ in range(11)]
@@ -130,7 +130,7 @@ async def test_guesses_at_the_password_of_a_stolen_session_are_few(place: Place)
     assert (await ada.post(KEYS, KEY | {"current_password": PASSWORD})).status_code == 429
 
 
-async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database_url: str, tmp_path: Path) -> None:
+async def test_without_a_password_a_passkey_or_a_new_link_reauthenticates(database_url: str, tmp_path: Path) -> None:
     async with open_place(database_url, tmp_path) as place:
         ada = await place.browser("ada@example.com")
         assert ada.account
@@ -159,7 +159,7 @@ async def test_who_has_no_password_confirms_by_passkey_or_by_a_new_link(database
         assert 'action="/forgot"' in (await bob.get("/account/verify")).text
 
 
-async def test_another_s_passkey_confirms_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_passkey_of_another_account_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, bob = await signed_up(place), await signed_up(place, "bob@example.com")
     assert ada.account
     assert bob.account
@@ -180,7 +180,7 @@ async def test_another_s_passkey_confirms_nothing(place: Place, monkeypatch: pyt
     assert (await ada.post(KEYS, KEY)).status_code == 201
 
 
-async def test_a_removed_passkey_ends_the_sessions_that_it_began(place: Place) -> None:
+async def test_removing_a_passkey_ends_its_sessions(place: Place) -> None:
     ada = await signed_up(place)
     assert ada.account
     lost, kept = [await passkey_of(place, ada.account.id) for _ in range(2)]
@@ -195,7 +195,7 @@ async def test_a_removed_passkey_ends_the_sessions_that_it_began(place: Place) -
 
 
 @pytest.mark.parametrize("revokes", [True, False])
-async def test_a_changed_password_offers_to_revoke_the_keys(place: Place, revokes: bool) -> None:
+async def test_a_password_change_revokes_keys_on_request(place: Place, revokes: bool) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
     assert 'name="revokes_keys"' not in (await ada.get("/account/security")).text
     assert ada.account

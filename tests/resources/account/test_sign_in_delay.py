@@ -54,21 +54,21 @@ async def guess(place: Place, n: int, email: str = ADA, password: str = WRONG) -
 
 
 async def waits(place: Place, email: str) -> list[int]:
-    """Seconds that guesses were told to wait, each sent as early as allowed."""
-    told = []
+    """Seconds that guesses were delays to wait, each sent as early as allowed."""
+    delays = []
     for n in range(0, 40, 2):
         answer = await guess(place, n, email)
         assert answer.status_code == 422
         refused = await guess(place, n + 1, email)
-        told.append(int(refused.headers.get("retry-after", 0)))
-        assert refused.status_code == (429 if told[-1] else 422)
-        if told[-1]:
-            assert f"Try again in {told[-1]} second" in refused.text
-        place.clock.move(timedelta(seconds=told[-1]))
-    return told
+        delays.append(int(refused.headers.get("retry-after", 0)))
+        assert refused.status_code == (429 if delays[-1] else 422)
+        if delays[-1]:
+            assert f"Try again in {delays[-1]} second" in refused.text
+        place.clock.move(timedelta(seconds=delays[-1]))
+    return delays
 
 
-async def test_guesses_from_many_addresses_wait_longer_and_longer(place: Place, tried: list[str]) -> None:
+async def test_guesses_from_many_addresses_get_a_growing_delay(place: Place, tried: list[str]) -> None:
     await signed_up(place)
     growing = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
     of_ada = await waits(place, ADA)
@@ -78,7 +78,7 @@ async def test_guesses_from_many_addresses_wait_longer_and_longer(place: Place, 
     assert await waits(place, "nobody@example.com") == of_ada
 
 
-async def test_the_owner_s_browser_never_waits_for_strangers(place: Place, tried: list[str]) -> None:
+async def test_a_known_browser_is_not_delayed(place: Place, tried: list[str]) -> None:
     ada = await signed_up(place)
     for n in range(4):
         answer = await guess(place, n)
@@ -94,7 +94,7 @@ async def test_the_owner_s_browser_never_waits_for_strangers(place: Place, tried
     assert (await guess(place, 11)).status_code == 422
 
 
-async def test_a_browser_of_before_a_new_password_or_of_another_account_is_unknown(place: Place) -> None:
+async def test_a_browser_is_unknown_after_a_new_password_and_to_other_accounts(place: Place) -> None:
     ada, elsewhere, bob = await signed_up(place), await place.browser(), await place.browser()
     await elsewhere.post("/login", {"email": ADA, "password": PASSWORD})
     await bob.post("/signup", {"name": "Bob", "email": "bob@example.com", "password": PASSWORD})
@@ -107,14 +107,14 @@ async def test_a_browser_of_before_a_new_password_or_of_another_account_is_unkno
     assert [(await each.post("/login", right)).status_code for each in (elsewhere, bob, ada)] == [429, 429, 303]
 
 
-async def test_guesses_at_the_same_moment_count_each_other(place: Place, tried: list[str]) -> None:
+async def test_concurrent_guesses_count_each_other(place: Place, tried: list[str]) -> None:
     await signed_up(place)
     answers = await asyncio.gather(*(guess(place, n) for n in range(12)))
     assert sorted(each.status_code for each in answers) == [422] * sign_in_delay.FREE_FAILURES + [429] * 9
     assert len(tried) == sign_in_delay.FREE_FAILURES
 
 
-async def test_the_delay_outlasts_a_restart_and_its_state_is_bounded(
+async def test_the_delay_survives_a_restart_and_its_state_is_bounded(
     database_url: str, tmp_path: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sign_in_delay, "_SLOTS", 4)
@@ -129,7 +129,7 @@ async def test_the_delay_outlasts_a_restart_and_its_state_is_bounded(
             assert await tx.scalar(select(func.count()).select_from(sign_in_failures)) == 4
 
 
-async def test_a_link_in_a_mail_asks_for_the_password_no_more_often(
+async def test_the_password_of_a_confirmation_link_is_delayed_too(
     database_url: str, tmp_path: Path, tried: list[str]
 ) -> None:
     """The page that confirms an address takes the password, too."""
@@ -148,5 +148,5 @@ async def confirmation_path(place: Place) -> str:
     return re.findall(rf"{BASE_URL}(/confirm/\S+)", payload["text"])[0]
 
 
-def test_the_longest_delay() -> None:
+def test_the_delay_has_a_maximum() -> None:
     assert sign_in_delay.delay_after(10_000) == MAX_DELAY

@@ -7,7 +7,7 @@ from waypost.auth import revoke_key
 from waypost.database import Database
 
 
-async def test_it_works(client: httpx.AsyncClient, db: Database, alice: Person, bob: Person) -> None:
+async def test_lists_keys_newest_first(client: httpx.AsyncClient, db: Database, alice: Person, bob: Person) -> None:
     later = START + timedelta(seconds=1)
     second = await new_key(db, alice.account_id, scopes=["links:read"], now=later, expires_at=START + timedelta(days=1))
     await revoke_key(db, second.key_id, now=later)
@@ -27,11 +27,11 @@ async def test_it_works(client: httpx.AsyncClient, db: Database, alice: Person, 
     assert oldest["id"] == str(alice.key_id)
 
 
-async def test_no_key_is_ever_shown(client: httpx.AsyncClient, alice: Person) -> None:
+async def test_the_key_text_is_never_shown(client: httpx.AsyncClient, alice: Person) -> None:
     answer = await client.get("/api/v1/tokens", headers=alice.headers)
     assert alice.key not in answer.text
     assert "digest" not in answer.text
 
 
-async def test_any_scope_will_do(client: httpx.AsyncClient, bob: Person) -> None:
+async def test_any_scope_is_sufficient(client: httpx.AsyncClient, bob: Person) -> None:
     assert len((await client.get("/api/v1/tokens", headers=bob.headers)).json()["data"]) == 1

@@ -15,13 +15,13 @@ PRICES = {"price_month": {"interval": "month"}, "price_life": None}
 
 class ScriptedStripe:
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str, dict[str, str], dict[str, str]]] = []
+        self.requests: list[tuple[str, str, dict[str, str], dict[str, str]]] = []
         self.customers: dict[str, dict[str, str]] = {}
         self.checkouts: dict[str, dict[str, Any]] = {}
         self.subscriptions: list[dict[str, Any]] = []
         self.is_down = False
         self.before_answer: Any = None
-        """Called once, after the subscriptions to be told were looked up."""
+        """Called once, after the subscriptions for the response were read."""
         self._events = 0
 
     def server(self) -> Receiver:
@@ -46,7 +46,7 @@ class ScriptedStripe:
         body = self._receiver.bodies[-1]
         parts = urlsplit(target)
         fields = dict(parse_qsl(parts.query or body.decode()))
-        self.asked.append((method, parts.path.removeprefix("/v1/"), fields, headers))
+        self.requests.append((method, parts.path.removeprefix("/v1/"), fields, headers))
         is_known = headers.get("authorization") == f"Bearer {KEY}"
         status, found = self._answer(method, parts.path.removeprefix("/v1/"), fields) if is_known else (401, {})
         text = json.dumps(found).encode()

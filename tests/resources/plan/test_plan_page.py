@@ -19,7 +19,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_it_works(place: Place) -> None:
+async def test_shows_the_days_left_of_a_trial(place: Place) -> None:
     ada = await place.browser("ada@example.com", plan="trial")
     page = await ada.get("/plan")
     assert "<dt>Days left</dt><dd>14</dd>" in page.text
@@ -32,21 +32,21 @@ async def test_it_works(place: Place) -> None:
     assert "Your links keep working" in page.text
 
 
-async def test_limits_are_told_as_they_are(place: Place) -> None:
+async def test_shows_the_actual_limits(place: Place) -> None:
     page = (await (await place.browser("ada@example.com")).get("/plan")).text
-    for told in (
+    for text in (
         f"<dt>Domains</dt><dd>Up to {domains.MAX_DOMAINS:,}, and up to {domains.MAX_NOT_LIVE} of them unverified</dd>",
         f"<dt>Pixels</dt><dd>Up to {pixels.MOST}</dd>",
         f"<dt>Webhooks</dt><dd>Up to {webhooks.MOST}</dd>",
         f"<dt>API keys</dt><dd>Up to {key_pages._MAX_USABLE_KEYS}</dd>",
     ):
-        assert told in page, told
+        assert text in page, text
 
 
-async def test_each_state_is_told(place: Place) -> None:
+async def test_shows_each_state_of_a_plan(place: Place) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     assert ada.account
-    for plan, told in {
+    for plan, text in {
         "none": "This account has no plan.",
         "subscription": "All features.",
         "past_due": "The last payment failed.",
@@ -54,11 +54,11 @@ async def test_each_state_is_told(place: Place) -> None:
     }.items():
         await auth.set_plan(place.db, ada.account.id, plan, now=place.clock(), trial_days=14)
         page = await ada.get("/plan")
-        assert told in page.text
+        assert text in page.text
         assert ("Your links keep working" in page.text) == (plan in {"none", "past_due"})
 
 
-async def test_nothing_can_be_paid(place: Place) -> None:
+async def test_without_stripe_nothing_can_be_paid(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert (await ada.post("/plan/checkout", {"price": "price_month"})).status_code == 404
     assert (await ada.post("/plan/portal")).status_code == 404

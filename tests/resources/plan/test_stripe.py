@@ -1,4 +1,4 @@
-"""Plans paid at Stripe: an account's whole life, and events that are late, repeated, forged or about somebody else."""
+"""Plans paid with Stripe: their changes, and events that are late, repeated, forged or about another customer."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -45,7 +45,7 @@ async def place(database_url: str, tmp_path: Path, stripe: ScriptedStripe):
 
 
 @pytest.fixture
-def tell(place: Place, stripe: ScriptedStripe) -> Callable[..., Any]:
+def send_event(place: Place, stripe: ScriptedStripe) -> Callable[..., Any]:
     """Sends an event, signed, from nobody's browser."""
 
     async def send(kind: str, subject: dict[str, Any], body: bytes = b"", **header: str | bytes) -> httpx.Response:
@@ -73,7 +73,9 @@ async def me(place: Place, browser: Browser) -> Callable[[], Any]:
     return ask
 
 
-async def test_it_works(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+async def test_a_subscription_and_a_lifetime_payment_set_the_plan(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+) -> None:
     """Sign-up, trial, paid, past due, cancelled, lifetime."""
     ada = await place.browser("ada@example.com", plan="trial")
     ask = await me(place, ada)
@@ -83,9 +85,9 @@ async def test_it_works(place: Place, stripe: ScriptedStripe, tell: Callable[...
     answer = await ada.post("/plan/checkout", MONTHLY)
     assert (answer.status_code, answer.headers["location"]) == (303, "https://checkout.stripe.test/cs_1")
     assert stripe.checkouts["cs_1"]["mode"] == "subscription"
-    assert {headers["stripe-version"] for *_, headers in stripe.asked} == {VERSION}
+    assert {headers["stripe-version"] for *_, headers in stripe.requests} == {VERSION}
     incomplete = stripe.subscribe("cus_1", "incomplete")
-    await tell("customer.subscription.created", incomplete)
+    await send_event("customer.subscription.created", incomplete)
     assert await ask() == (200, "trial", None)
 
     paid = stripe.subscribe("cus_1", "active")
@@ -98,37 +100,37 @@ async def test_it_works(place: Place, stripe: ScriptedStripe, tell: Callable[...
     assert "Choose a plan" not in page
 
     paid["cancel_at"] = 1_900_000_000
-    await tell("customer.subscription.updated", paid)
+    await send_event("customer.subscription.updated", paid)
     assert "It ends on 17 Mar 2030" in (await ada.get("/plan")).text
 
     for status, code in {"past_due": 402, "active": 200, "unpaid": 402, "canceled": 402}.items():
         paid["status"] = status
-        assert (await tell("customer.subscription.updated", paid)).status_code == 200
+        assert (await send_event("customer.subscription.updated", paid)).status_code == 200
         assert await ask() == (code, "subscription", status)
     assert (await ada.post("/plan/portal")).headers["location"] == "https://billing.stripe.test/cus_1"
 
     assert (await ada.post("/plan/checkout", LIFETIME)).headers["location"] == "https://checkout.stripe.test/cs_2"
     life = stripe.checkouts["cs_2"]
     assert life["mode"] == "payment"
-    await tell("checkout.session.completed", life | {"payment_status": "paid"})  # the event may say what it likes
+    await send_event("checkout.session.completed", life | {"payment_status": "paid"})  # the event may say what it likes
     assert await ask() == (402, "subscription", "canceled")
     life["payment_status"] = "paid"
-    await tell("checkout.session.async_payment_succeeded", life)
+    await send_event("checkout.session.async_payment_succeeded", life)
     assert await ask() == (200, "lifetime", None)
-    await tell("customer.subscription.deleted", paid)
+    await send_event("customer.subscription.deleted", paid)
     assert await ask() == (200, "lifetime", None)
     assert ada.account
     assert stripe.customers == {"cus_1": {"metadata[waypost_account]": str(ada.account.id)}}  # what never changes
 
 
-async def test_what_is_not_signed_changes_nothing(
-    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+async def test_unsigned_events_change_nothing(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
     await ada.post("/plan/checkout", MONTHLY)
     body = stripe.event("customer.subscription.created", stripe.subscribe("cus_1", "active"))
-    now, asked = place.clock().timestamp(), len(stripe.asked)
+    now, requests = place.clock().timestamp(), len(stripe.requests)
     good = signed(body, now)["Stripe-Signature"]
     for header in (
         signed(body, now, "whsec_2")["Stripe-Signature"],
@@ -140,19 +142,21 @@ async def test_what_is_not_signed_changes_nothing(
         "t=,v1=",
         good.replace("v1=", "v1=\u00e9").encode("latin-1"),
     ):
-        answer = await tell("", {}, body, **{"Stripe-Signature": header})
+        answer = await send_event("", {}, body, **{"Stripe-Signature": header})
         assert answer.status_code == 400
         assert "ignature" in answer.json()["error"]["message"]
     for content in (b"[]", b"{}", b"\xff", b'{"id": 1, "type": 2, "data": {"object": 3}}', b"[" * 100_000):
-        assert (await tell("", {}, content)).status_code == 400
-    assert len(stripe.asked) == asked
+        assert (await send_event("", {}, content)).status_code == 400
+    assert len(stripe.requests) == requests
     assert await ask() == (402, "none", None)
-    answer = await tell("", {}, body, **{"Stripe-Signature": f"{good.replace('v1=', 'v1=0')},{good.partition(',')[2]}"})
+    answer = await send_event(
+        "", {}, body, **{"Stripe-Signature": f"{good.replace('v1=', 'v1=0')},{good.partition(',')[2]}"}
+    )
     assert answer.status_code == 200
     assert await ask() == (200, "subscription", "active")
 
 
-async def test_no_byte_is_read_without_a_recent_signature(place: Place, tell: Callable[..., Any]) -> None:
+async def test_the_body_is_not_read_without_a_recent_signature(place: Place, send_event: Callable[..., Any]) -> None:
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -163,61 +167,65 @@ async def test_no_byte_is_read_without_a_recent_signature(place: Place, tell: Ca
 
     now = place.clock().timestamp()
     for header in ("", "t=1,v1=" + "0" * 64, f"t={now:.0f},v1=short", signed(b"", now - 301)["Stripe-Signature"]):
-        assert (await tell("", {}, endless(), **{"Stripe-Signature": header})).status_code == 400
+        assert (await send_event("", {}, endless(), **{"Stripe-Signature": header})).status_code == 400
     assert sent == 0
-    assert (await tell("", {}, endless(), **signed(b"", now))).status_code == 413
+    assert (await send_event("", {}, endless(), **signed(b"", now))).status_code == 413
     assert sent <= 257
 
 
-async def test_events_come_twice_late_and_at_once(
-    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+async def test_repeated_late_and_concurrent_events_are_handled(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
     await ada.post("/plan/checkout", MONTHLY)
     subscription = stripe.subscribe("cus_1", "active")
     first = stripe.event("customer.subscription.created", dict(subscription))
-    assert {answer.status_code for answer in await asyncio.gather(*(tell("", {}, first) for _ in range(4)))} == {200}
-    asked = len(stripe.asked)
-    assert (await tell("", {}, first)).status_code == 200
-    assert len(stripe.asked) == asked
+    assert {answer.status_code for answer in await asyncio.gather(*(send_event("", {}, first) for _ in range(4)))} == {
+        200
+    }
+    requests = len(stripe.requests)
+    assert (await send_event("", {}, first)).status_code == 200
+    assert len(stripe.requests) == requests
 
     late = stripe.event("customer.subscription.updated", dict(subscription))
     subscription["status"] = "canceled"
-    await tell("customer.subscription.deleted", dict(subscription))
-    await tell("", {}, late)  # says active, of the time when it was
+    await send_event("customer.subscription.deleted", dict(subscription))
+    await send_event("", {}, late)  # says active, of the time when it was
     assert await ask() == (402, "subscription", "canceled")
 
     async def meanwhile() -> None:
         """Stripe's answer is on its way, and says cancelled: now another event is heard, and its answer says active."""
         subscription["status"] = "active"
-        await tell("customer.subscription.updated", subscription)
+        await send_event("customer.subscription.updated", subscription)
 
     stripe.before_answer = meanwhile
-    await tell("customer.subscription.updated", subscription)
+    await send_event("customer.subscription.updated", subscription)
     assert await ask() == (200, "subscription", "active")
 
 
-async def test_while_stripe_is_away_nothing_changes(
-    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+async def test_nothing_changes_while_stripe_is_unavailable(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
     await ada.post("/plan/checkout", MONTHLY)
     event = stripe.event("customer.subscription.created", stripe.subscribe("cus_1", "active"))
     stripe.is_down = True
-    assert (await tell("", {}, event)).status_code == 503
+    assert (await send_event("", {}, event)).status_code == 503
     for path, fields in (("/plan/checkout", MONTHLY), ("/plan/portal", {})):
         answer = await ada.post(path, fields)
         assert (answer.status_code, "Stripe is not available" in answer.text) == (503, True)
     assert (await ada.get("/plan/paid?checkout=cs_1")).status_code == 303
     assert await ask() == (402, "none", None)
     stripe.is_down = False
-    assert (await tell("", {}, event)).status_code == 200
+    assert (await send_event("", {}, event)).status_code == 200
     assert await ask() == (200, "subscription", "active")
 
 
-async def test_nobody_gets_what_another_paid(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+async def test_a_payment_of_another_account_is_ignored(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+) -> None:
     ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
     ask = await me(place, ada)
     await bob.post("/plan/checkout", LIFETIME)
@@ -227,14 +235,14 @@ async def test_nobody_gets_what_another_paid(place: Place, stripe: ScriptedStrip
     await ada.get("/plan/paid?checkout=cs_1")
     await ada.get("/plan/paid?checkout=../customers")
     stranger = stripe.subscribe("cus_of_another_product", "active")
-    assert (await tell("customer.subscription.created", stranger)).status_code == 200
+    assert (await send_event("customer.subscription.created", stranger)).status_code == 200
     assert await ask() == (402, "none", None)
     assert (await ada.post("/plan/checkout", {"price": "price_other"})).status_code == 404
     assert (await ada.post("/plan/checkout", {"price": ""})).status_code == 404
     assert (await ada.client.post("/plan/portal")).status_code == 403
 
 
-async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]) -> None:
+async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]) -> None:
     """Stripe says `paid` of it for ever; the operator, after a refund, says otherwise."""
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
@@ -247,7 +255,7 @@ async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, tell:
         assert ada.account
         await auth.set_plan(place.db, ada.account.id, "none", now=place.clock(), trial_days=14)
         await ada.get(f"/plan/paid?checkout={life['id']}")
-        await tell("checkout.session.completed", life)
+        await send_event("checkout.session.completed", life)
         assert await ask() == (402, "none", None)
 
 
@@ -258,18 +266,18 @@ async def left_to_cancel(place: Place) -> list[Job]:
     return [Job(row.id, row.name, row.payload, row.account_id, 1, row.max_attempts, "a test") for row in rows]
 
 
-async def test_who_leaves_is_charged_nothing_more(
-    place: Place, stripe: ScriptedStripe, tell: Callable[..., Any]
+async def test_deleting_an_account_cancels_its_subscriptions(
+    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
-    told = "An active subscription is canceled"
-    assert told not in (await ada.get("/account/delete")).text
+    notice = "An active subscription is canceled"
+    assert notice not in (await ada.get("/account/delete")).text
     for browser in (ada, bob):
         await browser.post("/plan/checkout", MONTHLY)
     for status in ("active", "past_due", "canceled"):
         stripe.subscribe("cus_1", status)
     stripe.subscribe("cus_2", "active")
-    assert told in (await ada.get("/account/delete")).text
+    assert notice in (await ada.get("/account/delete")).text
     assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
     [job] = await left_to_cancel(place)
     assert job.account_id is None  # it outlives the account and its jobs
@@ -286,7 +294,7 @@ async def test_who_leaves_is_charged_nothing_more(
     assert [each["status"] for each in stripe.checkouts.values()] == ["expired", "open"]
 
     late = stripe.subscribe("cus_1", "active")  # paid at the very moment
-    assert (await tell("customer.subscription.created", late)).status_code == 200
+    assert (await send_event("customer.subscription.created", late)).status_code == 200
     for again in await left_to_cancel(place):
         await work(again)
     assert late["status"] == "canceled"
