@@ -90,7 +90,7 @@ class TestRoute:
             async def resolve(self, _url: Url) -> list[Address]:
                 return [ip_address("127.0.0.1")]
 
-        outbound._names = Liar()
+        outbound._resolver = Liar()
         async with canary() as forbidden:
             with pytest.raises(NotPublic):
                 await outbound.request("GET", canonical(forbidden.url(host="any.test")), deadline=30, max_body=1)

@@ -266,7 +266,7 @@ class TestWhere:
                 return [canary_address, canary_address]
 
         canary_address = ALLOW[0].network_address - 1
-        outbound._names = Liar()
+        outbound._resolver = Liar()
         async with canary() as forbidden:
             with pytest.raises(NotPublic, match=r"127\.0\.0\.1 may not be connected to"):
                 await post(posting, forbidden.url(host=host))
