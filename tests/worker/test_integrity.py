@@ -1,4 +1,4 @@
-"""R27: a damaged database file is told of when the service starts."""
+"""R27: a damaged database file is logged when the service starts."""
 
 import asyncio
 import sqlite3
@@ -27,7 +27,7 @@ def stop() -> asyncio.Event:
     return asyncio.Event()
 
 
-async def told(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+async def logged_events(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(integrity, "_log", structlog.get_logger())
     db = Database("sqlite://")
     db.path = path
@@ -43,19 +43,21 @@ def damage(path: Path) -> None:
     path.write_bytes(content)
 
 
-async def test_it_works(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await told(path, stop, monkeypatch) == []
+async def test_reports_a_damaged_database_file(
+    path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await logged_events(path, stop, monkeypatch) == []
     damage(path)
-    assert await told(path, stop, monkeypatch) == ["the database file is damaged, run waypost doctor"]
+    assert await logged_events(path, stop, monkeypatch) == ["the database file is damaged, run waypost doctor"]
 
 
 async def test_what_is_no_database_at_all(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"\xff" * 8192)
-    assert await told(path, stop, monkeypatch) == ["the database file is damaged, run waypost doctor"]
+    assert await logged_events(path, stop, monkeypatch) == ["the database file is damaged, run waypost doctor"]
 
 
 async def test_it_ends_with_the_service(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     damage(path)
     stop.set()
     async with asyncio.timeout(20):
-        assert await told(path, stop, monkeypatch) == []
+        assert await logged_events(path, stop, monkeypatch) == []

@@ -1,4 +1,4 @@
-"""The job table: what enqueue, claim, finish and fail promise, on both databases."""
+"""The job queue: enqueue, claim and settle, on both databases."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ async def rows(db):
         return (await tx.execute(select(table).order_by(table.c.run_at, table.c.id))).all()
 
 
-async def test_it_works(db: Database) -> None:
+async def test_enqueues_claims_and_finishes_a_job(db: Database) -> None:
     account = new_id()
     job_id = await enqueue(db, payload={"link": "ä"}, account_id=account)
     [job] = await claim(db)

@@ -1,4 +1,4 @@
-"""`kill -9` at every point of a job's way: nothing is lost, and attempts are bounded."""
+"""`kill -9` at every point of a job: nothing is lost, and attempts are bounded."""
 
 import asyncio
 import signal
@@ -66,7 +66,7 @@ async def rows(db):
 
 
 @pytest.mark.parametrize("point", RUNS_AGAIN)
-async def test_it_works(db: Database, database_url: str, effects, point: str) -> None:
+async def test_a_killed_worker_loses_no_job(db: Database, database_url: str, effects, point: str) -> None:
     await enqueue(db)
     die(point, database_url)
     [row] = await rows(db)

@@ -1,4 +1,4 @@
-"""The loop: runs jobs and pollers, survives outages, ends in order."""
+"""The worker's loops run jobs and steps, survive outages and end in order."""
 
 import asyncio
 from datetime import timedelta
@@ -37,7 +37,7 @@ async def run(db, handlers, stop, *steps, at_once=8):
     await loop.Worker(db, loops, [(loop.IDLE, step) for step in steps]).run(stop)
 
 
-async def test_it_works(db: Database, stop: asyncio.Event) -> None:
+async def test_runs_all_pending_jobs(db: Database, stop: asyncio.Event) -> None:
     done = []
 
     async def check(job):

@@ -1,4 +1,4 @@
-"""A mail is sent if and only if what it tells of is committed, and again until it is taken."""
+"""A mail is sent if and only if its transaction commits, and retried until it is accepted."""
 
 import os
 from datetime import timedelta
@@ -22,7 +22,7 @@ from waypost.worker.model import Job, jobs
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
 
 
-async def test_it_works(db: Database) -> None:
+async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) -> None:
     clock = FakeClock()
     with pytest.raises(ZeroDivisionError):
         async with db.write() as tx:

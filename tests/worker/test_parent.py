@@ -91,7 +91,7 @@ def start(tmp_path: Path, port: int):
         service.process.stderr.close()
 
 
-def test_it_works(start) -> None:
+def test_starts_and_stops_its_processes(start) -> None:
     service = start()
     children = [os.pidfd_open(service.web()), os.pidfd_open(service.worker())]
     assert service.end() == 0

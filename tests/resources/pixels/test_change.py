@@ -23,7 +23,7 @@ async def secrets(env: Env, pixel: dict[str, Any]) -> list[str | None]:
     ]
 
 
-async def test_it_works(env: Env) -> None:
+async def test_changes_a_pixel(env: Env) -> None:
     made = await make(env)
     env.clock.move(timedelta(hours=1))
     sent = {"platform": "tiktok", "name": "Autumn", "pixel_id": "C4U0", "access_token": "secret"}

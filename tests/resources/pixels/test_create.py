@@ -13,7 +13,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.pixels import pixels, service
 
 
-async def test_it_works(env: Env) -> None:
+async def test_creates_a_pixel(env: Env) -> None:
     answer = await post(env, NEW | {"access_token": "EAAB-token"})
     assert answer.status_code == 201
     made = answer.json()["data"]

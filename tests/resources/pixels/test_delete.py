@@ -13,7 +13,7 @@ from waypost.resources.links import store
 from waypost.resources.pixels import link_pixels, service
 
 
-async def test_it_works(env: Env) -> None:
+async def test_deletes_a_pixel_and_detaches_it(env: Env) -> None:
     gone, stays = await env.pixel(), await env.pixel()
     link = await env.make(slug="a", pixel_ids=[gone, stays])
     env.changed_slugs.clear()

@@ -6,7 +6,7 @@ from resources.links.env import Env
 from resources.pixels.asking import SHOWN, ask, make
 
 
-async def test_it_works(env: Env) -> None:
+async def test_returns_a_pixel(env: Env) -> None:
     made = await make(env)
     answer = await ask(env, "GET", f"/{made['id']}")
     assert (answer.status_code, answer.json()) == (200, {"data": made})

@@ -33,7 +33,7 @@ def attach_to_others(database: Path, pixel: str, count: int) -> None:
         connection.commit()
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_a_change_takes_effect_on_the_next_click(tmp_path: Path) -> None:
     with Website() as site, Service(tmp_path, options=("--workers", "2")) as service:
         assert len(service.children("web")) == 2
         for slug, others in (("a", 0), ("b", 250)):

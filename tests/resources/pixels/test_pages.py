@@ -1,4 +1,4 @@
-"""The pixels' pages, as a browser gets them."""
+"""HTML pages of pixels."""
 
 from datetime import timedelta
 from html import unescape
@@ -44,7 +44,7 @@ def words(html: str) -> str:
     return " ".join(unescape(html).split())
 
 
-async def test_it_works(place: Place) -> None:
+async def test_creates_and_shows_a_pixel(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert "No pixels yet" in (await ada.get("/pixels")).text
     form = words((await ada.get("/pixels/new")).text)

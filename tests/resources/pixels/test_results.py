@@ -11,7 +11,7 @@ from waypost.resources.pixels.events.results import EventResults, add_results
 NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": None, "reason_at": None}
 
 
-async def test_it_works(env: Env) -> None:
+async def test_returns_the_results_of_events(env: Env) -> None:
     made = await make(env)
     assert (await ask(env, "GET", f"/{made['id']}/results")).json() == {"data": NOTHING}
     async with env.deps.db.write() as tx:

@@ -1,4 +1,4 @@
-"""R12: what a platform knows an account by is told to routes and platforms, and shown to nobody."""
+"""R12: platform ids and tokens reach routes and platforms, and nobody else."""
 
 from typing import Any
 from uuid import UUID
@@ -28,7 +28,7 @@ async def rows(env: Env, table: str) -> list[Any]:
         return list((await tx.execute(text(f"SELECT * FROM {table}"))).all())
 
 
-async def test_it_works(env: Env) -> None:
+async def test_never_shows_or_logs_secrets(env: Env) -> None:
     """Neither an answer has it, nor the log, nor the database in the clear."""
     with capture_logs() as told:
         made = await make(env, **SECRETS)

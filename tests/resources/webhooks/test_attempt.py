@@ -1,4 +1,4 @@
-"""R8, R10: what one attempt sends, and what is made of whatever comes back."""
+"""R8, R10: what one attempt sends, and the outcome for every answer."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -49,7 +49,7 @@ def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | Non
     )
 
 
-async def test_it_works(receivers: Receivers, clock: FakeClock) -> None:
+async def test_sends_a_signed_request(receivers: Receivers, clock: FakeClock) -> None:
     attempt = claimed(body='{"id":"01a1feb2-1c93-773b-b10c-dabf6ca47d71","title":"Grüße"}')
     outcome = await new_deliverer(receivers, clock, timeout=7).run(attempt)
     assert (outcome.status, outcome.response_status, outcome.error, outcome.counts) == ("delivered", 200, None, True)

@@ -7,7 +7,7 @@ from people import BASE_URL
 from resources.webhooks.env import Env, faults
 
 
-async def test_it_works(env: Env) -> None:
+async def test_lists_webhooks_newest_first(env: Env) -> None:
     made = []
     for _ in range(3):
         made.append(await env.make())

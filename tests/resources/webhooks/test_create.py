@@ -27,7 +27,7 @@ from waypost.resources.webhooks.schemas import NewWebhook
 EVENTS = ["pixel.fired", "link.clicked", "link.created"]
 
 
-async def test_it_works(env: Env) -> None:
+async def test_creates_a_webhook_with_a_secret(env: Env) -> None:
     answer = await env.post({"url": URL, "event_types": EVENTS})
     assert answer.status_code == 201
     made = answer.json()["data"]

@@ -18,7 +18,7 @@ async def statuses(env: Env) -> dict[str, int]:
         return {row.status: row.count for row in await tx.execute(counted)}
 
 
-async def test_it_works(env: Env) -> None:
+async def test_deletes_a_webhook_and_cancels_deliveries(env: Env) -> None:
     made = await env.make()
     answer = await env.delete(made)
     assert (answer.status_code, answer.content) == (204, b"")

@@ -1,4 +1,4 @@
-"""R8, R9, R11: queue, pace and attempts at work together, with receivers that do as they are told."""
+"""R8, R9, R11: queue, pace and attempts together, with scripted receivers."""
 
 import asyncio
 from datetime import timedelta
@@ -47,7 +47,7 @@ def loop(db: Database, receivers: Receivers, clock: FakeClock) -> Loop:
     return new_loop(db, receivers, clock)
 
 
-async def test_it_works(db: Database, loop: Loop, receivers: Receivers) -> None:
+async def test_delivers_everything_that_is_due(db: Database, loop: Loop, receivers: Receivers) -> None:
     alice = await subscribe(db, HOST)
     ids = await queue_up(db, alice, 100)
     await deliver(loop)

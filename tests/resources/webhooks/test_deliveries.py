@@ -10,7 +10,7 @@ from resources.webhooks.env import Env, faults
 from waypost.kit.ids import new_id
 
 
-async def test_it_works(env: Env) -> None:
+async def test_lists_deliveries(env: Env) -> None:
     made = await env.make()
     await env.happen()
     [delivery] = await env.deliveries(made)

@@ -5,7 +5,7 @@ from resources.webhooks.env import Env
 from waypost.kit.ids import new_id
 
 
-async def test_it_works(env: Env) -> None:
+async def test_returns_a_webhook_without_its_secret(env: Env) -> None:
     made = await env.make()
     answer = await env.get(f"/{made['id']}")
     del made["secret"]

@@ -1,4 +1,4 @@
-"""What operators are told of deliveries: attempts and results as they happen; what waits, without asking too often."""
+"""Metrics of deliveries: attempts and results as they happen, and gauges of what is pending."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ def more() -> Iterator[dict[str, float]]:
     risen |= {name: value - before[name] for name, value in told().items() if value != before[name]}
 
 
-async def test_it_works(db: Database) -> None:
+async def test_counts_attempts_results_and_delay(db: Database) -> None:
     clock, receivers = FakeClock(), Receivers()
     alice = await subscribe(db)
     await queue_up(db, alice, 3)

@@ -1,4 +1,4 @@
-"""R7: an event and its deliveries are committed together, and what is sent is settled then, to the byte."""
+"""R7: an event and its deliveries are committed together, with the bytes to send."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ async def tell(db: Database, event: WebhookEvent) -> None:
         await record(tx, event)
 
 
-async def test_it_works(db: Database) -> None:
+async def test_records_a_delivery_with_its_event(db: Database) -> None:
     alice = await subscribe(db)
     await tell(db, created(alice.account_id))
     row = await delivery(db)

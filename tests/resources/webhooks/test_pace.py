@@ -38,7 +38,7 @@ def target(account: UUID | None = None, host: str = "a.example") -> Target:
     return Target(uuid4(), account or uuid4(), host)
 
 
-def test_it_works(pace: Pace) -> None:
+def test_starts_with_the_first_limits_and_grows(pace: Pace) -> None:
     receiver, other = target(), target()
     assert (pace.allows(receiver.webhook_id), pace.allows_at_host(receiver.lane)) == (FIRST, FIRST_AT_HOST)
     pace.note(receiver, succeeded=True)

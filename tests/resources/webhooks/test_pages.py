@@ -1,4 +1,4 @@
-"""The webhooks' pages, as a browser gets them."""
+"""HTML pages of webhooks."""
 
 import re
 from html import unescape
@@ -55,7 +55,7 @@ def deliveries(html: str) -> list[str]:
     return re.findall(r'<td><a href="(/webhooks/[^"]+/deliveries/[^"]+)"', html)
 
 
-async def test_it_works(place: Place) -> None:
+async def test_creates_tests_and_shows_a_webhook(place: Place) -> None:
     ada = await place.browser("ada@example.com")
     assert "No webhooks yet" in (await ada.get("/webhooks")).text
     created = await ada.post("/webhooks/new", NEW)

@@ -1,4 +1,4 @@
-"""R8, R9, R11: claims, leases and what is settled, as the statements of the queue have it."""
+"""R8, R9, R11: claims, leases and settlement in SQL."""
 
 import asyncio
 import re
@@ -52,7 +52,7 @@ def again(claimed: ClaimedDelivery, at: datetime) -> DeliveryOutcome:
     return DeliveryOutcome(claimed, "pending", at, 500, "answered 500")
 
 
-async def test_it_works(db: Database, clock: FakeClock, alice: Subscription) -> None:
+async def test_claims_and_settles_a_delivery(db: Database, clock: FakeClock, alice: Subscription) -> None:
     (id_,) = await queue_up(db, alice)
     assert await is_due(db, clock)
     (claimed,) = await claim(db, clock)

@@ -21,7 +21,7 @@ async def again(env: Env, made: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("status", ["delivered", "failed"])
-async def test_it_works(env: Env, status: str) -> None:
+async def test_sends_a_finished_delivery_again(env: Env, status: str) -> None:
     made = await env.make()
     await env.happen()
     first = await env.claim()

@@ -44,7 +44,7 @@ def started(
     return [of[id_] for id_ in share(queues, in_flight or {}, limit, pace)]
 
 
-def test_it_works(pace: Pace) -> None:
+def test_starts_a_due_delivery(pace: Pace) -> None:
     (target,) = subscriptions(1)
     assert started([target], pace, due=1) == [target]
 

@@ -1,4 +1,4 @@
-"""Server-side events: what each platform is sent, what its answers lead to, and who gets to know of what."""
+"""Server-side events: requests to each platform, outcomes of its answers, and what is kept secret."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ SERVER_SIDE = ("facebook", "tiktok", "pinterest")
 AT = int(START.timestamp()) - 60
 
 
-async def test_it_works(db: Database, env: Env, platforms: Platforms) -> None:
+async def test_sends_a_page_view_to_meta(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     (event,) = await env.queue(pixel)
     await env.run()

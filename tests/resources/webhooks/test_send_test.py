@@ -7,7 +7,7 @@ from resources.webhooks.env import Env
 from waypost.kit.ids import new_id
 
 
-async def test_it_works(env: Env) -> None:
+async def test_sends_a_test_event(env: Env) -> None:
     made = await env.make(event_types=["pixel.fired"])
     answer = await env.ask("POST", f"/{made['id']}/test")
     assert answer.status_code == 202
