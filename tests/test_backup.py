@@ -44,7 +44,7 @@ def restored(archive: Path, directory: Path) -> Settings:
 
 
 @pytest.mark.parametrize("name", ["backup.tar", "backup.tar.gz"])
-async def test_it_works(settings: Settings, tmp_path: Path, name: str) -> None:
+async def test_a_backup_restores_the_service(settings: Settings, tmp_path: Path, name: str) -> None:
     live = Database(settings.database)
     async with live.write() as tx:
         job = await jobs.enqueue(tx, "links.check", {"n": 1}, now=NOW)
@@ -61,21 +61,21 @@ async def test_it_works(settings: Settings, tmp_path: Path, name: str) -> None:
     await live.close()
 
 
-def test_only_its_owner_can_read_it_and_no_draft_is_left(settings: Settings, tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_archive(settings: Settings, tmp_path: Path) -> None:
     before = set(tmp_path.iterdir())
     write_backup(settings, tmp_path / "backup.tar")
     assert (tmp_path / "backup.tar").stat().st_mode & 0o777 == 0o600
     assert set(tmp_path.iterdir()) - before == {tmp_path / "backup.tar"}
 
 
-def test_nothing_is_overwritten(settings: Settings, tmp_path: Path) -> None:
+def test_refuses_to_overwrite_a_file(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "backup.tar").write_text("precious")
     with pytest.raises(BackupFailed, match="exists already"):
         write_backup(settings, tmp_path / "backup.tar")
     assert (tmp_path / "backup.tar").read_text() == "precious"
 
 
-def test_a_failure_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
+def test_a_failure_leaves_no_file(settings: Settings, tmp_path: Path) -> None:
     (settings.data_dir / "waypost.db").write_bytes(b"not a database" * 1000)
     before = set(tmp_path.iterdir())
     with pytest.raises(BackupFailed, match="not a database"):
@@ -121,7 +121,7 @@ def test_every_click_is_in_exactly_one_place(settings: Settings, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("privacy", "ip"), [("none", ""), ("truncated", "203.0.113.0"), ("full", "203.0.113.77")])
-def test_of_visits_that_wait_it_holds_what_will_be_kept(
+def test_spooled_visits_are_stored_as_privacy_settings_allow(
     settings: Settings, tmp_path: Path, privacy: str, ip: str
 ) -> None:
     proxies = [ip_network("10.0.0.0/8")]
@@ -161,7 +161,7 @@ def visit(**fields: bytes) -> Visit:
     )._replace(**fields)
 
 
-def test_on_postgresql_it_says_what_is_missing(tmp_path: Path, settings: Settings) -> None:
+def test_notes_that_postgresql_is_not_included(tmp_path: Path, settings: Settings) -> None:
     remote = settings.model_copy(update={"database_url": "postgresql://db/waypost"})
     notes = write_backup(remote, tmp_path / "backup.tar")
     assert any("pg_dump" in note for note in notes)

@@ -60,7 +60,7 @@ def behind(tmp_path: Path) -> Iterator[Behind]:
 
 
 @needs_caddy
-def test_it_works(behind: Behind, tmp_path: Path) -> None:
+def test_caddy_serves_a_verified_domain(behind: Behind, tmp_path: Path) -> None:
     with Website() as page:
         for name in (BRAND, CLAIMED):
             behind.api("POST", "/domains", hostname=name)

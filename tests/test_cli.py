@@ -43,7 +43,7 @@ def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
     return Waypost(tmp_path)
 
 
-def test_it_works(empty: Waypost) -> None:
+def test_creates_an_account_and_a_key(empty: Waypost) -> None:
     assert empty("migrate", by=forked.alone).stderr.startswith("The schema is now at")
     assert empty("migrate").stderr.startswith("The schema is already at")
     made = empty.json("account", "create", "Alice@Example.com", "--plan", "lifetime", by=forked.alone)
@@ -54,7 +54,7 @@ def test_it_works(empty: Waypost) -> None:
     assert (key["scopes"], key["expires_at"]) == ([*SCOPES, "webhooks:manage"], None)
 
 
-def test_a_key_s_life(waypost: Waypost) -> None:
+def test_creates_lists_and_revokes_keys(waypost: Waypost) -> None:
     waypost("account", "create", "alice@example.com")
     own = ["--account", "alice@example.com"]
     options = ["--scope", "links:write", "--scope", "links:read", "--expires-at", "2999-01-01T00:00:00+01:00"]
@@ -67,7 +67,7 @@ def test_a_key_s_life(waypost: Waypost) -> None:
     assert made["id"] in waypost("key", "list", *own).stdout
 
 
-def test_an_account_s_plan(waypost: Waypost) -> None:
+def test_changes_the_plan_of_an_account(waypost: Waypost) -> None:
     waypost("account", "create", "alice@example.com", "--name", "Alice", WAYPOST_DEFAULT_PLAN="lifetime")
     assert [each["plan"] for each in waypost.json("account", "list", by=forked.alone)] == ["lifetime"]
     trial = ["trial", "--trial-ends-at", "2999-01-01T00:00:00Z"]
@@ -110,7 +110,7 @@ def test_a_refused_password_creates_no_account(waypost: Waypost) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["key", "create", "--account", "nobody@example.com", "--name", "x"], 1, "no account nobody@example.com"),
         (["key", "revoke", "first"], 1, "There is no key first"),
@@ -139,9 +139,9 @@ def test_a_refused_password_creates_no_account(waypost: Waypost) -> None:
         (["key", "create"], 2, "--account"),
     ],
 )
-def test_what_is_wrong_is_told_on_stderr(waypost: Waypost, arguments: list[str], code: int, told: str) -> None:
+def test_reports_errors_on_stderr(waypost: Waypost, arguments: list[str], code: int, message: str) -> None:
     done = waypost(*arguments, code=code)
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
 
@@ -154,20 +154,20 @@ def test_wrong_usage_of_each_command_exits_with_2(waypost: Waypost, command: str
     assert "Traceback" not in done.stderr
 
 
-def test_settings_are_refused_before_anything_happens(empty: Waypost) -> None:
+def test_refuses_invalid_settings_before_it_starts(empty: Waypost) -> None:
     done = empty("serve", code=2, by=forked.alone, WAYPOST_BASE_ULR="http://localhost")
     assert done.stderr == "WAYPOST_BASE_ULR is not a setting. Did you mean WAYPOST_BASE_URL?\n"
     assert list(empty.directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [["account", "list"], ["serve", "--role", "web"]])
-def test_a_database_that_is_not_there_is_not_made_by_accident(empty: Waypost, arguments: list[str]) -> None:
+def test_does_not_create_a_missing_database(empty: Waypost, arguments: list[str]) -> None:
     assert empty(*arguments, code=1).stderr == "There is no database yet. Run: waypost migrate\n"
     assert not (empty.directory / "data" / "waypost.db").exists()
 
 
 @pytest.mark.parametrize("arguments", [["account", "list"], ["migrate"], ["serve"], ["serve", "--role", "worker"]])
-def test_a_server_that_is_gone_is_named(empty: Waypost, arguments: list[str]) -> None:
+def test_names_an_unreachable_server(empty: Waypost, arguments: list[str]) -> None:
     done = empty(*arguments, code=1, WAYPOST_DATABASE_URL="postgresql://waypost:hunter2@127.0.0.1:1/waypost")
     assert done.stderr.startswith("The database 127.0.0.1:1 cannot be used: ")
     assert "refused" in done.stderr
@@ -176,24 +176,24 @@ def test_a_server_that_is_gone_is_named(empty: Waypost, arguments: list[str]) ->
 
 
 @pytest.mark.parametrize("arguments", [["account", "list"], ["migrate"], ["serve"]])
-def test_a_file_that_is_no_database_is_named(empty: Waypost, arguments: list[str]) -> None:
+def test_names_a_file_that_is_not_a_database(empty: Waypost, arguments: list[str]) -> None:
     (empty.directory / "notes.txt").write_text("not a database" * 100)
     done = empty(*arguments, code=1, WAYPOST_DATABASE_URL="sqlite:///notes.txt")
     assert done.stderr == "The database notes.txt cannot be used: file is not a database\n"
 
 
-def test_a_directory_that_is_missing_is_named(empty: Waypost) -> None:
+def test_names_a_missing_directory(empty: Waypost) -> None:
     done = empty("migrate", code=1, by=forked.alone, WAYPOST_DATABASE_URL="sqlite:///none/waypost.db")
     assert done.stderr == "The database none/waypost.db cannot be used: unable to open database file\n"
 
 
-def test_an_account_that_exists_is_no_wrong_usage(waypost: Waypost) -> None:
+def test_an_existing_account_exits_with_1(waypost: Waypost) -> None:
     waypost("account", "create", "alice@example.com")
     for command in ("create", "invite"):
         assert "email: " in waypost("account", command, "alice@example.com", code=1).stderr
 
 
-def test_the_version(empty: Waypost) -> None:
+def test_prints_the_version(empty: Waypost) -> None:
     assert empty("--version", by=forked.alone).stdout == f"waypost {version('waypost')}\n"
 
 
@@ -222,7 +222,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["serve", "--role", "worker"], ["migrate"], ["account", "list"]])
-def test_every_faulty_setting_is_named_before_anything_starts(empty: Waypost, arguments: list[str]) -> None:
+def test_reports_all_invalid_settings_at_once(empty: Waypost, arguments: list[str]) -> None:
     (empty.directory / "notes.txt").write_text("some notes")
     done = empty(*arguments, code=2, **FAULTS)
     assert {line.partition(":")[0].partition(" ")[0] for line in done.stderr.splitlines()} == NAMED
@@ -231,7 +231,7 @@ def test_every_faulty_setting_is_named_before_anything_starts(empty: Waypost, ar
     assert [path.name for path in empty.directory.iterdir()] == ["notes.txt"]
 
 
-def test_the_doctor_names_the_same_faults_and_goes_on(empty: Waypost) -> None:
+def test_doctor_reports_the_same_invalid_settings(empty: Waypost) -> None:
     (empty.directory / "notes.txt").write_text("some notes")
     done = empty("doctor", "--json", code=1, **FAULTS)
     findings = json.loads(done.stdout)
@@ -243,12 +243,12 @@ def test_the_doctor_names_the_same_faults_and_goes_on(empty: Waypost) -> None:
         assert fault in " ".join(empty("doctor", code=1, **FAULTS, COLUMNS="2000").stdout.splitlines())
 
 
-def test_a_data_directory_that_cannot_be_made(empty: Waypost) -> None:
+def test_names_a_data_directory_that_cannot_be_created(empty: Waypost) -> None:
     (empty.directory / "file").touch()
     assert "WAYPOST_DATA_DIR" in empty("serve", "--data-dir", "file/data", code=2).stderr
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_imports_no_heavy_modules() -> None:
     script = "import sys; sys.argv = ['waypost', '--help']; from waypost.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", script], capture_output=True, text=True, check=True

@@ -42,7 +42,7 @@ async def link(waypost: Waypost) -> UUID:
     return made.id
 
 
-def test_it_works(waypost: Waypost, link: UUID) -> None:
+def test_exports_and_rebuilds(waypost: Waypost, link: UUID) -> None:
     done = waypost("export", "clicks", "--account", "alice@example.com", by=alone)
     header, *rows = csv.reader(done.stdout.splitlines())
     assert ",".join(header) == HEADER
@@ -53,7 +53,7 @@ def test_it_works(waypost: Waypost, link: UUID) -> None:
     assert waypost("stats", "rebuild").stderr == "1 days recounted: all statistics were correct.\n"
 
 
-def test_what_is_wanted(waypost: Waypost, link: UUID) -> None:
+def test_filters_clicks(waypost: Waypost, link: UUID) -> None:
     def kinds(*options: str) -> list[str]:
         lines = waypost("export", "clicks", "--format", "ndjson", *options).stdout.splitlines()
         return [json.loads(line)["kind"] for line in lines]
@@ -65,7 +65,7 @@ def test_what_is_wanted(waypost: Waypost, link: UUID) -> None:
     assert kinds("--to", "2030-01-01T12:00:00Z") == []
 
 
-def test_a_file_is_whole_or_not_there(waypost: Waypost, link: UUID) -> None:
+def test_writes_a_complete_file_or_none(waypost: Waypost, link: UUID) -> None:
     before = {*waypost.directory.iterdir()}
     done = waypost("export", "clicks", "--output", "clicks.csv")
     assert (done.stdout, done.stderr) == ("", "2 clicks exported.\n")
@@ -78,7 +78,7 @@ def test_a_file_is_whole_or_not_there(waypost: Waypost, link: UUID) -> None:
     assert "No such file" in waypost("export", "clicks", "--output", "no/where.csv", code=1).stderr
 
 
-def test_a_reader_that_leaves_is_no_fault(waypost: Waypost, link: UUID) -> None:
+def test_a_closed_pipe_is_no_error(waypost: Waypost, link: UUID) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [WAYPOST, "export", "clicks"]
@@ -90,7 +90,7 @@ def test_a_reader_that_leaves_is_no_fault(waypost: Waypost, link: UUID) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "told"),
+    ("options", "code", "message"),
     [
         (["--account", "nobody@example.com"], 1, "no account nobody@example.com"),
         (["--account", ""], 1, "There is no account"),
@@ -102,9 +102,9 @@ def test_a_reader_that_leaves_is_no_fault(waypost: Waypost, link: UUID) -> None:
         (["--format", "xml"], 2, "xml"),
     ],
 )
-def test_what_is_wrong_is_told(waypost: Waypost, link: UUID, options: list[str], code: int, told: str) -> None:
+def test_reports_wrong_options(waypost: Waypost, link: UUID, options: list[str], code: int, message: str) -> None:
     done = waypost("export", "clicks", *options, code=code)
-    assert told in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""
 
 
@@ -113,7 +113,7 @@ def test_another_account_s_link_is_not_found(waypost: Waypost, link: UUID) -> No
     assert f"There is no link {link} of this account" in done.stderr
 
 
-async def test_only_the_days_from_one_on_are_rebuilt(waypost: Waypost, link: UUID) -> None:
+async def test_rebuilds_from_a_day_on(waypost: Waypost, link: UUID) -> None:
     assert waypost("stats", "rebuild", "--from", "2030-01-02").stderr.startswith("0 days")
     assert waypost("stats", "rebuild", "--from", START.date().isoformat()).stderr.startswith("1 days")
     assert "--from: soon" in waypost("stats", "rebuild", "--from", "soon", code=2).stderr
@@ -123,7 +123,7 @@ async def test_only_the_days_from_one_on_are_rebuilt(waypost: Waypost, link: UUI
     await db.close()
 
 
-def test_progress_is_shown_to_who_sits_there(waypost: Waypost, link: UUID, tmp_path: Path) -> None:
+def test_shows_progress_on_a_terminal(waypost: Waypost, link: UUID, tmp_path: Path) -> None:
     screen, terminal = pty.openpty()
     command = [WAYPOST, "export", "clicks", "--output", "clicks.csv"]
     environment = waypost.environment | {"TERM": "xterm"}

@@ -29,7 +29,7 @@ async def found(settings: Settings, check: str):
     return finding
 
 
-async def test_it_works(settings: Settings) -> None:
+async def test_a_healthy_service_has_no_warnings(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2026, 12, 1, tzinfo=UTC))
     checks = "settings, base URL, outbound, data directory, secret key, file modes, disk, spool, countries, clock, DNS"
     of_database = "schema, database, queue, clicks"
@@ -37,13 +37,13 @@ async def test_it_works(settings: Settings) -> None:
     assert {finding.check: finding.state for finding in findings} == expected
 
 
-async def test_a_readable_key(settings: Settings) -> None:
+async def test_reports_a_readable_secret_key(settings: Settings) -> None:
     (settings.data_dir / FILE).chmod(0o644)
     finding = await found(settings, "secret key")
     assert (finding.state, finding.advice) == ("failed", f"chmod 600 {settings.data_dir / FILE}")
 
 
-async def test_what_other_users_can_read(settings: Settings) -> None:
+async def test_reports_files_that_others_can_read(settings: Settings) -> None:
     directory = settings.data_dir
     image = directory / "media" / "image.png"
     image.parent.mkdir(0o700)
@@ -59,13 +59,13 @@ async def test_what_other_users_can_read(settings: Settings) -> None:
     assert f"{directory} (mode 711)" in finding.message
 
 
-async def test_an_old_schema(settings: Settings, db: Database) -> None:
+async def test_reports_an_old_schema(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
         await tx.execute(text("UPDATE alembic_version SET version_num = '0023'"))
     assert "waypost migrate` of commit d3574ac" in (await found(settings, "schema")).advice
 
 
-async def test_a_database_that_is_gone(settings: Settings) -> None:
+async def test_reports_an_unreachable_database(settings: Settings) -> None:
     gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/none"})
     finding = await found(gone, "database")
     assert finding.state == "failed"
@@ -74,7 +74,7 @@ async def test_a_database_that_is_gone(settings: Settings) -> None:
     assert "\n" not in finding.message
 
 
-async def test_what_rests_on_a_faulty_setting_is_not_looked_at(settings: Settings) -> None:
+async def test_skips_checks_that_depend_on_invalid_settings(settings: Settings) -> None:
     findings = await examine(settings, [SettingFault("database_url", "WAYPOST_DATABASE_URL: is wrong")])
     assert [finding.message for finding in findings if finding.check == "settings"] == [
         "WAYPOST_DATABASE_URL: is wrong"
@@ -88,20 +88,20 @@ async def test_what_rests_on_a_faulty_setting_is_not_looked_at(settings: Setting
     }
 
 
-async def test_a_former_key_that_is_short(settings: Settings) -> None:
+async def test_warns_about_a_short_old_key(settings: Settings) -> None:
     former = settings.model_copy(update={"secret_key": SecretStr("k" * 32 + ",short")})
     assert (await found(former, "secret key")).state == "warning"
     assert "short" not in str(await found(former, "secret key")).replace("shorter", "")
 
 
-async def test_a_damaged_database(settings: Settings, tmp_path: Path) -> None:
+async def test_reports_a_damaged_database(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "broken.db").write_bytes(b"no database at all" * 100)
     broken = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path}/broken.db"})
     finding = await found(broken, "database")
     assert (finding.state, "broken.db cannot be used: file is not a database" in finding.message) == ("failed", True)
 
 
-async def test_a_queue_that_nobody_works_on(settings: Settings, db: Database) -> None:
+async def test_reports_late_and_failed_jobs(settings: Settings, db: Database) -> None:
     async with db.write() as tx:
         await jobs.enqueue(tx, "links.check", {}, now=clock.now() - timedelta(minutes=5))
     assert (await found(settings, "queue")).state == "failed"
@@ -110,7 +110,7 @@ async def test_a_queue_that_nobody_works_on(settings: Settings, db: Database) ->
     assert (await found(settings, "queue")).state == "warning"
 
 
-async def test_what_an_operator_should_think_about(settings: Settings) -> None:
+async def test_warns_about_risky_settings(settings: Settings) -> None:
     daring = Settings(
         data_dir=settings.data_dir,
         database_url=settings.database_url,
@@ -127,7 +127,7 @@ async def test_what_an_operator_should_think_about(settings: Settings) -> None:
     assert (await found(daring, "DNS")).state == "failed"
 
 
-async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
+async def test_reports_a_spool_that_is_not_drained(settings: Settings) -> None:
     (settings.data_dir / "spool").mkdir()
     with (settings.data_dir / "spool" / "1.visits").open("wb") as file:
         file.truncate(40 << 20)
@@ -136,7 +136,7 @@ async def test_a_spool_that_is_not_drained(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(("days_ago", "state"), [(30, "ok"), (29, "warning"), (-1, "failed")])
-async def test_clicks_that_went_too_early(settings: Settings, db: Database, days_ago: int, state: str) -> None:
+async def test_reports_clicks_deleted_too_early(settings: Settings, db: Database, days_ago: int, state: str) -> None:
     async with db.write() as tx:
         await tx.execute(insert(click_retention).values(id=1, kept_since=20_000 - days_ago))
     keeping = settings.model_copy(update={"click_retention_days": 30})
@@ -144,17 +144,17 @@ async def test_clicks_that_went_too_early(settings: Settings, db: Database, days
     assert [finding.state for finding in findings if finding.check == "clicks"] == [state]
 
 
-async def test_which_countries(settings: Settings) -> None:
+async def test_shows_the_date_of_the_country_database(settings: Settings) -> None:
     assert "bundled database of 20" in (await found(settings, "countries")).message
 
 
-async def test_old_countries(settings: Settings) -> None:
+async def test_warns_about_an_old_country_database(settings: Settings) -> None:
     findings = await examine(settings, now=lambda: datetime(2040, 1, 1, tzinfo=UTC))
     [finding] = [each for each in findings if each.check == "countries"]
     assert (finding.state, finding.advice) == ("warning", "Update Waypost, or run make geo.")
 
 
-async def test_unreadable_countries(settings: Settings, tmp_path: Path) -> None:
+async def test_reports_an_unreadable_country_database(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "x.mmdb").write_bytes(b"rubbish")
     wrong = settings.model_copy(update={"geoip_database": tmp_path / "x.mmdb"})
     finding = await found(wrong, "countries")
@@ -162,13 +162,13 @@ async def test_unreadable_countries(settings: Settings, tmp_path: Path) -> None:
     assert finding.message.startswith("WAYPOST_GEOIP_DATABASE: ")
 
 
-async def test_a_database_that_is_missing(settings: Settings, tmp_path: Path) -> None:
+async def test_reports_a_missing_database(settings: Settings, tmp_path: Path) -> None:
     empty = settings.model_copy(update={"database_url": f"sqlite:///{tmp_path}/none.db"})
     assert (await found(empty, "database")).message.endswith("none.db is missing")
     assert not list(tmp_path.glob("none.db*"))
 
 
-async def test_a_missing_data_directory(settings: Settings, tmp_path: Path) -> None:
+async def test_reports_a_missing_data_directory(settings: Settings, tmp_path: Path) -> None:
     lost = settings.model_copy(update={"data_dir": tmp_path / "lost"})
     assert (await found(lost, "data directory")).state == "failed"
     assert not (tmp_path / "lost").exists()

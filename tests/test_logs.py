@@ -20,7 +20,7 @@ except ValueError:
 """
 
 
-def test_it_works() -> None:
+def test_writes_one_line_per_event() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
     ours, library, unexpected = done.stderr.splitlines()
     assert 'level=info event="click drained" count=3 token=…' in ours
@@ -32,7 +32,7 @@ def test_it_works() -> None:
 
 
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2> >(:)"], ids=["full", "closed", "gone"])
-def test_a_line_that_cannot_be_written_stops_nothing(stderr: str) -> None:
+def test_a_full_disk_does_not_stop_the_service(stderr: str) -> None:
     script = f"{SCRIPT}\n[logging.error('more') for _ in range(2_000)]; print('went on')"
     command = ["bash", "-c", f'"$0" -c "$1" {stderr}', sys.executable, script]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -53,5 +53,5 @@ def test_a_line_that_cannot_be_written_stops_nothing(stderr: str) -> None:
         ("count", 7, 7),
     ],
 )
-def test_what_is_hidden(name: str, value: object, shown: object) -> None:
+def test_hides_secrets(name: str, value: object, shown: object) -> None:
     assert without_secrets(None, "info", {name: value}) == {name: shown}

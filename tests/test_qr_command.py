@@ -76,7 +76,7 @@ def on_a_terminal(*arguments: str, columns: int = 80, code: int = 0, **environme
 
 
 @pytest.mark.parametrize("theme", [0, 255], ids=["dark", "light"])
-def test_it_works(theme: int) -> None:
+def test_draws_a_scannable_code_on_a_terminal(theme: int) -> None:
     lines = on_a_terminal(URL).splitlines()
     texts = [found[1] for found in map(COLOURED.fullmatch, lines) if found]
     assert (len(texts), {len(text) for text in texts}) == (len(lines), {COLUMNS})
@@ -84,7 +84,7 @@ def test_it_works(theme: int) -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
-def test_a_terminal_without_colours(qr: Qr, environment: dict[str, str]) -> None:
+def test_draws_without_colors(qr: Qr, environment: dict[str, str]) -> None:
     seen = on_a_terminal(URL, **environment)
     assert seen == qr(URL), "a pipe gets the same"
     image = picture(seen.splitlines(), ink=255, paper=0)
@@ -93,33 +93,33 @@ def test_a_terminal_without_colours(qr: Qr, environment: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize(("margin", "size"), [(0, 29), (1, 31), (10, 49)])
-def test_the_margin(qr: Qr, margin: int, size: int) -> None:
+def test_draws_the_margin(qr: Qr, margin: int, size: int) -> None:
     lines = qr(URL, "--margin", str(margin)).splitlines()
     assert ({len(line) for line in lines}, len(lines)) == ({size}, (size + 1) // 2)
     assert read(picture(lines, ink=255, paper=0), theme=255) == [URL]
 
 
-def test_levels_differ(qr: Qr) -> None:
+def test_draws_each_level(qr: Qr) -> None:
     printed = {level: qr(URL, "--level", level) for level in "LMQH"}
     assert len(set(printed.values())) == 4
     for text in printed.values():
         assert read(picture(text.splitlines(), ink=255, paper=0), theme=0) == [URL]
 
 
-def test_a_service_of_ones_own(qr: Qr) -> None:
+def test_accepts_localhost(qr: Qr) -> None:
     url = "http://localhost:8000/hello?r=qr"
     lines = qr(url, "--margin", "4").splitlines()
     assert read(picture(lines, ink=255, paper=0), theme=0) == [url]
 
 
-def test_a_narrow_terminal() -> None:
+def test_refuses_a_narrow_terminal() -> None:
     assert len(on_a_terminal(URL, columns=COLUMNS).splitlines()) == (COLUMNS + 1) // 2
-    told = on_a_terminal(URL, columns=COLUMNS - 1, code=1)
-    assert told.startswith(f"The code needs {COLUMNS} columns and the terminal has {COLUMNS - 1}: ")
-    assert told.count("\n") == 1
+    message = on_a_terminal(URL, columns=COLUMNS - 1, code=1)
+    assert message.startswith(f"The code needs {COLUMNS} columns and the terminal has {COLUMNS - 1}: ")
+    assert message.count("\n") == 1
 
 
-def test_files(qr: Qr, tmp_path: Path) -> None:
+def test_writes_png_and_svg_files(qr: Qr, tmp_path: Path) -> None:
     png, svg = tmp_path / "code.PNG", tmp_path / "code.svg"
     png.write_text("an older one")
     options = ["--style", "fluid", "--level", "H", "--size", "300", "--margin", "2", "--foreground", "#127"]
@@ -133,19 +133,19 @@ def test_files(qr: Qr, tmp_path: Path) -> None:
     assert {*tmp_path.iterdir()} == {png, svg}
 
 
-def test_what_is_hard_to_read_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "code.png"
     options = ["--output", str(file), "--foreground", "#eee", "--size", "64"]
     app(["qr", URL, *options], exit_on_error=False, result_action="return_value")
-    told = capfd.readouterr().err.splitlines()
-    assert len(told) == 2
-    assert told[0].startswith("The colours have a contrast of ")
-    assert told[1].startswith("At 64 pixels ")
+    message = capfd.readouterr().err.splitlines()
+    assert len(message) == 2
+    assert message[0].startswith("The colours have a contrast of ")
+    assert message[1].startswith("At 64 pixels ")
     assert file.exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "told"),
+    ("arguments", "error", "message"),
     [
         (["ftp://go.example/"], SettingsError, "The URL must start with http:// or https://."),
         (["go.example"], SettingsError, "The URL must start with http:// or https://."),
@@ -172,19 +172,19 @@ def test_what_is_hard_to_read_is_told(tmp_path: Path, capfd: pytest.CaptureFixtu
     ],
     ids=range(14),
 )
-def test_what_is_wrong_is_told(qr: Qr, tmp_path: Path, arguments: list[str], error: type, told: str) -> None:
+def test_reports_wrong_options(qr: Qr, tmp_path: Path, arguments: list[str], error: type, message: str) -> None:
     (tmp_path / "folder.svg").mkdir()
     with pytest.raises(error) as raised:
         qr(*arguments)
-    assert str(raised.value).startswith(told) or (error is CycloptsError and told in str(raised.value))
+    assert str(raised.value).startswith(message) or (error is CycloptsError and message in str(raised.value))
     assert [path.name for path in tmp_path.iterdir()] == ["folder.svg"]
 
 
-def test_wrong_usage_has_a_code_of_its_own() -> None:
+def test_wrong_usage_exits_with_2() -> None:
     assert on_a_terminal("go.example", code=2) == "The URL must start with http:// or https://.\n"
 
 
-def test_a_reader_that_leaves() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run([WAYPOST, "qr", URL], stdout=write_end, stderr=subprocess.PIPE, text=True, check=False)
@@ -192,7 +192,7 @@ def test_a_reader_that_leaves() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_full_disk() -> None:
+def test_reports_a_full_disk() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([WAYPOST, "qr", URL], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "The code cannot be written: No space left on device\n")

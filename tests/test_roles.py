@@ -53,7 +53,7 @@ def client_of(app) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://app.test")
 
 
-async def test_a_redirect_process_answers_redirects_and_probes_alone(settings: Settings) -> None:
+async def test_a_redirect_process_serves_redirects_and_probes_only(settings: Settings) -> None:
     settings.data_dir.mkdir()
     with Website() as page:
         async with open_web(settings) as web, client_of(web.site) as client:
@@ -75,7 +75,7 @@ async def test_a_redirect_process_answers_redirects_and_probes_alone(settings: S
             assert (refused.status_code, refused.headers["allow"], refused.content) == (405, "GET", b"")
 
 
-async def test_metrics_are_for_peers_in_these_roles_too(settings: Settings) -> None:
+async def test_metrics_are_for_trusted_peers_only(settings: Settings) -> None:
     settings.data_dir.mkdir()
     async with open_redirect(settings) as web:
         transport = httpx.ASGITransport(web.site, client=("203.0.113.9", 1234))
@@ -84,7 +84,7 @@ async def test_metrics_are_for_peers_in_these_roles_too(settings: Settings) -> N
     assert (answer.status_code, answer.content) == (404, b"")
 
 
-async def test_a_process_that_redirects_over_https_proves_its_names(settings: Settings, db: Database) -> None:
+async def test_a_redirect_process_answers_acme_challenges(settings: Settings, db: Database) -> None:
     settings.data_dir.mkdir()
     async with db.write() as tx:
         await tx.execute(
@@ -110,7 +110,7 @@ async def working(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
         await worker
 
 
-async def test_a_worker_answers_probes_alone(settings: Settings, db: Database) -> None:
+async def test_a_worker_serves_probes_only(settings: Settings, db: Database) -> None:
     settings.data_dir.mkdir()
     async with working(settings) as client:
         for path in PROBES:
@@ -125,7 +125,7 @@ async def test_a_worker_answers_probes_alone(settings: Settings, db: Database) -
         assert (unready.status_code, "waypost migrate" in unready.json()["reasons"][0]) == (503, True)
 
 
-async def test_a_worker_without_its_database_is_alive_and_not_ready(settings: Settings) -> None:
+async def test_a_worker_without_database_is_not_ready(settings: Settings) -> None:
     settings.data_dir.mkdir()
     gone = settings.model_copy(update={"database_url": "postgresql://waypost:hunter2@127.0.0.1:1/waypost"})
     async with working(gone) as client:
@@ -137,7 +137,7 @@ async def test_a_worker_without_its_database_is_alive_and_not_ready(settings: Se
 
 
 @pytest.mark.parametrize("role", ["redirect", "worker"])
-def test_as_a_process(tmp_path: Path, role: str) -> None:
+def test_roles_run_as_processes(tmp_path: Path, role: str) -> None:
     with Service(tmp_path, options=("--role", role)) as service:
         answers = [service.client.get(path) for path in PROBES]
         assert [answer.status_code for answer in answers] == [200] * 3

@@ -16,7 +16,7 @@ def key_of(directory: Path) -> str:
     return key.get_secret_value()
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_creates_a_key_once(tmp_path: Path) -> None:
     directory = tmp_path / "new" / "data"
     key = key_of(directory)
     assert len(key) >= 64
@@ -26,19 +26,19 @@ def test_it_works(tmp_path: Path) -> None:
     assert [path.name for path in directory.iterdir()] == [FILE]
 
 
-def test_a_directory_that_is_there_is_closed_to_others(tmp_path: Path) -> None:
+def test_restricts_an_existing_directory(tmp_path: Path) -> None:
     tmp_path.chmod(0o2755)
     key_of(tmp_path)
     assert tmp_path.stat().st_mode & 0o7777 == 0o2700
 
 
-def test_the_operators_key_wins_and_no_file_is_made(tmp_path: Path) -> None:
+def test_the_setting_replaces_the_file(tmp_path: Path) -> None:
     settings = with_secret_key(Settings(data_dir=tmp_path, secret_key=SecretStr("theirs")))
     assert settings.secret_key == SecretStr("theirs")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_who_start_at_once_agree(tmp_path: Path) -> None:
+def test_concurrent_starts_use_one_key(tmp_path: Path) -> None:
     keys: list[str] = []
     barrier = threading.Barrier(8)
 
@@ -55,19 +55,19 @@ def test_two_who_start_at_once_agree(tmp_path: Path) -> None:
     assert len(set(keys)) == 1
 
 
-def test_an_empty_file_is_not_a_key(tmp_path: Path) -> None:
+def test_refuses_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / FILE).touch()
     with pytest.raises(SettingsError, match="is empty"):
         key_of(tmp_path)
 
 
-def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_names_a_directory_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="WAYPOST_DATA_DIR"):
         key_of(tmp_path / "file" / "data")
 
 
-def test_what_is_derived_of_several_keys() -> None:
+def test_derives_one_key_from_each_secret() -> None:
     def derived(keys: str, purpose: str = "one") -> list[bytes]:
         return derived_keys(Settings(secret_key=SecretStr(keys)), purpose)
 

@@ -55,7 +55,7 @@ def run(line: str) -> str:
     return subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=30).stdout
 
 
-def test_it_works(tmp_path: Path, port: int) -> None:
+def test_the_printed_commands_work(tmp_path: Path, port: int) -> None:
     with served(tmp_path, port) as first:
         create, follow = re.findall(r"^  (curl .*)$", first, re.MULTILINE)
         assert f"Waypost is ready at http://localhost:{port}\n" in first
@@ -71,7 +71,7 @@ def test_it_works(tmp_path: Path, port: int) -> None:
     assert not (tmp_path / "data" / "first-start.txt").exists()
 
 
-def test_a_current_schema_is_seen_whatever_the_directory_is_called(tmp_path: Path, sqlite_template: Path) -> None:
+def test_recognizes_a_current_schema_in_any_directory(tmp_path: Path, sqlite_template: Path) -> None:
     settings = Settings(data_dir=tmp_path / "50% of #1")
     assert not serve._is_surely_current(settings)
     settings.data_dir.mkdir()

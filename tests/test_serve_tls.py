@@ -122,13 +122,13 @@ def add_link(tx, slug: str, row: dict[str, object]) -> None:
 
 
 @needs_pebble
-def test_it_works(service: Service, pebble: Pebble) -> None:
+def test_obtains_a_certificate_and_serves_https(service: Service, pebble: Pebble) -> None:
     for host in (ALICE, BOB, APP, GO):
         until(lambda host=host: service.has_certificate(host))
     for host, slug in ((ALICE, "hello"), (BOB, "there")):
-        told = service.visits(host, slug)
-        assert told.startswith("HTTP/1.1 302 ")
-        assert "\nlocation: https://example.com/\n" in told
+        message = service.visits(host, slug)
+        assert message.startswith("HTTP/1.1 302 ")
+        assert "\nlocation: https://example.com/\n" in message
     assert service.visits(APP, "api/v1/me").startswith("HTTP/1.1 401 ")  # and not 400: it came over TLS
     assert service.visits_plainly(APP, "api/v1/me").startswith("HTTP/1.1 400 ")
     assert service.visits_plainly(ALICE, "hello").startswith("HTTP/1.1 302 ")

@@ -20,7 +20,7 @@ def write(text: str) -> None:
     Path("waypost.toml").write_text(text)
 
 
-def test_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_the_environment_and_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_BASE_URL", "https://App.Example.com/")
     monkeypatch.setenv("WAYPOST_OUTBOUND_ALLOW", "10.0.0.0/8, ::1")
     settings = load(data_dir="/srv/waypost")
@@ -50,7 +50,7 @@ def test_only_names_with_the_prefix_count(monkeypatch: pytest.MonkeyPatch) -> No
     assert load().database == "postgresql://db/waypost"
 
 
-def test_case_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_case_insensitive(monkeypatch: pytest.MonkeyPatch) -> None:
     write("Trial_Days = 1\n")
     assert load().trial_days == 1
     monkeypatch.setenv("waypost_trial_days", "2")
@@ -128,13 +128,13 @@ def test_an_unknown_name_in_the_file() -> None:
         ("ROUTES_IN_MEMORY", "10"),
     ],
 )
-def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_names_an_invalid_value(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"WAYPOST_{name}", value)
     with pytest.raises(SettingsError, match=f"^WAYPOST_{name}: "):
         load()
 
 
-def test_every_fault_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_all_faults_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "two")
     monkeypatch.setenv("WAYPOST_IP_PRIVACY", "some")
     with pytest.raises(SettingsError) as told:
@@ -157,7 +157,7 @@ def test_the_same_setting_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
-def test_every_unknown_name_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_all_unknown_names_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write('trial_dayz = 3\ncolour = "red"\n')
     monkeypatch.setenv("WAYPOST_BASE_ULR", "x")
     with pytest.raises(SettingsError) as told:
@@ -187,13 +187,13 @@ def test_an_empty_value_unsets_a_secret_and_a_file(monkeypatch: pytest.MonkeyPat
     assert (settings.blocklist, settings.secret_key, settings.stripe_secret_key) == (None, None, None)
 
 
-def test_bytes_that_are_no_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_bytes_that_are_not_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", "\udcff" * 40)
     with pytest.raises(SettingsError, match=r"^WAYPOST_SECRET_KEY: is not UTF-8 text$"):
         load()
 
 
-def test_a_network_of_the_file_is_text() -> None:
+def test_refuses_a_number_as_a_network() -> None:
     write("trusted_proxies = [10]\n")
     with pytest.raises(SettingsError, match="WAYPOST_TRUSTED_PROXIES: must be networks in quotes"):
         load()
@@ -212,7 +212,7 @@ def test_a_network_of_the_file_is_text() -> None:
         "postgresql://waypost:hunter2@[::1/waypost",
     ],
 )
-def test_a_database_that_nobody_could_reach(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_refuses_ambiguous_database_urls(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
     with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: ") as told:
         load_settings()
@@ -229,12 +229,12 @@ def test_a_database_that_nobody_could_reach(monkeypatch: pytest.MonkeyPatch, url
         "postgresql://waypost@[::1]:5432/waypost",
     ],
 )
-def test_a_database_that_can_be_reached(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_accepts_database_urls(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
     assert load_settings().database == url
 
 
-def test_where_a_database_is_without_its_password() -> None:
+def test_shows_the_database_without_its_password() -> None:
     assert location_of("postgresql://waypost:hunter2@db.example.com/waypost") == "db.example.com:5432"
     assert location_of("postgresql://postgres:hunter2@/waypost?host=/run/postgresql") == "/run/postgresql:5432"
     assert location_of("postgresql:///waypost") == "port 5432 of this machine"
@@ -242,14 +242,14 @@ def test_where_a_database_is_without_its_password() -> None:
 
 
 @pytest.mark.parametrize(("keys", "is_fine"), [("k" * 31, False), ("k" * 32, True), ("short," + "k" * 32, False)])
-def test_the_key_that_encrypts_cannot_be_guessed(monkeypatch: pytest.MonkeyPatch, keys: str, is_fine: bool) -> None:
+def test_refuses_a_short_first_key(monkeypatch: pytest.MonkeyPatch, keys: str, is_fine: bool) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", keys)
     with contextlib.nullcontext() if is_fine else pytest.raises(SettingsError, match="fewer than 32") as told:
         load_settings()
     assert is_fine or "kkk" not in str(told.value)
 
 
-def test_a_short_key_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepts_a_short_old_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", "k" * 32 + ",short")
     load_settings()
     monkeypatch.delenv("WAYPOST_SECRET_KEY")
@@ -260,7 +260,7 @@ def test_a_short_key_can_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["file", "file/data", "dangling", "dangling/data"])
-def test_a_data_directory_that_cannot_be(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_refuses_an_unusable_data_directory(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     Path("file").touch()
     Path("dangling").symlink_to("nowhere")
     monkeypatch.setenv("WAYPOST_DATA_DIR", name)
@@ -290,7 +290,7 @@ def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("content", [b"a = ", b"\xff"])
-def test_a_broken_file_is_named(content: bytes) -> None:
+def test_names_an_invalid_file(content: bytes) -> None:
     Path("waypost.toml").write_bytes(content)
     with pytest.raises(SettingsError, match=r"waypost\.toml"):
         load()

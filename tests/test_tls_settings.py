@@ -25,7 +25,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("https://192.0.2.1", "intranet", ()),
     ],
 )
-def test_it_works(base_url: str, shared_domain: str, hosts: tuple[str, ...]) -> None:
+def test_names_the_hosts_that_need_certificates(base_url: str, shared_domain: str, hosts: tuple[str, ...]) -> None:
     assert Settings(tls=True, base_url=base_url, shared_domain=shared_domain).certified_hosts == hosts
     assert Settings(tls=False, base_url=base_url, shared_domain=shared_domain).certified_hosts == ()
 
@@ -41,7 +41,7 @@ def test_it_works(base_url: str, shared_domain: str, hosts: tuple[str, ...]) -> 
         ("TLS", "perhaps"),
     ],
 )
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_refuses_invalid_values(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"WAYPOST_{name}", value)
     with pytest.raises(SettingsError, match=f"WAYPOST_{name}: "):
         load()

@@ -145,13 +145,13 @@ BAD = {
 
 
 @each_language
-def test_it_works(verify: Verify, tmp_path: Path) -> None:
+def test_accepts_a_signed_delivery(verify: Verify, tmp_path: Path) -> None:
     found = verify(list(GOOD.values()), tmp_path)
     assert [name for name, is_believed in zip(GOOD, found, strict=True) if is_believed is not True] == []
 
 
 @each_language
-def test_nothing_else_is_believed(verify: Verify, tmp_path: Path) -> None:
+def test_refuses_all_other_requests(verify: Verify, tmp_path: Path) -> None:
     found = verify(list(BAD.values()), tmp_path)
     assert [name for name, is_believed in zip(BAD, found, strict=True) if is_believed is not False] == []
 
@@ -185,14 +185,14 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
 
 
 @each_language
-def test_what_is_delivered_is_believed(verify: Verify, received: tuple[bytes, bytes], tmp_path: Path) -> None:
+def test_accepts_what_the_service_sends(verify: Verify, received: tuple[bytes, bytes], tmp_path: Path) -> None:
     head, body = received
     [signed] = re.findall(r"^x-signature: (.*)\r$", head.decode(), re.MULTILINE | re.IGNORECASE)
     parsed = json.dumps(json.loads(body)).encode()
     assert verify([(SECRET, signed, body), (SECRET, signed, parsed)], tmp_path) == [True, False]
 
 
-def test_the_example_is_of_one_moment() -> None:
+def test_the_example_is_consistent() -> None:
     [request] = re.findall(r"^```http\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     head, _, body = request.partition("\n\n")
     headers = dict(line.split(": ", 1) for line in head.splitlines()[1:])
@@ -204,5 +204,5 @@ def test_the_example_is_of_one_moment() -> None:
     assert UUID(shown["id"]).version == 7
 
 
-def test_the_limit_of_subscriptions_is_told() -> None:
+def test_documents_the_limit_of_subscriptions() -> None:
     assert f"at most {MAX_WEBHOOKS} subscriptions for an account" in PAGE

@@ -103,7 +103,7 @@ def listening(directory: Path, *options: str, ends: int = signal.SIGTERM) -> Ite
         started.err.close()
 
 
-def test_it_works(tmp_path: Path) -> None:
+def test_prints_verified_deliveries(tmp_path: Path) -> None:
     with listening(tmp_path, "--secret", SECRET, ends=signal.SIGINT) as receiver:
         assert receiver.post(**delivery()).startswith(b"HTTP/1.1 200 OK\r\n")
         line, body = receiver.shown()
@@ -112,7 +112,7 @@ def test_it_works(tmp_path: Path) -> None:
         assert '    "title": "Frühling"\n' in body
 
 
-def test_what_is_not_to_be_believed(tmp_path: Path) -> None:
+def test_marks_invalid_signatures(tmp_path: Path) -> None:
     with listening(tmp_path, "--secret", SECRET) as receiver:
         for headers, reason in (
             (delivery(secret="whsec_other"), "the signature does not match the body and the secret"),
@@ -127,21 +127,21 @@ def test_what_is_not_to_be_believed(tmp_path: Path) -> None:
             assert receiver.shown()[0].endswith(f"  NOT verified: {reason}\n")
 
 
-def test_without_a_secret(tmp_path: Path) -> None:
+def test_prints_unverified_without_a_secret(tmp_path: Path) -> None:
     with listening(tmp_path) as receiver:
         receiver.post(**delivery())
         assert receiver.shown()[0] == "link.created  01a1  not verified: no secret given\n"
 
 
 @pytest.mark.parametrize("status", [204, 302, 500])
-def test_a_chosen_answer(tmp_path: Path, status: int) -> None:
+def test_responds_with_the_chosen_status(tmp_path: Path, status: int) -> None:
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     with listening(tmp_path, "--status", str(status), "--secret-file", "secret") as receiver:
         assert receiver.post(**delivery()).startswith(f"HTTP/1.1 {status} ".encode())
         assert receiver.shown()[0].endswith("  verified\n")
 
 
-async def test_over_tls(tmp_path: Path) -> None:
+async def test_serves_https(tmp_path: Path) -> None:
     authority, certificate = trustme.CA(), tmp_path / "certificate.pem"
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
@@ -159,7 +159,7 @@ async def test_over_tls(tmp_path: Path) -> None:
         assert "A connection failed: " in receiver.err.readline()
 
 
-def test_a_key_in_a_file_of_its_own(tmp_path: Path) -> None:
+def test_reads_a_separate_key_file(tmp_path: Path) -> None:
     issued = trustme.CA().issue_cert("127.0.0.1")
     issued.cert_chain_pems[0].write_to_path(tmp_path / "certificate.pem")
     issued.private_key_pem.write_to_path(tmp_path / "key.pem")
@@ -168,7 +168,7 @@ def test_a_key_in_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "answer", "told"),
+    ("sent", "answer", "message"),
     [
         (request(b"", Content_Length=str(1 << 20 | 1)), b"HTTP/1.1 413 ", "code 413"),
         (request(b"", Content_Length="9" * 5_000), b"HTTP/1.1 413 ", "code 413"),
@@ -182,17 +182,17 @@ def test_a_key_in_a_file_of_its_own(tmp_path: Path) -> None:
         (b"\x16\x03\x01\x9b nonsense\r\n\r\n", b"", "A request failed"),
     ],
 )
-def test_broken_requests_do_not_end_it(tmp_path: Path, sent: bytes, answer: bytes, told: str) -> None:
+def test_survives_malformed_requests(tmp_path: Path, sent: bytes, answer: bytes, message: str) -> None:
     with listening(tmp_path) as receiver:
         assert answer in receiver.talk(sent)
         line = receiver.err.readline()
-        assert told in line
+        assert message in line
         assert line[:-1].isprintable()
         receiver.post()
         assert receiver.shown()[0].startswith("-  -  not verified")
 
 
-def test_clients_that_leave_do_not_end_it(tmp_path: Path) -> None:
+def test_survives_disconnected_clients(tmp_path: Path) -> None:
     with listening(tmp_path) as receiver:
         receiver.talk(request(BODY)[:-5], answered=False)
         assert receiver.err.readline() == "A connection failed: the body ended too early\n"
@@ -202,7 +202,7 @@ def test_clients_that_leave_do_not_end_it(tmp_path: Path) -> None:
         assert receiver.shown()[0].startswith("-  -  ")
 
 
-def test_many_at_once_are_printed_one_after_the_other(tmp_path: Path) -> None:
+def test_prints_concurrent_deliveries_separately(tmp_path: Path) -> None:
     with listening(tmp_path, "--secret", SECRET) as receiver:
         bodies = [json.dumps({"n": n, "list": [n] * 10_000}).encode() for n in range(20)]
         clients = [threading.Thread(target=receiver.post, args=[body], kwargs=delivery(body)) for body in bodies]
@@ -215,7 +215,7 @@ def test_many_at_once_are_printed_one_after_the_other(tmp_path: Path) -> None:
     assert sorted(json.loads(body)["n"] for _, body in found) == list(range(20))
 
 
-def test_who_stops_reading_ends_it(tmp_path: Path) -> None:
+def test_ends_when_stdout_is_closed(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = subprocess.Popen(
         [WAYPOST, "webhook", "listen", "--port", "0"], stdout=writing, stderr=subprocess.PIPE, text=True, cwd=tmp_path
@@ -232,7 +232,7 @@ def test_who_stops_reading_ends_it(tmp_path: Path) -> None:
     process.stderr.close()
 
 
-def test_it_ends_while_nobody_reads(tmp_path: Path) -> None:
+def test_ends_while_stdout_is_blocked(tmp_path: Path) -> None:
     with listening(tmp_path) as receiver:
         receiver.talk(request(b"[" + b"1," * 100_000 + b"1]"), answered=False)
         waiting = 0
@@ -246,7 +246,7 @@ def test_it_ends_while_nobody_reads(tmp_path: Path) -> None:
 AT = datetime(2026, 11, 20, 2, 56, 16, 123456, UTC)
 
 
-def test_a_line_and_the_body() -> None:
+def test_describes_a_delivery() -> None:
     headers = {"X-Signature": signature(SECRET, int(AT.timestamp()) + 299, b'{"a":1}')}
     assert description(headers, b'{"a":1}', SECRET, AT) == (
         '2026-11-20T02:56:16.123456Z  -  -  verified\n  {\n    "a": 1\n  }\n'
@@ -267,7 +267,7 @@ def test_a_line_and_the_body() -> None:
         b"",
     ],
 )
-def test_nothing_hostile_reaches_the_terminal(body: bytes) -> None:
+def test_escapes_control_characters(body: bytes) -> None:
     headers = {"X-Event-Type": "\x1b[2J\r\n verified", "X-Delivery-Id": "\x9b\x7f"}
     line, *rest = description(headers, body, None, AT).split("\n")
     assert r"\u001b[2J\r\n verified  \u009b\u007f  not verified" in line
@@ -279,7 +279,7 @@ def test_nothing_hostile_reaches_the_terminal(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "told"),
+    ("options", "code", "message"),
     [
         (["--port", "65536"], 2, "--port must be"),
         (["--port", "x"], 2, "--port"),
@@ -294,19 +294,19 @@ def test_nothing_hostile_reaches_the_terminal(body: bytes) -> None:
         (["--certificate", "certificate.pem", "--key", "locked.pem"], 1, "cannot be used"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, options: list[str], code: int, told: str) -> None:
+def test_reports_wrong_options(tmp_path: Path, options: list[str], code: int, message: str) -> None:
     issued = trustme.CA().issue_cert("127.0.0.1")
     issued.cert_chain_pems[0].write_to_path(tmp_path / "certificate.pem")
     key = load_pem_private_key(issued.private_key_pem.bytes(), None)
     locked = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"open sesame"))
     (tmp_path / "locked.pem").write_bytes(locked)
     done = Waypost(tmp_path)("webhook", "listen", *options, code=code)
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_reports_a_used_port(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -14,7 +14,7 @@ from waypost.web_app import open_web
 PASSWORD = "four plain words suffice"
 
 
-async def test_it_works(tmp_path: Path, sqlite_template: Path) -> None:
+async def test_invites_and_prints_sign_in_links(tmp_path: Path, sqlite_template: Path) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "waypost.db").write_bytes(sqlite_template.read_bytes())
     waypost = Waypost(tmp_path)
@@ -30,7 +30,7 @@ async def test_it_works(tmp_path: Path, sqlite_template: Path) -> None:
             assert (answer.status_code, answer.headers["location"]) == (303, "/")
             await client.post("/logout")
             assert "already" in waypost("account", "invite", "ada@example.com", code=1).stderr
-            told = waypost("account", "sign-in-link", "ada@example.com", by=alone).stdout
-            (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", told, re.MULTILINE)
+            message = waypost("account", "sign-in-link", "ada@example.com", by=alone).stdout
+            (url,) = re.findall(r"^url: (http://localhost:8000/enter/[\w-]+)$", message, re.MULTILINE)
             assert (await client.post(url)).headers["location"] == "/"
             assert "ada@example.com" in (await client.get("/account")).text

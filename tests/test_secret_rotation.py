@@ -62,7 +62,7 @@ async def put(db: Database, number: int, value: Sealed) -> None:
         await tx.execute(update(vault).where(vault.c.id == row(number)).values(a=value))
 
 
-async def test_it_works(filled: Database) -> None:
+async def test_reencrypts_all_secrets(filled: Database) -> None:
     done = await rotate_all(filled)
     assert (done.examined, done.changed, done.unreadable) == (MANY + 80, MANY + 80, [])
     for column in (vault.c.a, vault.c.b):
@@ -72,7 +72,7 @@ async def test_it_works(filled: Database) -> None:
     assert sum(value is None for value in (await sealed(filled, vault.c.b)).values()) == MANY - 80
 
 
-async def test_again_it_changes_nothing(filled: Database) -> None:
+async def test_a_second_run_changes_nothing(filled: Database) -> None:
     await rotate_all(filled)
     before = await sealed(filled, vault.c.a)
     done = await rotate_all(filled)
@@ -80,7 +80,7 @@ async def test_again_it_changes_nothing(filled: Database) -> None:
     assert await sealed(filled, vault.c.a) == before
 
 
-async def test_what_no_key_opens_stays_and_is_named(filled: Database) -> None:
+async def test_reports_values_that_no_key_decrypts(filled: Database) -> None:
     lost = KeyRing(["lost"]).seal(vault.c.a, row(7), "a7")
     await put(filled, 7, lost)
     done = await rotate_all(filled)
@@ -90,7 +90,7 @@ async def test_what_no_key_opens_stays_and_is_named(filled: Database) -> None:
 
 
 @pytest.mark.parametrize("keys", [OLD, BOTH], ids=["under the old key", "under the new key"])
-async def test_swapped_rows_are_named_and_never_made_good(filled: Database, keys: KeyRing) -> None:
+async def test_reports_swapped_rows(filled: Database, keys: KeyRing) -> None:
     one, other = (keys.seal(vault.c.a, row(n), f"a{n}") for n in (7, 8))
     await put(filled, 7, other)
     await put(filled, 8, one)
@@ -121,7 +121,7 @@ def elsewhere(url: str, statement) -> None:
 
 
 @pytest.mark.parametrize("keys", [OLD, BOTH], ids=["by a process with the old key", "by one with the new key"])
-async def test_a_value_written_meanwhile_stays(filled: Database, keys: KeyRing) -> None:
+async def test_keeps_a_value_written_meanwhile(filled: Database, keys: KeyRing) -> None:
     newer = keys.seal(vault.c.a, row(7), "newer")
     change = update(vault).where(vault.c.id == row(7)).values(a=newer)
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, change)))
@@ -129,14 +129,14 @@ async def test_a_value_written_meanwhile_stays(filled: Database, keys: KeyRing) 
     assert NEW.open(vault.c.a, row(7), (await sealed(filled, vault.c.a))[row(7)]) == "newer"
 
 
-async def test_a_row_deleted_meanwhile_stays_away(filled: Database) -> None:
+async def test_does_not_restore_a_row_deleted_meanwhile(filled: Database) -> None:
     gone = vault.delete().where(vault.c.id == row(7))
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, gone)))
     assert (done.examined, done.unreadable) == (MANY + 78, [])
     assert row(7) not in await sealed(filled, vault.c.a)
 
 
-async def test_beside_writers_nothing_is_lost(filled: Database) -> None:
+async def test_loses_nothing_while_others_write(filled: Database) -> None:
     """Processes that have the new key and some that still have not; what each wrote last is what is there."""
     last: dict[UUID, str] = {}
     over = asyncio.Event()
@@ -189,7 +189,7 @@ async def subscribe(db: Database, number: int, keys: KeyRing) -> None:
         await tx.execute(insert(webhooks), {**known, "secret": secret, "created_at": now(), "updated_at": now()})
 
 
-async def test_the_command(waypost: Waypost, db: Database) -> None:
+async def test_the_command_reports_counts(waypost: Waypost, db: Database) -> None:
     for number in (1, 2, 3):
         await subscribe(db, number, OLD)
     done = waypost("secrets", "rotate", WAYPOST_SECRET_KEY=f"{NEW_KEY}, {OLD_KEY}")
@@ -201,7 +201,7 @@ async def test_the_command(waypost: Waypost, db: Database) -> None:
             assert NEW.open(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
 
 
-async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> None:
+async def test_the_command_reports_unreadable_values(waypost: Waypost, db: Database) -> None:
     await subscribe(db, 1, KeyRing(["lost"]))
     await subscribe(db, 2, OLD)
     done = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=f"{NEW_KEY},{OLD_KEY}")
@@ -212,39 +212,39 @@ async def test_what_the_command_cannot_read(waypost: Waypost, db: Database) -> N
     assert done.stdout == ""
 
 
-async def test_the_key_of_the_data_directory(waypost: Waypost, db: Database) -> None:
+async def test_uses_the_key_file(waypost: Waypost, db: Database) -> None:
     """Without the setting, `secret.key` holds the keys, the first one first."""
     await subscribe(db, 1, OLD)
     file = key_file(waypost, f"{NEW_KEY},{OLD_KEY}\n")
-    told = f"1 secrets examined with the 2 keys of {file}; 1 re-encrypted, 0 unreadable.\n"
-    assert waypost("secrets", "rotate").stderr == told
+    message = f"1 secrets examined with the 2 keys of {file}; 1 re-encrypted, 0 unreadable.\n"
+    assert waypost("secrets", "rotate").stderr == message
 
 
-async def test_without_the_service_s_settings_it_does_not_say_that_all_is_done(waypost: Waypost, db: Database) -> None:
+async def test_refuses_other_settings_than_the_service_s(waypost: Waypost, db: Database) -> None:
     """They have the new key; this shell finds only the old one, under which nothing is left to do."""
     await subscribe(db, 1, OLD)
     file = key_file(waypost, f"{OLD_KEY}\n")
-    told = waypost("secrets", "rotate", code=1).stderr
-    assert f"There is nothing to rotate: {file} has only one key" in told
-    assert "examined" not in told
+    message = waypost("secrets", "rotate", code=1).stderr
+    assert f"There is nothing to rotate: {file} has only one key" in message
+    assert "examined" not in message
 
 
 @pytest.mark.parametrize("keys", [NEW_KEY, f"{NEW_KEY}, {NEW_KEY}"], ids=["one", "one twice"])
-async def test_a_single_key(waypost: Waypost, db: Database, keys: str) -> None:
+async def test_refuses_a_single_key(waypost: Waypost, db: Database, keys: str) -> None:
     await subscribe(db, 1, NEW)
-    told = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=keys).stderr
-    assert "There is nothing to rotate: WAYPOST_SECRET_KEY has only one key" in told
-    assert "examined" not in told
+    message = waypost("secrets", "rotate", code=1, WAYPOST_SECRET_KEY=keys).stderr
+    assert "There is nothing to rotate: WAYPOST_SECRET_KEY has only one key" in message
+    assert "examined" not in message
 
 
-async def test_no_key_is_made(waypost: Waypost, db: Database) -> None:
+async def test_creates_no_key(waypost: Waypost, db: Database) -> None:
     await subscribe(db, 1, OLD)
-    told = waypost("secrets", "rotate", code=1).stderr
-    assert f"{waypost.directory / 'data' / 'secret.key'} cannot be read: No such file" in told
+    message = waypost("secrets", "rotate", code=1).stderr
+    assert f"{waypost.directory / 'data' / 'secret.key'} cannot be read: No such file" in message
     assert not (waypost.directory / "data").exists()
 
 
-async def test_progress_is_shown_to_who_sits_there(waypost: Waypost, db: Database) -> None:
+async def test_shows_progress_on_a_terminal(waypost: Waypost, db: Database) -> None:
     await subscribe(db, 1, OLD)
     screen, terminal = pty.openpty()
     environment = waypost.environment | {"TERM": "xterm", "WAYPOST_SECRET_KEY": f"{NEW_KEY},{OLD_KEY}"}

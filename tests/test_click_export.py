@@ -25,7 +25,7 @@ def _links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("_links")
-async def test_it_works(db: Database, tmp_path: Path) -> None:
+async def test_writes_a_file_without_hard_links(db: Database, tmp_path: Path) -> None:
     target = tmp_path / "out" / "clicks.csv"
     target.parent.mkdir()
     await export(db, target)
@@ -35,7 +35,7 @@ async def test_it_works(db: Database, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_links")
-async def test_a_name_that_was_taken_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refuses_a_name_taken_meanwhile(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "out" / "clicks.csv"
     target.parent.mkdir()
     target.write_text("mine")
