@@ -36,8 +36,8 @@ async def test_shows_the_actual_limits(place: Place) -> None:
     page = (await (await place.browser("ada@example.com")).get("/plan")).text
     for text in (
         f"<dt>Domains</dt><dd>Up to {domains.MAX_DOMAINS:,}, and up to {domains.MAX_NOT_LIVE} of them unverified</dd>",
-        f"<dt>Pixels</dt><dd>Up to {pixels.MOST}</dd>",
-        f"<dt>Webhooks</dt><dd>Up to {webhooks.MOST}</dd>",
+        f"<dt>Pixels</dt><dd>Up to {pixels.MAX_PIXELS}</dd>",
+        f"<dt>Webhooks</dt><dd>Up to {webhooks.MAX_WEBHOOKS}</dd>",
         f"<dt>API keys</dt><dd>Up to {key_pages._MAX_USABLE_KEYS}</dd>",
     ):
         assert text in page, text
