@@ -161,7 +161,7 @@ def test_warns_about_codes_that_are_hard_to_scan(tmp_path: Path, capfd: pytest.C
         (
             [URL, "--style", "dots", "--size", "99"],
             SettingsError,
-            "--style, --size: These need a file, named with --output.",
+            "--style, --size: These options need a file: add --output.",
         ),
         ([URL, "--level", "X"], CycloptsError, "--level"),
         ([URL, "--style", "round"], CycloptsError, "--style"),
