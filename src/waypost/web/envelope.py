@@ -74,7 +74,7 @@ def install(app: FastAPI) -> None:
 
 
 def error_response(error: errors.WaypostError) -> Response:
-    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    status = status_of(error)
     if status in BARE:
         return JsonResponse({"message": error.message}, status)
     fields = error.errors if isinstance(error, errors.Invalid) else None
@@ -188,6 +188,10 @@ def methods_of(request: Request) -> list[str]:
         return any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
 
     return [method for method in _METHODS if is_taken(method)]
+
+
+def status_of(error: errors.WaypostError) -> int:
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
 def headers_of(error: errors.WaypostError) -> dict[str, str]:

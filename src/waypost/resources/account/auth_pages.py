@@ -13,11 +13,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth import Account, Authenticated, passkeys, sign_in, signup
-from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited
+from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.forms import render_form
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web.dashboard import Form, Pages, read_form
 
 T = TypeVar("T")
 
@@ -44,12 +43,7 @@ def safe_next_path(text: str) -> str:
     return text if is_page else "/"
 
 
-class AuthPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-
+class AuthPages(Pages[Deps]):
     def routes(self) -> list[Route]:
         return [
             Route("/login", self.show_login, methods=["GET"]),
@@ -145,7 +139,7 @@ class AuthPages:
             owner = await sign_in.find_with_password(self._deps.auth, email)
             await self._deps.sign_in_limiter.take(request, email, owner)
         except RateLimited as error:
-            return render_form(self._views, request, "account/forgot.html", form, error, is_sent=False)
+            return self._views.form(request, "account/forgot.html", form, error, is_sent=False)
         await sign_in.request_password_reset(self._deps.auth, email)
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
@@ -215,15 +209,13 @@ class AuthPages:
         session = await self._auth.read_session(request)
         return session is not None and session.account.id == account.id
 
-    def _render_login(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+    def _render_login(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         context: dict[str, Any] = {"can_sign_up": self._deps.auth.signup == "open"}
         if error is None:
             context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
-        return render_form(self._views, request, "account/login.html", form, error, **context)
+        return self._views.form(request, "account/login.html", form, error, **context)
 
-    async def _render_signup(
-        self, request: Request, form: Form, error: Invalid | RateLimited | None = None
-    ) -> Response:
+    async def _render_signup(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         token, policy = request.path_params.get("token"), self._deps.auth.signup
         if policy == "closed":
             raise Forbidden(signup.CLOSED)
@@ -231,8 +223,7 @@ class AuthPages:
             raise Forbidden(signup.INVITED_ONLY)
         email = (await _valid_link(signup.find_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
-        return render_form(
-            self._views,
+        return self._views.form(
             request,
             "account/signup.html",
             form,
@@ -241,19 +232,16 @@ class AuthPages:
             needs_confirmation=needs_confirmation,
         )
 
-    async def _render_reset(self, request: Request, form: Form, error: Invalid | RateLimited | None = None) -> Response:
+    async def _render_reset(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         account = await _valid_link(sign_in.find_reset(self._deps.auth, _token(request)))
         context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
             context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
-        return render_form(self._views, request, "account/reset.html", form, error, **context)
+        return self._views.form(request, "account/reset.html", form, error, **context)
 
-    async def _render_confirm(
-        self, request: Request, form: Form, error: Invalid | RateLimited | None = None
-    ) -> Response:
+    async def _render_confirm(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         account, email = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
-        return render_form(
-            self._views,
+        return self._views.form(
             request,
             "account/confirm.html",
             form,

@@ -14,11 +14,9 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.forms import render_form
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
-from waypost.web import page_request, path_id
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
-from waypost.web.dashboard.session_auth import NotSignedIn
+from waypost.web import page_request
+from waypost.web.dashboard import Form, NotSignedIn, Pages
 from waypost.web.dashboard.views import HEADERS
 
 _PATH = "/integrations/api"
@@ -45,14 +43,7 @@ class _NewKey(Body):
     expires_at: Timestamp | None = None
 
 
-class KeyPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._db = deps.auth.db
-        self._auth = auth
-        self._views = views
-        self._clock = deps.auth.clock
-
+class KeyPages(Pages[Deps]):
     def routes(self) -> list[Route]:
         return [
             Route(_PATH, self.browse, methods=["GET"]),
@@ -65,9 +56,9 @@ class KeyPages:
 
     async def browse(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        now = self._clock()
+        now = self._deps.auth.clock()
         of_page = replace(page_request(request), per_page=_PER_PAGE)
-        page = await keys.browse_keys(self._db, session.account.id, of_page, now=now)
+        page = await keys.browse_keys(self._deps.auth.db, session.account.id, of_page, now=now)
         live = {key.id for key in page.items if is_usable(key, now)}
         notice = "The key was revoked." if "revoked" in request.query_params else ""
         is_paid = is_live(session.account.plan, now)
@@ -80,8 +71,7 @@ class KeyPages:
 
     async def create(self, request: Request) -> Response:
         """Responds with a page instead of a redirect: nothing else ever shows the key."""
-        session = await self._auth.session(request)
-        form = await read_form(request)
+        session, form = await self._read(request)
         new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
         if not new.scopes:
             problems.add("scopes", "Select at least one scope.")  # for the service none means all
@@ -91,10 +81,10 @@ class KeyPages:
             key, text = await self._create(session, new, problems)
         except (Invalid, RateLimited) as error:
             context = {**_CONTEXT, **await reauthentication_context(self._deps, session)}
-            return render_form(self._views, request, "account/keys_new.html", form, error, **context)
+            return self._views.form(request, "account/keys_new.html", form, error, **context)
         except NotFound:  # the session has ended meanwhile
             raise NotSignedIn from None
-        is_paid = is_live(session.account.plan, self._clock())
+        is_paid = is_live(session.account.plan, self._deps.auth.clock())
         return self._render(request, "created", 201, key=key, text=text, is_paid=is_paid)
 
     async def show_revocation(self, request: Request) -> Response:
@@ -102,7 +92,7 @@ class KeyPages:
 
     async def revoke(self, request: Request) -> Response:
         key = await self._find(request)
-        await keys.revoke_key(self._db, key.id, now=self._clock())
+        await keys.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock())
         return RedirectResponse(f"{_PATH}?revoked=1", 303)
 
     async def reference(self, request: Request) -> Response:
@@ -120,14 +110,14 @@ class KeyPages:
 
     async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
         """Raises Invalid with all problems."""
-        now = self._clock()
+        now = self._deps.auth.clock()
         if not new.name.strip() and "name" not in problems:
             problems.add("name", "Enter a name.")
         if new.expires_at is not None and new.expires_at <= now:
             problems.add("expires_at", "The expiry must be in the future.")
         problems.raise_if_any()
         return await keys.create_key(
-            self._db,
+            self._deps.auth.db,
             account_id=session.account.id,
             name=new.name.strip(),
             scopes=new.scopes or (),
@@ -139,7 +129,7 @@ class KeyPages:
 
     async def _find(self, request: Request) -> ApiKey:
         session = await self._auth.session(request)
-        return await keys.find_key(self._db, session.account.id, await path_id(request.path_params["id"]))
+        return await keys.find_key(self._deps.auth.db, session.account.id, self._path_id(request))
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         return self._views.page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})

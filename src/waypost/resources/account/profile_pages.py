@@ -9,17 +9,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth import passkeys, sessions, sign_in, signup
-from waypost.auth.sessions import Session
-from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.fair_queue import FairQueue
-from waypost.kit.ids import parse_id
 from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.devices import device_name
 from waypost.resources.account.export import archive
-from waypost.resources.account.forms import render_form
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web.dashboard import Form, Pages, SessionAuth, Views
 from waypost.web.streaming import StreamedResponse
 
 _NOTICES = {
@@ -41,14 +38,11 @@ _STALLED_AFTER = 60.0
 """Seconds after which a download that is not read is aborted."""
 _EXPORTS_AT_ONCE = 2
 """Exports that prepare their next chunk."""
-_Error = Invalid | RateLimited
 
 
-class ProfilePages:
+class ProfilePages(Pages[Deps]):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
+        super().__init__(deps, auth, views)
         self._exporting: set[UUID] = set()
         """Accounts with a download in this process: one download each."""
         self._exports = FairQueue(_EXPORTS_AT_ONCE, each=1, waiting=1_024, patience=None)
@@ -77,14 +71,14 @@ class ProfilePages:
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_profile(self, request: Request) -> Response:
-        return await self._render_profile(request, await self._auth.session(request), Form())
+        return await self._render_profile(request, Form())
 
     async def change_name(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
             await signup.change_name(self._deps.auth, session.account, form.text("name"))
         except Invalid as error:
-            return await self._render_profile(request, session, form, error)
+            return await self._render_profile(request, form, error)
         return _redirect("/account", "name")
 
     async def change_email(self, request: Request) -> Response:
@@ -93,7 +87,7 @@ class ProfilePages:
             await require_recent(self._deps, session, form)
             is_changed = await signup.change_email(self._deps.auth, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
-            return await self._render_profile(request, session, form, error)
+            return await self._render_profile(request, form, error)
         return _redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
@@ -105,7 +99,7 @@ class ProfilePages:
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
     async def show_security(self, request: Request) -> Response:
-        return await self._render_security(request, await self._auth.session(request), Form())
+        return await self._render_security(request, Form())
 
     async def change_password(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -117,7 +111,7 @@ class ProfilePages:
                 self._deps.auth, session, current, new, revokes_keys=revokes_keys
             )
         except (Invalid, RateLimited) as error:
-            return await self._render_security(request, session, form, error)
+            return await self._render_security(request, form, error)
         response = _redirect("/account/security", "keys" if revokes_keys else "password")
         await self._auth.sign_in(request, authenticated, response)
         self._deps.sign_in_limiter.remember(response, authenticated)
@@ -140,21 +134,21 @@ class ProfilePages:
         try:
             await passkeys.register(self._deps.auth, session.account, name, credential)
         except Invalid as error:
-            return await self._render_security(request, session, form, error)
+            return await self._render_security(request, form, error)
         return _redirect("/account/security", "passkey")
 
     async def show_passkey_removal(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        passkey = await passkeys.find(self._deps.auth, session.account, _id(request))
-        return await self._render(request, "account/passkey.html", session, Form(), passkey=passkey)
+        passkey = await passkeys.find(self._deps.auth, session.account, self._path_id(request))
+        return await self._render(request, "account/passkey.html", Form(), passkey=passkey)
 
     async def remove_passkey(self, request: Request) -> Response:
         session, form = await self._read(request)
-        passkey = await passkeys.find(self._deps.auth, session.account, _id(request))
+        passkey = await passkeys.find(self._deps.auth, session.account, self._path_id(request))
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
-            return await self._render(request, "account/passkey.html", session, form, error, passkey=passkey)
+            return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
         await passkeys.remove(self._deps.auth, session.account, passkey.id)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
@@ -175,7 +169,7 @@ class ProfilePages:
     async def end_session(self, request: Request) -> Response:
         session = await self._auth.session(request)
         async with self._deps.auth.db.write() as tx:
-            if not await sessions.end(tx, session.account.id, _id(request)):
+            if not await sessions.end(tx, session.account.id, self._path_id(request)):
                 raise NotFound
         return _redirect("/account/sessions", "ended")
 
@@ -205,7 +199,7 @@ class ProfilePages:
         return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
 
     async def show_deletion(self, request: Request) -> Response:
-        return await self._render_deletion(request, await self._auth.session(request), Form())
+        return await self._render_deletion(request, Form())
 
     async def delete(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -213,41 +207,36 @@ class ProfilePages:
             await require_recent(self._deps, session, form)
             await account_deletion.close(self._deps, session)
         except (Invalid, RateLimited) as error:
-            return await self._render_deletion(request, session, form, error)
+            return await self._render_deletion(request, form, error)
         response = RedirectResponse("/login?done=deleted", 303)
         await self._auth.sign_out(request, response)
         return response
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def _read(self, request: Request) -> tuple[Session, Form]:
-        return await self._auth.session(request), await read_form(request)
-
-    async def _render_profile(
-        self, request: Request, session: Session, form: Form, error: _Error | None = None
-    ) -> Response:
+    async def _render_profile(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
         context = {"account": session.account, "sends_mail": self._deps.auth.sends_mail}
-        return await self._render(request, "account/profile.html", session, form, error, **context)
+        return await self._render(request, "account/profile.html", form, error, **context)
 
-    async def _render_security(
-        self, request: Request, session: Session, form: Form, error: _Error | None = None
-    ) -> Response:
+    async def _render_security(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
         needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
         held, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
         context = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
-        return await self._render(request, "account/security.html", session, form, error, **context)
+        return await self._render(request, "account/security.html", form, error, **context)
 
-    async def _render_deletion(
-        self, request: Request, session: Session, form: Form, error: _Error | None = None
-    ) -> Response:
+    async def _render_deletion(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
         context = await account_deletion.preview_deletion(self._deps, session.account)
-        return await self._render(request, "account/delete.html", session, form, error, **context)
+        return await self._render(request, "account/delete.html", form, error, **context)
 
     async def _render(
-        self, request: Request, template: str, session: Session, form: Form, error: _Error | None = None, **context: Any
+        self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
     ) -> Response:
+        session = await self._auth.session(request)
         context |= {"notice": _notice(request), **await reauthentication_context(self._deps, session)}
-        return render_form(self._views, request, template, form, error, **context)
+        return self._views.form(request, template, form, error, **context)
 
 
 def _notice(request: Request) -> str:
@@ -256,10 +245,3 @@ def _notice(request: Request) -> str:
 
 def _redirect(path: str, done: str) -> RedirectResponse:
     return RedirectResponse(f"{path}?done={done}", 303)
-
-
-def _id(request: Request) -> Any:
-    found = parse_id(request.path_params["id"])
-    if found is None:
-        raise NotFound
-    return found

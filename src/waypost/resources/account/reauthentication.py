@@ -11,12 +11,10 @@ from starlette.routing import Route
 
 from waypost.auth import passkeys, sign_in
 from waypost.auth.sessions import Session
-from waypost.kit.errors import Invalid, NotFound, RateLimited
+from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.forms import render_form
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
-from waypost.web.dashboard.session_auth import NotSignedIn
+from waypost.web.dashboard import Form, NotSignedIn, Pages
 
 
 async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
@@ -37,12 +35,7 @@ async def reauthentication_context(deps: Deps, session: Session) -> dict[str, An
     }
 
 
-class ReauthenticationPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-
+class ReauthenticationPages(Pages[Deps]):
     def routes(self) -> list[Route]:
         return [
             Route("/account/verify", self.show, methods=["GET"]),
@@ -59,7 +52,7 @@ class ReauthenticationPages:
         return await self._render(request, session, form)
 
     async def by_password(self, request: Request) -> Response:
-        session, form = await self._auth.session(request), await read_form(request)
+        session, form = await self._read(request)
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
@@ -73,7 +66,7 @@ class ReauthenticationPages:
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
-        session, form = await self._auth.session(request), await read_form(request)
+        session, form = await self._read(request)
         try:
             await self._deps.sign_in_limiter.take_signed_in(session)
             await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
@@ -82,7 +75,7 @@ class ReauthenticationPages:
         return RedirectResponse(safe_next_path(form.text("next")), 303)
 
     async def _render(
-        self, request: Request, session: Session, form: Form, error: Invalid | RateLimited | None = None
+        self, request: Request, session: Session, form: Form, error: WaypostError | None = None
     ) -> Response:
         context = {**await reauthentication_context(self._deps, session), "sends_mail": self._deps.auth.sends_mail}
-        return render_form(self._views, request, "account/verify.html", form, error, **context)
+        return self._views.form(request, "account/verify.html", form, error, **context)

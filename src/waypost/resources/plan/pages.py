@@ -13,8 +13,9 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
-from waypost.web.dashboard import SessionAuth, Views, read_form
+from waypost.web.dashboard import Pages, SessionAuth, Views
 from waypost.web.dashboard.views import HEADERS
+from waypost.web.envelope import headers_of, status_of
 
 # Browsers apply this policy to the redirects of a form, too. The hosts of checkout and customer portal are chosen by
 # Stripe, or are custom domains of the operator.
@@ -35,12 +36,7 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
-class _PlanPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-
+class _PlanPages(Pages[Deps]):
     async def show(self, request: Request) -> Response:
         session = await self._auth.session(request)
         is_paid = "paid" in request.query_params
@@ -49,8 +45,7 @@ class _PlanPages:
         )
 
     async def create_checkout(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        form = await read_form(request)
+        session, form = await self._read(request)
         try:
             await self._auth.limit_expensive(session, "stripe")
             url = await service.create_checkout(self._deps, session.account, form.text("price"))
@@ -78,9 +73,8 @@ class _PlanPages:
         return RedirectResponse("/plan?paid=1", 303)
 
     async def _refused(self, request: Request, session: Session, error: RateLimited | Unavailable) -> Response:
-        status = 429 if isinstance(error, RateLimited) else 503
-        page = await self._page(request, session, status=status, error=error.message)
-        page.headers["Retry-After"] = str(error.retry_after)
+        page = await self._page(request, session, status=status_of(error), error=error.message)
+        page.headers.update(headers_of(error))
         return page
 
     async def _page(self, request: Request, session: Session, *, status: int = 200, **context: Any) -> Response:

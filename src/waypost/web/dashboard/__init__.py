@@ -5,6 +5,7 @@ from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.forms import Form, read_form
+from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 
@@ -14,6 +15,7 @@ __all__ = [
     "Budgets",
     "Form",
     "NotSignedIn",
+    "Pages",
     "SessionAuth",
     "Views",
     "new_dashboard",

@@ -16,7 +16,7 @@ from waypost.kit import errors
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.session_auth import NotSignedIn
 from waypost.web.dashboard.views import Views
-from waypost.web.envelope import STATUSES, headers_of, log_server_error, methods_of, server_error_message
+from waypost.web.envelope import headers_of, log_server_error, methods_of, server_error_message, status_of
 
 log = structlog.get_logger()
 
@@ -41,8 +41,7 @@ class _ErrorPages:
             return _to_sign_in(request)
         if isinstance(error, errors.PaymentRequired) and "hx-request" in request.headers:
             return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a block of a page cannot show it
-        status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
-        return self.page(request, status, error.message, headers_of(error))
+        return self.page(request, status_of(error), error.message, headers_of(error))
 
     async def http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101  # registered for these alone

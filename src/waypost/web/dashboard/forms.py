@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
-from waypost.kit.errors import Errors
+from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
 from waypost.web.body import MULTIPART_LIMIT, read_body
 from waypost.web.multipart import malformed, nest, read_multipart
 
@@ -48,6 +48,15 @@ class Form:
 
     def with_errors(self, errors: Errors) -> "Form":
         return replace(self, errors=errors)
+
+    def with_error(self, error: WaypostError) -> "Form":
+        """Beside its fields, or above them if it names none."""
+        if isinstance(error, Invalid):
+            return self.with_errors(error.errors)
+        message = error.message
+        if isinstance(error, RateLimited):
+            message = f"Too many attempts. Try again in {error.retry_after} second{'s' * (error.retry_after > 1)}."
+        return self.with_errors({"body": [message]})
 
 
 async def read_form(request: Request, limit: int = MULTIPART_LIMIT) -> Form:

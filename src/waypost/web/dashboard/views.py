@@ -13,9 +13,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from waypost.kit.clock import Clock
+from waypost.kit.errors import WaypostError
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.forms import Form
 from waypost.web.dashboard.icons import icon
+from waypost.web.envelope import headers_of, status_of
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -51,6 +54,16 @@ class Views:
 
     def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         return self._respond(request, self.render(request, template, **context), status)
+
+    def form(
+        self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
+    ) -> Response:
+        """`error`: why the form was refused."""
+        if error is None:
+            return self.page(request, template, form=form, **context)
+        response = self.page(request, template, status=status_of(error), form=form.with_error(error), **context)
+        response.headers.update(headers_of(error))
+        return response
 
     def render(self, request: Request, template: str, **context: Any) -> str:
         return self._environment.get_template(template).render(self._context(request, context))
