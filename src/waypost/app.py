@@ -29,7 +29,7 @@ from waypost.resources import domains, plan, webhooks
 from waypost.resources.account import account_deletion
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher
+from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
 from waypost.resources.domains.certificates import CertificateSweep
 from waypost.resources.domains.checks import remove_expired
 from waypost.resources.links import domain_detach

@@ -24,7 +24,7 @@ from waypost.resources.clicks import api as clicks_api
 from waypost.resources.clicks.dashboard.pages import StatsPages
 from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.clicks.stats import api as stats_api
-from waypost.resources.clicks.stats.read.totals import sparklines
+from waypost.resources.clicks.stats.read import sparklines
 from waypost.resources.domains import api as domains_api
 from waypost.resources.domains import pages as domains_pages
 from waypost.resources.domains import tls_ask

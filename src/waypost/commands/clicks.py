@@ -31,7 +31,7 @@ async def rebuild_stats(settings: "Settings", *, start: FromOption = None) -> No
     """
     from waypost.commands import database, output
     from waypost.kit.clock import EPOCH
-    from waypost.resources.clicks.stats.rebuild.service import rebuild
+    from waypost.resources.clicks.stats.rebuild import rebuild
 
     async with database.open_database(settings) as db:
         first = database.parse_time("--from", start)

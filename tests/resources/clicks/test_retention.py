@@ -17,9 +17,9 @@ from waypost.resources.clicks import store
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import aggregate
-from waypost.resources.clicks.stats.rebuild.service import rebuild
+from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.rebuild import rebuild
 
 TODAY = (START - EPOCH).days
 ACCOUNT, LINK = new_id(), new_id()
@@ -34,7 +34,7 @@ def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
 async def add(db: Database, told: Sequence[Click]) -> None:
     async with db.write() as tx:
         await store.add(tx, told)
-        await rollups.add(tx, aggregate(told))
+        await aggregate.add(tx, Aggregate.of(told))
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:
@@ -203,7 +203,7 @@ async def test_waits_for_other_writers_of_statistics(db: Database) -> None:
     poller = await looked(retention(db, 30, group=1))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(10):
-        await rollups.lock(tx)
+        await aggregate.lock(tx)
         step = asyncio.create_task(poller.step())
         while not await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):
             assert not step.done()

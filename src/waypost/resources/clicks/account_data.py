@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, select
 
 from waypost.database import Database, Tx
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats import aggregate
 
 
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
@@ -15,7 +15,7 @@ async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> Asy
     for day in await _days_with_clicks(db):
         while await _has_clicks(db, account_id, day):
             async with db.write() as tx:
-                await rollups.lock(tx)
+                await aggregate.lock(tx)
                 await _delete_some(tx, account_id, day, at_once)
             yield
 

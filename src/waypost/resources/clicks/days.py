@@ -15,7 +15,7 @@ from sqlalchemy import ARRAY, ColumnElement, Table, any_, bindparam, func, selec
 
 from waypost.database import Tx
 from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
-from waypost.resources.clicks.model import click_retention
+from waypost.resources.clicks.model import Subject, click_retention, clicks
 
 _LAST_QUARTER = 95
 
@@ -135,6 +135,12 @@ async def known_days(tx: Tx) -> KnownDays:
 async def kept_since(tx: Tx) -> int:
     """The first day of which clicks are kept; 0 when all are."""
     return (await tx.execute(select(click_retention.c.kept_since))).scalar_one_or_none() or 0
+
+
+def is_within(subject: Subject, of: DaySlice) -> tuple[ColumnElement[bool], ...]:
+    """Conditions on a click."""
+    start, end = of.time_range
+    return clicks.c.day == of.day, subject.clicks, clicks.c.created_at >= start, clicks.c.created_at < end
 
 
 async def days_of(tx: Tx, table: Table) -> list[int]:

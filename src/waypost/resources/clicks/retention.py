@@ -14,7 +14,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.stats.aggregate import rollups
+from waypost.resources.clicks.stats import aggregate
 
 _EVERY = 3600.0  # seconds
 _GROUP = 2_000  # rows; some 20 ms
@@ -67,7 +67,7 @@ class Retention:
         day = self._trusted_boundary()
         if day is not None:
             async with self._db.write() as tx:
-                await rollups.lock(tx)  # a rebuild has either written its day, or will see that it must not
+                await aggregate.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
         async with self._db.read() as tx:
             return await kept_since(tx)
@@ -85,7 +85,7 @@ class Retention:
             if not [1 for rows in _EXPIRED.values() if (await tx.execute(rows, parameters)).first()]:
                 return False
         async with self._db.write() as tx:
-            await rollups.lock(tx)  # otherwise writers could deadlock
+            await aggregate.lock(tx)  # otherwise writers could deadlock
             for deletion in _DELETIONS:
                 await tx.execute(deletion, {"kept_since": day, "count": self._group})
         return True

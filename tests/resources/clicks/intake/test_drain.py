@@ -19,7 +19,7 @@ from waypost.resources.clicks import Drainer, Rules
 from waypost.resources.clicks.intake import drain as drain_module
 from waypost.resources.clicks.intake.drained import held
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
-from waypost.resources.clicks.stats.rebuild.service import rebuild
+from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links.model import link_clicks, links
 
 CHROME = (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.stats.read import buckets
-from waypost.resources.clicks.stats.read.buckets import (
+from waypost.resources.clicks.stats import query
+from waypost.resources.clicks.stats.query import (
     MAX_BUCKETS,
     Bucket,
     Interval,
@@ -184,5 +184,5 @@ def test_buckets_cover_the_time_range_once(naive: datetime, length: timedelta, i
 
 
 def test_zone_names_are_iana_names() -> None:
-    assert {"Europe/Berlin", "UTC"} <= buckets.zone_names()
-    assert not {"../etc/passwd", "localtime", "Factory"} & buckets.zone_names()
+    assert {"Europe/Berlin", "UTC"} <= query.zone_names()
+    assert not {"../etc/passwd", "localtime", "Factory"} & query.zone_names()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.resources.clicks.stats.aggregate.first_seen import QUARTERS, count_changes
+from waypost.resources.clicks.stats.aggregate import QUARTERS, count_changes
 
 quarters = st.integers(0, QUARTERS - 1)
 comings = st.lists(quarters, min_size=1, max_size=12)

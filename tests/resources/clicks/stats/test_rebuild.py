@@ -25,10 +25,10 @@ from waypost.resources.clicks.model import (
     clicks,
     visitor_days,
 )
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import aggregate
-from waypost.resources.clicks.stats.rebuild import account_days, link_counters
-from waypost.resources.clicks.stats.rebuild.service import rebuild
+from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats import rebuild as rebuilding
+from waypost.resources.clicks.stats.aggregate import Aggregate
+from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.qrcodes import add_scans
@@ -72,9 +72,9 @@ async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     for start in range(0, len(new), batch):
         some = new[start : start + batch]
         async with db.write() as tx:
-            await rollups.lock(tx)
+            await aggregate.lock(tx)
             await store.add(tx, some)
-            await rollups.add(tx, aggregate(some))
+            await aggregate.add(tx, Aggregate.of(some))
     async with db.write() as tx:
         humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
@@ -209,24 +209,24 @@ async def test_days_without_click_rows_stay_counted(db: Database) -> None:
 
 async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a visitor known before, onto statistics that are correct in part."""
-    monkeypatch.setattr(account_days, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(rebuilding, "_ROWS_AT_ONCE", 1)
     await add(db, [click(timedelta(minutes=15 * n), link) for n in range(3) for link in LINKS])
     async with db.write() as tx:
         for table in STATS_TABLES:
             await tx.execute(delete(table))
-    may_write, late, calls = account_days._may_write, iter(range(4, 60)), iter(range(1000))
+    may_write, late, calls = rebuilding._may_write, iter(range(4, 60)), iter(range(1000))
 
     async def drain_first(tx: Tx, day: int) -> bool:
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
             some = [click(timedelta(minutes=15 * next(late)))]
             await store.add(tx, some)
-            await rollups.add(tx, aggregate(some))
+            await aggregate.add(tx, Aggregate.of(some))
         return await may_write(tx, day)
 
-    monkeypatch.setattr(account_days, "_may_write", drain_first)
+    monkeypatch.setattr(rebuilding, "_may_write", drain_first)
     await rebuild(db)
     assert next(late) > 4
-    monkeypatch.setattr(account_days, "_may_write", may_write)
+    monkeypatch.setattr(rebuilding, "_may_write", may_write)
     assert (await rebuild(db)).corrected == 0
 
 
@@ -250,13 +250,13 @@ async def test_what_never_stops_changing_is_recounted_at_once(db: Database, monk
     async def overtaken(*_: Any) -> bool:
         return False
 
-    monkeypatch.setattr(account_days, "correct_in_groups", overtaken)
+    monkeypatch.setattr(rebuilding, "correct_in_groups", overtaken)
     assert (await rebuild(db)).corrected == 2
     assert await contents(db) == right
 
 
 async def test_counters_of_many_links_are_set_in_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_counters, "_LINKS_AT_ONCE", 3)
+    monkeypatch.setattr(rebuilding, "_LINKS_AT_ONCE", 3)
     await add(db, [click(link=link) for link in LINKS])
     counted = await counters(db)
     async with db.write() as tx:

@@ -21,14 +21,13 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, click_leaders
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import aggregate
+from waypost.resources.clicks.stats import aggregate, read, top_values
+from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
-from waypost.resources.clicks.stats.read import top_values, totals, values
-from waypost.resources.clicks.stats.read.service import read_lists, read_series
-from waypost.resources.clicks.stats.read.top_values import CachedRun
-from waypost.resources.clicks.stats.read.top_values_cache import TopValuesRefresher, runs_to_cache
-from waypost.resources.clicks.stats.rebuild.service import rebuild
+from waypost.resources.clicks.stats.read import read_lists, read_series
+from waypost.resources.clicks.stats.rebuild import rebuild
+from waypost.resources.clicks.stats.top_values import CachedRun
+from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher, runs_to_cache
 from waypost.resources.links import store as link_store
 
 DAY = timedelta(days=1)
@@ -53,13 +52,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def uncached(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of days in each sum that the cache did not serve."""
     noted_days: list[int] = []
-    ranked = values.ranked
+    ranked = top_values.ranked
 
     async def noted(tx: Any, subject: Any, days: Sequence[int], *rest: Any) -> Any:
         noted_days.append(len(days))
         return await ranked(tx, subject, days, *rest)
 
-    monkeypatch.setattr(values, "ranked", noted)
+    monkeypatch.setattr(top_values, "ranked", noted)
     return noted_days
 
 
@@ -100,8 +99,8 @@ async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict
 async def drain(db: Database, made: Sequence[Click]) -> None:
     """As the drain does."""
     async with db.write() as tx:
-        await rollups.add(tx, aggregate(made))
-        await links.add_clicks(tx, aggregate(made).clicks_of_links())
+        await aggregate.add(tx, Aggregate.of(made))
+        await links.add_clicks(tx, Aggregate.of(made).clicks_of_links())
 
 
 def at(days_ago: int, hour: int = 12) -> Any:
@@ -136,10 +135,10 @@ async def cache_some(env: Env, link: links.Link, chance: random.Random) -> None:
     async with env.db.write() as tx:
         await top_values.clear_cache(tx)
         for subject in (Subject(env.alice.account_id, is_account=True), Subject(link.id)):
-            of_days = await totals.by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
+            of_days = await read.totals_by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
-            found = await values.ranked(tx, subject, days, (), top_values.CACHED)
+            found = await top_values.ranked(tx, subject, days, (), top_values.CACHED)
             row = {"subject_id": subject.id, "period": "some", "account_id": env.alice.account_id, "clicks": clicks}
             rest = {"first_day": days[0], "last_day": days[-1], "leaders": json.dumps(found), "attempt": new_id()}
             await tx.execute(insert(click_leaders).values(row | rest))
@@ -344,7 +343,7 @@ async def test_a_refresh_does_not_overwrite_a_correction(
     """`is_there`: leaders of the day before are. `another_begins`: a worker elsewhere, behind the correction."""
     link = await env.link()
     await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
-    ranked = values.ranked
+    ranked = top_values.ranked
     if is_there:
         await refresh(env)
         env.clock.move(DAY)
@@ -354,19 +353,19 @@ async def test_a_refresh_does_not_overwrite_a_correction(
         async with env.db.write() as tx:
             await top_values.clear_cache_of(tx, env.alice.account_id)
         if another_begins:
-            monkeypatch.setattr(values, "ranked", ended)
+            monkeypatch.setattr(top_values, "ranked", ended)
             with pytest.raises(ZeroDivisionError):
                 await refresh(env)
-            monkeypatch.setattr(values, "ranked", overtaken)
+            monkeypatch.setattr(top_values, "ranked", overtaken)
         return found
 
     async def ended(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(values, "ranked", overtaken)
+    monkeypatch.setattr(top_values, "ranked", overtaken)
     await refresh(env)
     assert {run.clicks for run in (await cached(env.db)).values()} <= {0}
-    monkeypatch.setattr(values, "ranked", ranked)
+    monkeypatch.setattr(top_values, "ranked", ranked)
     assert (await lists(env))["top_links"][0]["clicks"] >= 29 * 5
     await refresh(env)
     assert min(run.clicks for run in (await cached(env.db)).values()) >= 28 * 5

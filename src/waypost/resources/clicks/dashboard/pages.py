@@ -19,8 +19,8 @@ from waypost.resources.clicks.dashboard.latest import count_recent_clicks, lates
 from waypost.resources.clicks.dashboard.live import LiveClicks
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats.read.service import read_lists, read_series, read_total
-from waypost.resources.clicks.stats.read.top_values import BUSY
+from waypost.resources.clicks.stats.read import read_lists, read_series, read_total
+from waypost.resources.clicks.stats.top_values import BUSY
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.dashboard.views import SESSION
 

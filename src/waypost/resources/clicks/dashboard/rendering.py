@@ -11,9 +11,8 @@ from uuid import UUID
 from waypost.kit.clock import from_microseconds
 from waypost.resources.clicks.dashboard.time_range import StatsChoice
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import StatsLists, StatsSeries
-from waypost.resources.clicks.stats.read.totals import StatsTotals
+from waypost.resources.clicks.stats.query import Interval
+from waypost.resources.clicks.stats.read import StatsLists, StatsSeries, StatsTotals
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"

@@ -13,8 +13,14 @@ from zoneinfo import ZoneInfo
 from waypost.kit.clock import QUARTER, from_microseconds, microseconds
 from waypost.kit.errors import Errors, Invalid
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.stats.query import DEFAULT_ZONE, StatsQuery, new_stats_query
-from waypost.resources.clicks.stats.read.buckets import Interval, midnight, zone_names
+from waypost.resources.clicks.stats.query import (
+    DEFAULT_ZONE,
+    Interval,
+    StatsQuery,
+    midnight,
+    new_stats_query,
+    zone_names,
+)
 from waypost.web.dashboard import Form
 
 PERIODS = {

@@ -24,9 +24,8 @@ from waypost.resources.clicks.intake.drained import erase_drained, remove_draine
 from waypost.resources.clicks.intake.publish import SubscriptionCounts, count_subscriptions, publish
 from waypost.resources.clicks.intake.steps import Rules, new_click
 from waypost.resources.clicks.model import Click
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.aggregate.batch import Aggregate, aggregate
-from waypost.resources.clicks.store import SegmentRange
+from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats.aggregate import Aggregate
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +42,7 @@ Positions = dict[str, int]
 
 @dataclass(slots=True)
 class _Batch:
-    ranges: list[SegmentRange] = field(default_factory=list)
+    ranges: list[store.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
     """Of each range."""
     visits: list[Visit | None] = field(default_factory=list)
@@ -151,7 +150,7 @@ class Drainer:
             lines, end = self._lines(path, start, left)
             if end == start or not lines:
                 continue
-            batch.ranges.append(SegmentRange(path.name, start, end))
+            batch.ranges.append(store.SegmentRange(path.name, start, end))
             batch.lines.append(lines)
             for line in lines:
                 visit = decode(line)
@@ -206,7 +205,7 @@ class Drainer:
                 batch.damaged += 1
                 errors.add(type(error).__name__)
         batch.visits, batch.lines = [], []
-        batch.counts = aggregate(batch.clicks)
+        batch.counts = Aggregate.of(batch.clicks)
         if errors:  # a bug of ours; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
@@ -218,15 +217,15 @@ class Drainer:
                 if not await store.advance(tx, drained):
                     raise _PositionMoved(drained.segment)
             added = await store.add(tx, batch.clicks)
-            counts = batch.counts if len(added) == len(batch.clicks) else aggregate(added)
+            counts = batch.counts if len(added) == len(batch.clicks) else Aggregate.of(added)
             await self._count(tx, counts)
             await publish(tx, added, self._rules, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))
 
     async def _count(self, tx: Tx, counts: Aggregate) -> None:
-        await rollups.lock(tx)
-        await rollups.add(tx, counts)
+        await aggregate.lock(tx)
+        await aggregate.add(tx, counts)
         await links.add_clicks(tx, counts.clicks_of_links())
         await qrcodes.add_scans(tx, counts.scans_of_links())
 

@@ -11,9 +11,8 @@ from waypost.kit.clock import Clock, now
 from waypost.resources import links
 from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, read_stats_query
-from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import read_lists, read_series
+from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
+from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.schemas import (
     AccountStatsJson,
     LinkStatsJson,

@@ -1,24 +1,35 @@
-"""The query of statistics: time range, interval and time zone. All problems of it are reported together."""
+"""The query of statistics: its time range, divided into local hours, days, weeks or months. Pure.
 
+All problems of a query are reported together.
+
+A day begins at its first midnight, or where clocks are set forward over it. An hour has 60 minutes: the repeated hour
+at the end of daylight saving time is two buckets, and where clocks move by half an hour, so is that half hour.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import cast, get_args
-from zoneinfo import ZoneInfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache
+from itertools import pairwise
+from typing import Literal, NamedTuple, cast, get_args
+from zoneinfo import ZoneInfo, available_timezones
 
 from starlette.datastructures import QueryParams
 
 from waypost.kit.errors import Invalid, Problems
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.filters import check_choice, check_names, check_order, read_time_range
-from waypost.resources.clicks.stats.read.buckets import (
-    MAX_BUCKETS,
-    Bucket,
-    Interval,
-    TooManyBuckets,
-    default_start,
-    divide,
-    zone_names,
-)
+
+Interval = Literal["hour", "day", "week", "month"]
+
+MAX_BUCKETS: dict[Interval, int] = {"hour": 4_500, "day": 25_000, "week": 25_000, "month": 25_000}
+"""Half a year of hours, or all days from 1970 on: a series holds up all other requests while it is written."""
+DEFAULT_DAYS = 30
+
+_HOUR = timedelta(hours=1)
+_HOURS = tuple(_HOUR * count for count in range(24))
+_NOT_ZONES = {"localtime", "Factory"}
+"""The machine's own, and a placeholder."""
 
 NAMES = ("from", "to", "interval", "timezone")
 DEFAULT_INTERVAL: Interval = "day"
@@ -26,6 +37,18 @@ DEFAULT_ZONE = "UTC"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+
+
+class TooManyBuckets(Exception):
+    """The time range has more than MAX_BUCKETS of these intervals."""
+
+
+class Bucket(NamedTuple):
+    at: datetime
+    """The beginning of the local interval, also when the time range begins within it."""
+    start: datetime
+    end: datetime
+    """The part of the interval in the time range; the end is not included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +88,98 @@ def new_stats_query(time_range: TimeRange, interval: Interval, timezone: str) ->
         most = f"{MAX_BUCKETS[interval]:,} entries"
         message = f"By {interval} this makes more than {most}: choose a longer interval or a shorter time range."
         raise Invalid({"interval": [message]}) from None
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Cached, because it reads directories."""
+    return frozenset(available_timezones() - _NOT_ZONES)
+
+
+def default_start(end: datetime, zone: tzinfo) -> datetime:
+    """The local midnight DEFAULT_DAYS days before the end of the last day."""
+    last = (end - timedelta(microseconds=1)).astimezone(zone).date()
+    return midnight(last - timedelta(days=DEFAULT_DAYS - 1), zone)
+
+
+def midnight(day: date, zone: tzinfo) -> datetime:
+    # a skipped midnight is read with the offset before the gap, which is the time of the change
+    return datetime.combine(day, time(), zone).astimezone(UTC)
+
+
+def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Bucket]:
+    """Raises TooManyBuckets."""
+    start, end = time_range
+    buckets: list[Bucket] = []
+    begins = _hours(start, zone) if interval == "hour" else _dates(start, interval, zone)
+    for at, until in pairwise(begins):
+        if at >= end:
+            break
+        if until <= start or until <= at:  # a date that a zone skipped when it crossed the date line
+            continue
+        if len(buckets) == MAX_BUCKETS[interval]:
+            raise TooManyBuckets
+        buckets.append(Bucket(at, max(start, at), min(end, until)))
+    return buckets
+
+
+def _dates(start: datetime, interval: Interval, zone: tzinfo) -> Iterator[datetime]:
+    day = start.astimezone(zone).date()
+    if interval == "week":
+        day -= timedelta(days=day.weekday())
+    elif interval == "month":
+        day = day.replace(day=1)
+    while True:
+        yield midnight(day, zone)
+        day = _next_date(day, interval)
+
+
+def _next_date(day: date, interval: Interval) -> date:
+    if interval == "month":
+        return (day + timedelta(days=31)).replace(day=1)
+    return day + timedelta(days=7 if interval == "week" else 1)
+
+
+def _hours(start: datetime, zone: tzinfo) -> Iterator[datetime]:
+    at = _hour_of(start, zone)
+    while True:
+        if _has_plain_hours(at, zone):
+            yield from (at + hours for hours in _HOURS)
+            at += timedelta(days=1)
+        else:
+            yield at
+            at = _next_hour(at, zone)
+
+
+def _has_plain_hours(at: datetime, zone: tzinfo) -> bool:
+    """Whether the next 24 hours have no change of clocks: asking the zone about each hour takes far longer."""
+    local = at.astimezone(zone)
+    return local.minute == local.second == 0 and _offset(at + timedelta(days=1), zone) == local.utcoffset()
+
+
+def _hour_of(at: datetime, zone: tzinfo) -> datetime:
+    local = at.astimezone(zone)
+    begin = at - timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+    return begin if _offset(begin, zone) == local.utcoffset() else _change(begin, at, zone)
+
+
+def _next_hour(at: datetime, zone: tzinfo) -> datetime:
+    local = at.astimezone(zone)
+    end = at + _HOUR - timedelta(minutes=local.minute, seconds=local.second)
+    return end if _offset(end, zone) == local.utcoffset() else _change(at, end, zone)
+
+
+def _change(before: datetime, after: datetime, zone: tzinfo) -> datetime:
+    """The second between the two in which the zone's offset changes."""
+    low, high, offset = int(before.timestamp()), int(after.timestamp()), _offset(before, zone)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(datetime.fromtimestamp(middle, UTC), zone) == offset:
+            low = middle
+        else:
+            high = middle
+    return datetime.fromtimestamp(high, UTC)
+
+
+def _offset(at: datetime, zone: tzinfo) -> timedelta | None:
+    return at.astimezone(zone).utcoffset()

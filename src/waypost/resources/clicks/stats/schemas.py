@@ -8,9 +8,8 @@ from typing_extensions import TypedDict
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
 from waypost.resources.clicks.filters import FilterField
-from waypost.resources.clicks.stats.query import StatsQuery
-from waypost.resources.clicks.stats.read.buckets import Interval
-from waypost.resources.clicks.stats.read.service import StatsLists, StatsSeries
+from waypost.resources.clicks.stats.query import Interval, StatsQuery
+from waypost.resources.clicks.stats.read import StatsLists, StatsSeries
 
 
 class StatsEntryJson(TypedDict):

@@ -1,21 +1,68 @@
-"""The statistics of one account and its links on one day: recounted beside the drain, and corrected where they differ.
+"""Rebuilds statistics from click rows while the service runs: corrects what differs, and leaves the rest alone.
 
 Leaves days alone whose click rows retention has removed: their statistics are all that is left of them.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, func, select
+from sqlalchemy import Row, Subquery, bindparam, func, select
 
 from waypost.database import Database, Tx
-from waypost.resources.clicks.days import kept_since
-from waypost.resources.clicks.model import clicks
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.read import top_values
-from waypost.resources.clicks.stats.rebuild.recount import Recount, recounts
+from waypost.resources import links, qrcodes
+from waypost.resources.clicks.days import any_of, days_of, kept_since
+from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
+from waypost.resources.clicks.stats import aggregate, top_values
+from waypost.resources.clicks.stats.recount import Recount, recounts
+
+
+@dataclass(slots=True)
+class RebuildResult:
+    days: int = 0
+    account_days: int = 0
+    corrected: int = 0
+    """Of the account days, and days with orphans."""
+    links: int = 0
+    """Whose counters were set."""
+
+
+async def rebuild(
+    db: Database, *, from_day: int | None = None, on_progress: Callable[[int, int], None] | None = None
+) -> RebuildResult:
+    """`on_progress` gets the number of days done and of all days."""
+    result = RebuildResult()
+    changing: list[AccountDay] = []
+    days = await _days(db, from_day)
+    for day in days:
+        if on_progress:
+            on_progress(result.days, len(days))
+        result.corrected += await delete_orphans(db, day)
+        async for each in account_days(db, day):
+            result.account_days += 1
+            outcome = await recount(db, each)
+            result.corrected += outcome != "correct"
+            changing += [each] if outcome == "changing" else []
+        result.days += 1
+    for each in changing:
+        if await recount(db, each) == "changing":
+            await recount_in_one_transaction(db, each)
+    if on_progress:
+        on_progress(result.days, len(days))
+    result.links = await count_links(db)
+    return result
+
+
+async def _days(db: Database, from_day: int | None) -> list[int]:
+    """Days with clicks or statistics, except those whose clicks retention has removed."""
+    async with db.read() as tx:
+        first = max(from_day or 0, await kept_since(tx))
+        found: set[int] = set()
+        for table in (clicks, click_totals, click_dimensions, visitor_days):
+            found |= {*await days_of(tx, table)}
+    return sorted(day for day in found if day >= first)
+
 
 _ROWS_AT_ONCE = 2_000
 _TRIES = 5
@@ -127,5 +174,45 @@ async def _correct(tx: Tx, of: AccountDay, correction: Correction) -> None:
 
 async def _may_write(tx: Tx, day: int) -> bool:
     """Nobody else adds clicks until the transaction ends, and retention has not reached this day meanwhile."""
-    await rollups.lock(tx)
+    await aggregate.lock(tx)
     return day >= await kept_since(tx)
+
+
+_LINKS_AT_ONCE = 500
+_T = click_totals.c
+_SUMS = (
+    select(_T.subject_id, func.sum(_T.clicks).label("clicks"), func.sum(_T.scans).label("scans"))
+    .where(_T.quarter == WHOLE_DAY)
+    .group_by(_T.subject_id)
+)
+
+
+async def count_links(db: Database) -> int:
+    """Returns the number of links whose counters were set."""
+    async with db.read() as tx:
+        sums = _sums_of_links()
+        wrong_clicks = {*await links.find_wrong_clicks(tx, sums)}
+        wrong_scans = {*await qrcodes.find_wrong_scans(tx, sums)}
+    wrong = sorted(wrong_clicks | wrong_scans)
+    for start in range(0, len(wrong), _LINKS_AT_ONCE):
+        some = wrong[start : start + _LINKS_AT_ONCE]
+        async with db.write() as tx:
+            await aggregate.lock(tx)
+            found = await _find_sums(tx, some)
+            await links.set_clicks(tx, {id_: found.get(id_, (0, 0))[0] for id_ in some})
+            await qrcodes.set_scans(tx, {id_: found.get(id_, (0, 0))[1] for id_ in some if id_ in wrong_scans})
+    return len(wrong)
+
+
+def _sums_of_links() -> Subquery:
+    """(id, clicks, scans) of every link."""
+    every, sums = links.SHORT_LINKS, _SUMS.subquery()
+    zero_if_none = (func.coalesce(sums.c[name], 0).label(name) for name in ("clicks", "scans"))
+    return select(every.c.id, *zero_if_none).outerjoin_from(every, sums, sums.c.subject_id == every.c.id).subquery()
+
+
+async def _find_sums(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
+    """(clicks, scans) of links that have any."""
+    days = await days_of(tx, click_totals)
+    sums = _SUMS.where(_T.subject_id.in_(link_ids), any_of(tx, _T.day, days))
+    return {row.subject_id: (int(row.clicks), int(row.scans)) for row in await tx.execute(sums)}

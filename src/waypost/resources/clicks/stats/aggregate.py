@@ -1,13 +1,29 @@
-"""Aggregates a batch of clicks, for the link and for the account of each. Pure: known visitors are handed in."""
+"""Adds a batch of clicks to the statistics of their links and accounts: counted in memory, then merged into the tables.
+
+Not by SQLAlchemy: each click causes some ten of these rows. The database adds rows to what it has. Nothing is read
+first but visitors.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from waypost.resources.clicks.model import DIMENSIONS, HUMAN, KINDS, WHOLE_DAY, Click
-from waypost.resources.clicks.stats.aggregate.first_seen import count_changes
+from sqlalchemy import Column, Table
+
+from waypost.database import Tx, bulk, take_advisory_lock
+from waypost.resources.clicks.model import (
+    DIMENSIONS,
+    HUMAN,
+    KINDS,
+    WHOLE_DAY,
+    Click,
+    click_dimensions,
+    click_totals,
+    visitor_days,
+)
 
 SubjectId = bytes
 """Of a link's or an account's UUID."""
@@ -16,6 +32,23 @@ VisitorKey = tuple[int, int, SubjectId]
 """(day, visitor id, subject): its value is the day's quarters with visits, as bits."""
 
 StatsRow = tuple[Any, ...]
+
+QUARTERS = 96
+"""In a day."""
+
+FirstSeenCounts = tuple[int, int, int, int, int, int]
+"""(visitors, new_in_15, new_in_30, new_in_45, firsts, lasts) of one quarter."""
+
+_HALF = 48
+_MORNING = (1 << _HALF) - 1
+_LOCK = 0x776179706F7374  # "waypost"
+_BITS = {"morning", "afternoon"}
+_TIMES = {
+    "first_at": {"sqlite": "min", "postgresql": "least"},
+    "last_at": {"sqlite": "max", "postgresql": "greatest"},
+}
+_ONE: FirstSeenCounts = (1, 1, 1, 1, 1, 1)
+_NONE: FirstSeenCounts = (0, 0, 0, 0, 0, 0)
 
 # places in a row of totals: the columns of `click_totals` after its key, and one for counting only: new visitors of one
 # quarter, who add 1 to each count of visitors
@@ -48,6 +81,14 @@ class Aggregate:
     """Their keys in order, when all clicks are added."""
     links: dict[SubjectId, SubjectId] = field(default_factory=dict)
     """The account of each link with clicks."""
+
+    @classmethod
+    def of(cls, clicks: Iterable[Click]) -> "Aggregate":
+        result = cls()
+        for click in clicks:
+            result.add(click)
+        result.sorted_visitors = sorted(result.visitors)
+        return result
 
     def add(self, click: Click) -> None:
         """The busiest lines of the worker: written out, because calls would take longer than what they do."""
@@ -137,14 +178,6 @@ class Aggregate:
         return rows
 
 
-def aggregate(clicks: Iterable[Click]) -> Aggregate:
-    result = Aggregate()
-    for click in clicks:
-        result.add(click)
-    result.sorted_visitors = sorted(result.visitors)
-    return result
-
-
 _key = itemgetter(0)
 
 
@@ -163,3 +196,88 @@ def _summed(rows: Sequence[Sequence[Any]]) -> Sequence[Any]:
     first = min(filter(None, columns[_FIRST_AT]), default=None)
     last = max(filter(None, columns[_LAST_AT]), default=None)
     return *map(sum, columns[:_VISITORS]), *[sum(columns[_FIRSTS])] * _VISITOR_COUNTS, first, last
+
+
+def count_changes(before: int, after: int) -> tuple[tuple[int, FirstSeenCounts], ...]:
+    """What further quarters of a visitor add to the counts of quarters, or take from those known before.
+
+    Both are bits, and `after` has all of `before`. Returns pairs of a quarter and what to add there.
+
+    A visitor is one within a UTC day. Each quarter counts how many of its visitors were not seen before: within the
+    last 15, 30 or 45 minutes, on the day; and how many were not seen again on the day. Visitors of a day or its
+    beginning are the sum of `firsts`, of its end the sum of `lasts`, and of an hour from any quarter on the sum of
+    `visitors` of that one, `new_in_15` of the next, `new_in_30` and `new_in_45` of the last two: each visitor is in
+    exactly one of the terms.
+    """
+    if before == after:
+        return ()
+    return _counts(after) if not before else _difference(before, after)
+
+
+@lru_cache(1_000)  # of one or two quarters, as nearly all are, there are few; the others are long
+def _counts(bits: int) -> tuple[tuple[int, FirstSeenCounts], ...]:
+    if not bits & (bits - 1):
+        return ((bits.bit_length() - 1, _ONE),)
+    return tuple((quarter, _count(bits, quarter)) for quarter in range(QUARTERS) if bits >> quarter & 1)
+
+
+def _count(bits: int, quarter: int) -> FirstSeenCounts:
+    earlier = bits & ((1 << quarter) - 1)
+    away = quarter - earlier.bit_length() + 1 if earlier else QUARTERS  # quarters; 1: seen in the one before
+    return 1, int(away > 1), int(away > 2), int(away > 3), int(not earlier), int(not bits >> quarter + 1)
+
+
+def _difference(before: int, after: int) -> tuple[tuple[int, FirstSeenCounts], ...]:
+    old = dict(_counts(before))
+    found = []
+    for quarter, counts in _counts(after):
+        added = tuple(new - known for new, known in zip(counts, old.get(quarter, _NONE), strict=True))
+        if any(added):
+            found.append((quarter, added))
+    return tuple(found)  # type: ignore[arg-type]  # a tuple of six, as `counts` is
+
+
+async def lock(tx: Tx) -> None:
+    """One writer of statistics at a time: which visitors are new depends on what the writer before has committed.
+
+    On SQLite every write is exclusive.
+    """
+    await take_advisory_lock(tx, _LOCK)
+
+
+async def add(tx: Tx, aggregate: Aggregate) -> None:
+    """The caller holds the lock. Rows come in the order of their keys: neighbours are written together."""
+    visitors = aggregate.add_visitors(await _known(tx, aggregate.sorted_visitors))
+    rows = [(*visitor, bits & _MORNING, bits >> _HALF) for visitor, bits in visitors.items()]
+    await _merge(tx, visitor_days, rows)
+    await _merge(tx, click_totals, aggregate.totals())
+    await _merge(tx, click_dimensions, aggregate.dimensions())
+
+
+async def _known(tx: Tx, visitors: Sequence[VisitorKey]) -> dict[VisitorKey, int]:
+    rows = await bulk.find(tx, visitor_days, visitors)
+    return {(day, visitor, subject): morning | afternoon << _HALF for day, visitor, subject, morning, afternoon in rows}
+
+
+async def _merge(tx: Tx, table: Table, rows: Sequence[StatsRow]) -> None:
+    await bulk.insert(tx, table, rows, on_conflict=_on_conflict(tx.dialect.name, table))
+
+
+@lru_cache
+def _on_conflict(dialect: str, table: Table) -> str:
+    key = ", ".join(column.name for column in table.primary_key)
+    merged = ", ".join(_merged(dialect, column) for column in table.c if not column.primary_key)
+    return f"ON CONFLICT ({key}) DO UPDATE SET {merged}"
+
+
+def _merged(dialect: str, column: Column[Any]) -> str:
+    """The new value of a column of an existing row."""
+    name = column.name
+    old, new = f"{column.table.name}.{name}", f"excluded.{name}"
+    if name in _BITS:
+        return f"{name} = {old} | {new}"
+    if name not in _TIMES:
+        return f"{name} = {old} + {new}"
+    if dialect == "postgresql":
+        return f"{name} = {_TIMES[name][dialect]}({old}, {new})"
+    return f"{name} = {_TIMES[name][dialect]}(ifnull({old}, {new}), ifnull({new}, {old}))"

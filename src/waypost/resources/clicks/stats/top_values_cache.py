@@ -24,9 +24,8 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import known_days
 from waypost.resources.clicks.model import Subject, click_leaders
-from waypost.resources.clicks.stats.aggregate import rollups
-from waypost.resources.clicks.stats.read import top_values, totals, values
-from waypost.resources.clicks.stats.read.top_values import CachedRun, CacheKey
+from waypost.resources.clicks.stats import aggregate, read, top_values
+from waypost.resources.clicks.stats.top_values import CachedRun, CacheKey
 
 _EVERY = 3600.0  # seconds: by then a run with late clicks is refreshed
 _FIRST = UUID(int=0)
@@ -79,7 +78,7 @@ class TopValuesRefresher:
         days, today = (await known_days(tx)).days, microseconds(self._clock()) // DAY
         due: dict[CacheKey, CachedRun] = {}
         for subject in (account, *await links.find_busy(tx, account, top_values.BUSY)):
-            clicks = {day: each.clicks for day, each in (await totals.by_day(tx, subject, days)).items()}
+            clicks = {day: each.clicks for day, each in (await read.totals_by_day(tx, subject, days)).items()}
             due |= {(subject, period): run for period, run in runs_to_cache(clicks, today).items()}
         return due
 
@@ -91,8 +90,8 @@ class TopValuesRefresher:
                 await _begin(tx, account, key, run, attempt)
         async with self._db.read() as tx:
             days = [day for day in (await known_days(tx)).days if run.has(day)]
-            by_day = await totals.by_day(tx, subject_id, days)
-            ranked = await values.ranked(tx, subject, list(by_day), (), top_values.CACHED)
+            by_day = await read.totals_by_day(tx, subject_id, days)
+            ranked = await top_values.ranked(tx, subject, list(by_day), (), top_values.CACHED)
         row = {
             "first_day": run.first_day,
             "last_day": run.last_day,
@@ -129,7 +128,7 @@ def _starts(today: int) -> dict[str, int]:
 
 async def _begin(tx: Tx, account: UUID, key: CacheKey, run: CachedRun, attempt: UUID) -> None:
     """Marks the row. What it holds stays in use until there is something new."""
-    await rollups.lock(tx)  # or a correction that is under way would not see the row, and leave it
+    await aggregate.lock(tx)  # or a correction that is under way would not see the row, and leave it
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"subject_id": key[0], "period": key[1], "account_id": account, "attempt": attempt}
     empty = {"first_day": run.first_day, "last_day": run.last_day, "clicks": 0, "leaders": "{}"}

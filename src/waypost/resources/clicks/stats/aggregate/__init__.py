@@ -1,1 +1,0 @@
-"""Writes statistics: each batch of new clicks is added to totals, values and visitors."""

@@ -1,1 +1,0 @@
-"""Rebuilds statistics from click rows, independently of the code that aggregates new clicks."""
