@@ -16,12 +16,11 @@ from waypost.commands.runner import DONE, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
-from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import coloured, plain
 from waypost.resources.qrcodes.schemas import NewStyle
-from waypost.resources.qrcodes.style import CodeStyle
+from waypost.resources.qrcodes.style import CodeStyle, warnings
 
 _DRAWERS = {".png": png, ".svg": svg}
 _TERMINAL_OPTIONS = {"level", "margin"}
@@ -38,7 +37,7 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
     try:
         if output:
             _save(output, _drawer(output)(text, style))
-            for warning in rules.warnings(style, text):
+            for warning in warnings(style, text):
                 say(warning)
         else:
             _refuse_file_options(given)

@@ -9,19 +9,22 @@ from uuid import UUID
 
 import pytest
 from domains import count, domain, forget
-from people import new_key
+from people import BASE_URL, new_key
 from resources.domains.env import Env as DomainsEnv
 from resources.domains.env import open_env
 from resources.links.env import KEYS, SHARED, Env, faults
 from resources.webhooks.env import URL
 from sqlalchemy import func, insert, select, text, update
 
+from waypost.auth import Caller, store
 from waypost.database import Database
 from waypost.kit.ids import new_id
+from waypost.resources import qrcodes
 from waypost.resources.domains.model import domains
 from waypost.resources.links import PostgresRoutes, SqliteRoutes, find_names, links, rules
 from waypost.resources.links.domain_detach import JOB, DomainDetach
-from waypost.resources.qrcodes import store as qrcodes
+from waypost.resources.qrcodes import service
+from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.model import jobs
 
@@ -95,13 +98,14 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
         await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
     link = await env.make(slug="a", hostname=NAME)
     id_ = UUID(link["id"])
+    codes = qrcodes.Deps(db, qrcodes.Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)
     async with db.read() as tx:
+        alice = Caller(await store.find_account(tx, env.alice.account_id))
         assert json.loads((await tx.execute(select(webhook_deliveries.c.body))).scalar_one())["data"] == link
     for host in (NAME, SHARED):
         async with db.read() as tx:
             assert (await find_names(tx, [id_], shared_domain=SHARED))[id_][0] == f"{host}/a"
-            code, target = await qrcodes.find(tx, env.alice.account_id, id_), await qrcodes.find_target(tx, id_)
-        assert code is not None
+        code, target = await service.find(codes, alice, id_), await service.find_target(codes, code_id(id_))
         assert target == (env.alice.account_id, code.target)
         assert (code.target.hostname or SHARED) == host
         assert (await env.browse()).json()["data"][0]["short_url"] == f"{host}/a"

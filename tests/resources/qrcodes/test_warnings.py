@@ -6,8 +6,7 @@ import pytest
 from resources.qrcodes.codes_env import Env
 
 from waypost.resources.qrcodes.drawing import matrix_of
-from waypost.resources.qrcodes.rules import LIGHT_ON_DARK, modules_of, warnings
-from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection
+from waypost.resources.qrcodes.style import LIGHT_ON_DARK, CodeStyle, ErrorCorrection, modules_of, warnings
 
 TEXT = "https://go.example/abcdefg?r=qr"  # 29 modules at level M
 

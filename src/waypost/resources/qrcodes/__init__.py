@@ -1,8 +1,7 @@
 """QR codes: every link has one, in the style its account chose."""
 
-from waypost.resources.qrcodes.deps import Deps
+from waypost.resources.qrcodes.deps import Deps, Urls
 from waypost.resources.qrcodes.image_cache import ImageCache
-from waypost.resources.qrcodes.store import add_scans, delete_for_links, find_wrong_scans, set_scans
-from waypost.resources.qrcodes.urls import Urls
+from waypost.resources.qrcodes.service import add_scans, delete_for_links, find_wrong_scans, set_scans
 
 __all__ = ["Deps", "ImageCache", "Urls", "add_scans", "delete_for_links", "find_wrong_scans", "set_scans"]

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Problems
-from waypost.resources.qrcodes import rules, service
+from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
 from waypost.resources.qrcodes.image_cache import CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, of_form, to_json
-from waypost.resources.qrcodes.style import MEDIA_TYPES
+from waypost.resources.qrcodes.style import MEDIA_TYPES, warnings
 from waypost.web import (
     PREFIX,
     Data,
@@ -68,8 +68,8 @@ def routes(deps: Deps, guard: Guard) -> APIRouter:
     new_style = Annotated[tuple[NewStyle, Problems], Depends(ParsedBody(NewStyle, _style_fields, is_required=False))]
 
     def show(code: QrCode, status: int = 200) -> Response:
-        warnings = list(rules.warnings(code.style, deps.encoded_url(code.target)))
-        return data(to_json(code, warnings, deps.image_urls(code.id, code.style)), status)
+        reasons = list(warnings(code.style, deps.encoded_url(code.target)))
+        return data(to_json(code, reasons, deps.image_urls(code.id, code.style)), status)
 
     @router.get(_OF_LINK, summary="Get a link's QR code", response_model=Data[QrCodeJson])
     async def find(caller: reader, link_id: id_of_path) -> Response:

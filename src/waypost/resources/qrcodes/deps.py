@@ -1,14 +1,48 @@
-"""Dependencies of QR codes, set once by the composition root."""
+"""Dependencies of QR codes, set once by the composition root, and the signed URLs of images."""
 
+import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.kit.errors import Forbidden
 from waypost.resources.qrcodes.image_cache import ImageCache
 from waypost.resources.qrcodes.model import CodeTarget
-from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle
-from waypost.resources.qrcodes.urls import Urls
+from waypost.resources.qrcodes.style import MEDIA_TYPES, CodeStyle, ImageFormat, style_text
+from waypost.web import PREFIX
+
+_BAD_SIGNATURE = (
+    "The URL's signature is missing or does not match. Use image_url or svg_url exactly as the API returned it."
+)
+_PATH = f"{PREFIX}/qrcodes/{{}}/image/{{}}"
+_SIGNATURE = b"&signature="
+
+
+class Urls:
+    """Signed URLs of images. A URL contains the style, so it needs no row in the database.
+
+    The signature covers the bytes of path and query: a parameter added, reordered or encoded differently makes it
+    invalid.
+    """
+
+    def __init__(self, base_url: str, keys: Sequence[bytes]) -> None:
+        """The first key signs; the signatures of all keys are valid."""
+        self._base_url = base_url
+        self._keys = keys
+
+    def sign(self, code_id: UUID, style: CodeStyle, image_format: ImageFormat) -> str:
+        signed = f"{_PATH.format(code_id, image_format)}?v={style_text(style)}"
+        return f"{self._base_url}{signed}{_SIGNATURE.decode()}{_digest(self._keys[0], signed.encode()).decode()}"
+
+    def verify(self, path: bytes, query: bytes) -> str:
+        """The style's text. Takes path and query as received. Raises Forbidden."""
+        signed_query, _, signature = query.rpartition(_SIGNATURE)
+        signed = b"%b?%b" % (path, signed_query)
+        if not any(hmac.compare_digest(_digest(key, signed), signature) for key in self._keys):
+            raise Forbidden(_BAD_SIGNATURE)
+        return signed_query.decode().removeprefix("v=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +63,7 @@ class Deps:
         """The signed URLs, by the names of their fields."""
         png, svg = (self.urls.sign(code_id, style, image_format) for image_format in MEDIA_TYPES)
         return {"image_url": png, "svg_url": svg}
+
+
+def _digest(key: bytes, signed: bytes) -> bytes:
+    return hmac.digest(key, signed, "sha256").hex().encode()

@@ -8,11 +8,18 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText
-from waypost.resources.qrcodes import rules
 from waypost.resources.qrcodes.model import QrCode
-from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
+from waypost.resources.qrcodes.style import (
+    MAX_MARGIN,
+    MAX_SIZE,
+    MIN_SIZE,
+    CodeStyle,
+    ErrorCorrection,
+    ModuleStyle,
+    colour,
+)
 
-Colour = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(rules.colour))]
+Colour = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(colour))]
 
 
 class NewStyle(Body):
@@ -24,8 +31,8 @@ class NewStyle(Body):
     background: Colour | None = None
     level: ErrorCorrection | None = None
     style: ModuleStyle | None = None
-    size: Annotated[int, Field(ge=rules.MIN_SIZE, le=rules.MAX_SIZE)] | None = None
-    margin: Annotated[int, Field(ge=0, le=rules.MAX_MARGIN)] | None = None
+    size: Annotated[int, Field(ge=MIN_SIZE, le=MAX_SIZE)] | None = None
+    margin: Annotated[int, Field(ge=0, le=MAX_MARGIN)] | None = None
 
     @property
     def code_style(self) -> CodeStyle:
@@ -34,8 +41,7 @@ class NewStyle(Body):
 
 def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a form, which sends numbers as text."""
-    numbers = {name: _number(fields[name]) for name in ("size", "margin") if name in fields}
-    return {**fields, **numbers}
+    return {name: _number(value) if name in {"size", "margin"} else value for name, value in fields.items()}
 
 
 class QrCodeJson(TypedDict):

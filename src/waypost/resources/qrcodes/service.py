@@ -1,42 +1,96 @@
-"""The verbs of codes: find a code, set its style, find its target."""
+"""Find codes, set their style, count their scans. Verbs with `deps` open their own transaction."""
 
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from uuid import UUID
 
-from waypost.auth import Caller
-from waypost.kit.errors import NotFound, Problems
-from waypost.resources.qrcodes import store
-from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of
-from waypost.resources.qrcodes.schemas import NewStyle
+from sqlalchemy import Subquery, bindparam, delete, func, select, text
 
-T = TypeVar("T")
+from waypost.auth import Caller
+from waypost.database import Id, Instant, PointRead, Tx, bulk
+from waypost.kit.errors import NotFound, Problems
+from waypost.resources.links import SHORT_LINKS
+from waypost.resources.qrcodes.deps import Deps
+from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of, qr_looks, qr_scans
+from waypost.resources.qrcodes.schemas import NewStyle
+from waypost.resources.qrcodes.style import CodeStyle
+
+_L = SHORT_LINKS.c
+_IS_LINK = (_L.id == bindparam("link_id")) & _L.deleted_at.is_(None)
+_STYLE = tuple(CodeStyle.__dataclass_fields__)
+_FIND = (
+    select(
+        *(_L.id, _L.hostname, _L.slug, _L.created_at),
+        *(qr_looks.c[name] for name in _STYLE),
+        *(qr_looks.c.updated_at, func.coalesce(qr_scans.c.scans, 0)),
+    )
+    .select_from(SHORT_LINKS)
+    .outerjoin(qr_looks, qr_looks.c.link_id == _L.id)
+    .outerjoin(qr_scans, qr_scans.c.link_id == _L.id)
+    .where(_IS_LINK, _L.account_id == bindparam("account_id"))
+)
+_FIND_TARGET = select(_L.account_id, _L.hostname, _L.slug).where(_IS_LINK)
+
+_COLUMNS = ("link_id", *_STYLE, "updated_at")
+_SET = text(
+    f"INSERT INTO qr_looks ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
+    f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
+).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
+_SET_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = excluded.scans"
+_ADD_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = qr_scans.scans + excluded.scans"
 
 
 async def find(deps: Deps, caller: Caller, link_id: UUID) -> QrCode:
+    """Raises NotFound, also for another account's link and for a deleted one."""
     async with deps.db.point_read() as tx:
-        return _found(await store.find(tx, caller.account.id, link_id))
+        return await _find(tx, caller, link_id)
 
 
 async def set_style(deps: Deps, caller: Caller, link_id: UUID, new: NewStyle, problems: Problems) -> QrCode:
     """Fields that `new` omits get their defaults. Raises NotFound before Invalid."""
     await find(deps, caller, link_id)
     problems.raise_if_any()
-    now = deps.clock()
+    style, now = new.code_style, deps.clock()
     async with deps.db.write() as tx:
-        code = _found(await store.find(tx, caller.account.id, link_id))
-        await store.set_style(tx, link_id, new.code_style, now)
-    return replace(code, style=new.code_style, updated_at=now)
+        code = await _find(tx, caller, link_id)
+        await tx.execute(_SET, {"link_id": link_id, "updated_at": now} | asdict(style))
+    return replace(code, style=style, updated_at=now)
 
 
 async def find_target(deps: Deps, code_id: UUID) -> tuple[UUID, CodeTarget]:
     """The account that has the link, and where the code leads. Raises NotFound once the link is deleted."""
     async with deps.db.point_read() as tx:
-        return _found(await store.find_target(tx, link_id_of(code_id)))
-
-
-def _found(value: T | None) -> T:
-    if value is None:
+        row = (await tx.execute(_FIND_TARGET, {"link_id": link_id_of(code_id)})).one_or_none()
+    if row is None:
         raise NotFound
-    return value
+    return row.account_id, CodeTarget(row.hostname, row.slug)
+
+
+async def add_scans(tx: Tx, counts: Mapping[bytes, int]) -> None:
+    """`counts` by link ids as bytes, deleted links included. The caller holds the lock on statistics."""
+    await bulk.insert(tx, qr_scans, sorted(counts.items()), on_conflict=_ADD_SCANS)
+
+
+async def find_wrong_scans(tx: Tx, expected: Subquery) -> Sequence[UUID]:
+    """Links whose counter differs. `expected`: (id, scans) of every link."""
+    wrong = select(expected.c.id).outerjoin(qr_scans, qr_scans.c.link_id == expected.c.id)
+    return (await tx.scalars(wrong.where(func.coalesce(qr_scans.c.scans, 0) != expected.c.scans))).all()
+
+
+async def set_scans(tx: Tx, scans: Mapping[UUID, int]) -> None:
+    rows = sorted((id_.bytes, count) for id_, count in scans.items())
+    await bulk.insert(tx, qr_scans, rows, on_conflict=_SET_SCANS)
+
+
+async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
+    for table in (qr_looks, qr_scans):
+        await tx.execute(delete(table).where(table.c.link_id.in_(link_ids)))
+
+
+async def _find(tx: Tx | PointRead, caller: Caller, link_id: UUID) -> QrCode:
+    row = (await tx.execute(_FIND, {"link_id": link_id, "account_id": caller.account.id})).one_or_none()
+    if row is None:
+        raise NotFound
+    _, hostname, slug, created_at, *style, updated_at, scans = tuple(row)
+    code_style = CodeStyle(*style) if updated_at else CodeStyle()
+    return QrCode(link_id, CodeTarget(hostname, slug), code_style, scans, created_at, updated_at or created_at)

@@ -1,9 +1,8 @@
 """Draws a code as SVG: a background and one path. The unit is half a module, so round corners have a radius of 1."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from waypost.resources.qrcodes.drawing.matrix import Matrix, Module, matrix_of
-from waypost.resources.qrcodes.drawing.outline import Corner, outlines
 from waypost.resources.qrcodes.style import CodeStyle
 
 _SVG = (
@@ -13,6 +12,12 @@ _SVG = (
 )
 _DOT = "a.9.9 0 1 0 .01 0z"
 """A circle from its top, except a hundredth of a unit: half as long as two arcs."""
+
+
+Corner = tuple[int, int, bool]
+"""(x, y, whether the corner is convex: both neighbours of the module there are light)."""
+_Edge = tuple[int, int, int, int]
+"""One side of a module: (x, y, step in x, step in y)."""
 
 
 def svg(text: str, style: CodeStyle) -> bytes:
@@ -39,7 +44,7 @@ def _path(matrix: Matrix, style: CodeStyle) -> Iterator[str]:
 
 
 def _shapes(dark: dict[Module, None], margin: int, *, is_round: bool) -> Iterator[str]:
-    for corners in outlines(dark):
+    for corners in _outlines(dark):
         yield "".join(_outline(corners, margin, is_round=is_round))
 
 
@@ -83,3 +88,45 @@ def _two(x: int, y: int) -> str:
 def _number(value: int) -> str:
     """After another number; a minus sign separates them already."""
     return f"{value}" if value < 0 else f" {value}"
+
+
+def _outlines(dark: Collection[Module]) -> Iterator[list[Corner]]:
+    """Closed paths with the dark modules on their right. Modules that touch only at a corner are separate."""
+    edges = _edges(dark)
+    while edges:
+        yield list(_follow(edges, next(iter(edges))))
+
+
+def _edges(dark: Collection[Module]) -> dict[_Edge, None]:
+    """In row order, so that the same code always gives the same bytes."""
+    edges: dict[_Edge, None] = {}
+    for x, y in dark:
+        if (x, y - 1) not in dark:
+            edges[x, y, 1, 0] = None
+        if (x + 1, y) not in dark:
+            edges[x + 1, y, 0, 1] = None
+        if (x, y + 1) not in dark:
+            edges[x + 1, y + 1, -1, 0] = None
+        if (x - 1, y) not in dark:
+            edges[x, y + 1, 0, -1] = None
+    return edges
+
+
+def _follow(edges: dict[_Edge, None], first: _Edge) -> Iterator[Corner]:
+    """Turns right if possible, to stay at the same module. Removes the edges it follows."""
+    x, y, dx, dy = first
+    while True:
+        x, y = x + dx, y + dy
+        right, ahead = (x, y, -dy, dx), (x, y, dx, dy)
+        if right in edges:
+            yield x, y, True
+            taken = right
+        elif ahead in edges:
+            taken = ahead
+        else:
+            yield x, y, False
+            taken = (x, y, dy, -dx)
+        del edges[taken]
+        if taken == first:
+            return
+        _, _, dx, dy = taken
