@@ -35,10 +35,10 @@ from bench.webhooks import (
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
+from waypost.resources.webhooks import Deliverer
 from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.delivery.deliverer import AT_ONCE
 from waypost.resources.webhooks.delivery.pace import Pace
-from waypost.worker import garbage
+from waypost.worker.run import collect_garbage_rarely
 
 _ROUNDS = 3
 _CLAIM = 32
@@ -74,7 +74,7 @@ def _rows(database: str, url: str, to: Receivers, run: Run) -> list[Row]:
 
 
 async def _migrated(url: str) -> None:
-    garbage.collect_rarely()  # as a worker does
+    collect_garbage_rarely()  # as a worker does
     db = Database(url)
     await migrate(db)
     await db.close()
@@ -111,10 +111,10 @@ async def _delivered(url: str, to: Receivers, count: int) -> float:
 
 async def _bare(to: Receivers, count: int) -> float:
     """The same, over as many connections as are in use at once."""
-    context, each = ssl.create_default_context(cafile=to.ca_file), count // AT_ONCE
+    context, each = ssl.create_default_context(cafile=to.ca_file), count // Deliverer.at_once
     body = b'{"data":{}}'.ljust(600)
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-    ports = [to.fast[number % RECEIVERS] for number in range(AT_ONCE)]
+    ports = [to.fast[number % RECEIVERS] for number in range(Deliverer.at_once)]
     streams = [await asyncio.open_connection("127.0.0.1", port, ssl=context) for port in ports]
 
     async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,7 +125,7 @@ async def _bare(to: Receivers, count: int) -> float:
 
     began = time.perf_counter()
     await asyncio.gather(*(post(*stream) for stream in streams))
-    return each * AT_ONCE / (time.perf_counter() - began)
+    return each * Deliverer.at_once / (time.perf_counter() - began)
 
 
 async def _isolation(database: str, url: str, to: Receivers) -> Row:

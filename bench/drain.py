@@ -22,7 +22,7 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.resources.clicks import Drainer
 from waypost.resources.clicks.model import clicks
-from waypost.worker import garbage
+from waypost.worker.run import collect_garbage_rarely
 
 _LINKS = 10_000
 _TARGETS = {"SQLite": 25_000, "PostgreSQL": 15_000}  # clicks a second
@@ -78,7 +78,7 @@ async def _drained(url: str, links: Sequence[UUID], run: Run) -> tuple[float, fl
 
 
 async def _drain(db: Database, spool: Path) -> list[float]:
-    garbage.collect_rarely()  # as a worker does
+    collect_garbage_rarely()  # as a worker does
     drainer, steps = Drainer(db, spool, new_rules()), []
     while not steps or steps[-1][0]:
         began = time.perf_counter()

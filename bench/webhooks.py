@@ -21,7 +21,7 @@ from waypost.database.secrets import KeyRing
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, WebhookEvent, delivery_loop, record_all
+from waypost.resources.webhooks import Deliverer, WebhookEvent, record_all
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.worker.loop import LeaseLoop
 
@@ -75,7 +75,7 @@ def new_poster(to: Receivers) -> Poster:
 
 def new_loop(db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     deliverer = Deliverer(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_LATER)
-    return delivery_loop(db, deliverer, timeout=TIMEOUT)
+    return LeaseLoop(db, deliverer)
 
 
 async def subscribe(db: Database, ports: Iterable[int]) -> list[UUID]:

@@ -19,7 +19,7 @@ from waypost.resources.clicks.intake.steps import new_click
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs
-from waypost.worker.model import jobs as table
+from waypost.worker.jobs import jobs as table
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

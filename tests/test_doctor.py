@@ -14,7 +14,7 @@ from waypost.resources.clicks.model import click_retention
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import SettingFault, Settings
 from waypost.worker import jobs
-from waypost.worker.model import jobs as table
+from waypost.worker.jobs import jobs as table
 
 
 @pytest.fixture

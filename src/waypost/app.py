@@ -37,10 +37,11 @@ from waypost.resources.pixels import events
 from waypost.settings import Settings
 from waypost.web.server import WebServer
 from waypost.web_app import new_probe_app, open_redirect, open_web
-from waypost.worker import garbage, mail
-from waypost.worker.jobs import Handlers, job_loop
+from waypost.worker import mail
+from waypost.worker.jobs import Handlers, JobRunner
 from waypost.worker.loop import IDLE as OFTEN
-from waypost.worker.loop import LeaseLoop, Periodic, Worker, cancel, every
+from waypost.worker.loop import LeaseLoop, cancel, every
+from waypost.worker.run import Periodic, collect_garbage_rarely, work
 
 log = structlog.get_logger(__name__)
 
@@ -105,7 +106,7 @@ def _handlers(
     return {
         domain_detach.JOB: domain_detach.DomainDetach(db),
         sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
-        mail.JOB: wiring.mail_sender(settings),
+        mail.JOB: mail.handler(wiring.mail_sender(settings)),
         plan.JOB: plan.CancelSubscriptions(wiring.plan_deps(settings, db, client, now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(
             db, feed.publish, domain_deps, settings.data_dir / "media", now
@@ -128,7 +129,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         handlers = _handlers(settings, db, outbound_client, domain_deps, feed)
         log_kept = webhooks.log_retention(settings.click_retention_days)
         loops: list[LeaseLoop[Any, Any]] = [
-            job_loop(db, handlers, clock=now),
+            LeaseLoop(db, JobRunner(handlers, clock=now)),
             wiring.delivery_loop(settings, db, poster),
             wiring.event_loop(settings, db, poster),
             wiring.check_loop(settings, domain_deps),
@@ -144,12 +145,12 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
             (60, partial(remove_expired, domain_deps)),
             *([(3600, CertificateSweep(db, settings.certified_hosts, clock=now).step)] if settings.tls else []),
         ]
-        garbage.collect_rarely()
+        collect_garbage_rarely()
         log.info("worker started")
         async with asyncio.TaskGroup() as group:
             if sockets:
                 group.create_task(_serve_probes(new_probe_app(settings, db, now, stop.is_set), sockets, stop))
-            group.create_task(Worker(db, loops, periodic).run(stop))
+            group.create_task(work(db, loops, periodic, stop=stop))
 
 
 async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:

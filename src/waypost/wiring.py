@@ -186,7 +186,7 @@ def plan_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) 
 def certificate_loop(settings: Settings, db: Database, client: Outbound) -> LeaseLoop[Any, Any]:
     acme, ring = Acme(client, str(settings.acme_directory)), key_ring(settings)
     authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
-    return certificates.certificate_loop(db, Issuer(db, authority, ring, clock=now))
+    return LeaseLoop(db, Issuer(db, authority, ring, clock=now))
 
 
 async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
@@ -203,17 +203,15 @@ def check_loop(settings: Settings, deps: domains.Deps) -> LeaseLoop[Any, Any]:
     allow, servers = settings.outbound_allow, settings.dns_servers
     probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
     live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    return checks.check_loop(deps.db, checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed))
+    return LeaseLoop(deps.db, checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed))
 
 
-def mail_sender(settings: Settings) -> mail.MailJob:
+def mail_sender(settings: Settings) -> mail.SendMail:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else ""
     if url:
-        return mail.MailJob(Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send)
+        return Mailer(url, settings.sender, settings.outbound_ca_file, clock=now).send
     is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return mail.MailJob(
-        mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write
-    )
+    return mail.log_mail if is_on_terminal else mail.MailDirectory(settings.data_dir / "mail", clock=now).write
 
 
 def outbound_client(settings: Settings) -> Outbound:
@@ -256,13 +254,13 @@ async def follow_changes(
 def delivery_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
     deliverer = webhooks.Deliverer(poster.post, key_ring(settings), clock=now, timeout=timeout, backoff=backoff)
-    return webhooks.delivery_loop(db, deliverer, timeout=timeout)
+    return LeaseLoop(db, deliverer)
 
 
 def event_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
     urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
     api_urls = {platform: str(url) for platform, url in urls.items()}
-    return events.event_loop(db, events.EventSender(db, key_ring(settings), poster.post, api_urls, clock=now))
+    return LeaseLoop(db, events.EventSender(db, key_ring(settings), poster.post, api_urls, clock=now))
 
 
 def key_ring(settings: Settings) -> KeyRing:

@@ -9,7 +9,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from waypost.database import Database
-from waypost.worker import integrity
+from waypost.worker import run
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def stop() -> asyncio.Event:
 
 
 async def logged_events(path: Path, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(integrity, "_log", structlog.get_logger())
+    monkeypatch.setattr(run, "_log", structlog.get_logger())
     db = Database("sqlite://")
     db.path = path
     with capture_logs() as lines:
-        await integrity.check(db, stop)
+        await run.check_integrity(db, stop)
     await db.close()
     return [line["event"] for line in lines]
 

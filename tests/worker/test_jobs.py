@@ -9,7 +9,7 @@ from sqlalchemy import select
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.worker import jobs
-from waypost.worker.model import jobs as table
+from waypost.worker.jobs import jobs as table
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -20,7 +20,9 @@ async def enqueue(db, name="links.check", payload="any", **rest):
 
 
 def runner(now=NOW, leased_by="me"):
-    return jobs.JobRunner({}, clock=lambda: now, name=leased_by)
+    runner = jobs.JobRunner({}, clock=lambda: now)
+    runner.worker = leased_by
+    return runner
 
 
 async def claim(db, now=NOW, limit=10, leased_by="me"):

@@ -13,9 +13,10 @@ from sqlalchemy import select, text, update
 from waypost.database import Database
 from waypost.kit import clock
 from waypost.worker import jobs
-from waypost.worker.jobs import job_loop
-from waypost.worker.loop import Worker
-from waypost.worker.model import jobs as table
+from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import jobs as table
+from waypost.worker.loop import LeaseLoop
+from waypost.worker.run import work
 
 MORTAL = Path(__file__).parent / "apps" / "mortal.py"
 RUNS_AGAIN = ["after claim", "before run", "after run", "before mark", "while marking"]
@@ -46,7 +47,7 @@ async def work_off(db):
             await tx.execute(text("INSERT INTO effects VALUES (:n)"), {"n": job.payload})
         stop.set()
 
-    await Worker(db, [job_loop(db, {"test.note": note}, clock=clock.now)]).run(stop)
+    await work(db, [LeaseLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
 
 
 async def let_leases_run_out(db):

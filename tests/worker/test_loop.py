@@ -13,8 +13,9 @@ from waypost.database import Database
 from waypost.kit import clock
 from waypost.kit.errors import Unavailable
 from waypost.worker import jobs, loop
-from waypost.worker.jobs import job_loop
-from waypost.worker.model import jobs as table
+from waypost.worker.jobs import JobRunner
+from waypost.worker.jobs import jobs as table
+from waypost.worker.run import work
 
 
 @pytest.fixture
@@ -32,9 +33,9 @@ async def rows(db):
         return (await tx.execute(select(table))).all()
 
 
-async def run(db, handlers, stop, *steps, at_once=8):
-    loops = [job_loop(db, handlers, clock=clock.now, at_once=at_once)]
-    await loop.Worker(db, loops, [(loop.IDLE, step) for step in steps]).run(stop)
+async def run(db, handlers, stop, *steps):
+    runner = JobRunner(handlers, clock=clock.now)
+    await work(db, [loop.LeaseLoop(db, runner)], [(loop.IDLE, step) for step in steps], stop=stop)
 
 
 async def test_runs_all_pending_jobs(db: Database, stop: asyncio.Event) -> None:
@@ -99,14 +100,16 @@ async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(
         await asyncio.Event().wait()
 
     await enqueue(db, "links.check")
-    jobs_loop = job_loop(db, {"links.check": check}, clock=clock.now)
-    monkeypatch.setattr(jobs_loop, "_grace", 0.05)
-    await loop.Worker(db, [jobs_loop]).run(stop)
+    jobs_loop = loop.LeaseLoop(db, JobRunner({"links.check": check}, clock=clock.now))
+    monkeypatch.setattr(JobRunner, "grace", 0.05)
+    await work(db, [jobs_loop], stop=stop)
     [row] = await rows(db)
     assert (row.error, row.lease_until, row.failed_at) == ("the process was stopped while it ran", None, None)
 
 
-async def test_no_more_jobs_at_once_than_allowed(db: Database, stop: asyncio.Event) -> None:
+async def test_no_more_jobs_at_once_than_allowed(
+    db: Database, stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running, most, left = 0, 0, 12
 
     async def check(job):
@@ -120,7 +123,8 @@ async def test_no_more_jobs_at_once_than_allowed(db: Database, stop: asyncio.Eve
 
     for _ in range(12):
         await enqueue(db, "links.check")
-    await run(db, {"links.check": check}, stop, at_once=3)
+    monkeypatch.setattr(JobRunner, "at_once", 3)
+    await run(db, {"links.check": check}, stop)
     assert (most, left) == (3, 0)
 
 
@@ -171,6 +175,9 @@ async def test_an_unexpected_error_ends_a_step_that_survives_outages_only() -> N
 class Numbers(loop.LeasedQueue):
     """Items are numbers. Number 0 crashes, and the database is gone for number 1."""
 
+    name = "numbers"
+    at_once = 2
+
     def __init__(self, *numbers):
         self.waiting = [SimpleNamespace(id=number) for number in numbers]
         self.settled = []
@@ -199,7 +206,7 @@ class Numbers(loop.LeasedQueue):
 async def test_an_unexpected_error_is_logged_once_and_settled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "_log", structlog.get_logger())
     numbers = Numbers(0, 1, 2)
-    leases = loop.LeaseLoop(db, numbers, name="numbers", at_once=2)
+    leases = loop.LeaseLoop(db, numbers)
     with capture_logs() as lines:
         while await leases.step():
             pass
@@ -219,7 +226,7 @@ async def test_outcomes_that_cannot_be_saved_do_not_block_the_queue(db: Database
                 raise ValueError("cannot be saved")
 
     numbers = Broken(2)
-    leases = loop.LeaseLoop(db, numbers, name="numbers", at_once=1)
+    leases = loop.LeaseLoop(db, numbers)
     await leases.step()
     with pytest.raises(ValueError, match="cannot be saved"):
         await leases.step()
@@ -241,7 +248,7 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
         claimed.append((await rows(db))[0].lease_until)
 
     claimed = []
-    leases = job_loop(db, {"links.check": check}, clock=look)
+    leases = loop.LeaseLoop(db, JobRunner({"links.check": check}, clock=look))
     async with db.write():  # on SQLite the claim waits for its end
         step = asyncio.create_task(leases.step())
         await has_looked.wait()

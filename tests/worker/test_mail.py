@@ -16,8 +16,8 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Mailer
 from waypost.settings import Settings
 from waypost.worker import mail
-from waypost.worker.jobs import job_loop
-from waypost.worker.model import Job, jobs
+from waypost.worker.jobs import Job, JobRunner, jobs
+from waypost.worker.loop import LeaseLoop
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
 
@@ -31,8 +31,8 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
     async with db.write() as tx:
         await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
-        sending = mail.MailJob(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
-        loop = job_loop(db, {mail.JOB: sending}, clock=clock, at_once=1)
+        sending = mail.handler(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
+        loop = LeaseLoop(db, JobRunner({mail.JOB: sending}, clock=clock))
         assert await loop.step()
         await loop.close()
         async with db.read() as tx:
@@ -77,7 +77,7 @@ async def test_without_a_server_it_is_shown_on_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    sending = wiring.mail_sender(Settings(data_dir=tmp_path))
+    sending = mail.handler(wiring.mail_sender(Settings(data_dir=tmp_path)))
     job = Job(new_id(), mail.JOB, MAIL, None, 1, 8, "test")
     with structlog.testing.capture_logs() as logs:
         await sending(job)

@@ -8,9 +8,9 @@ from people import FakeClock
 from sqlalchemy import func, select
 
 from waypost.database import Database
-from waypost.worker import mail, mail_limit
-from waypost.worker.mail_limit import MailKind, mail_budgets, mailbox
-from waypost.worker.model import jobs
+from waypost.worker import mail
+from waypost.worker.jobs import jobs
+from waypost.worker.mail import MailKind, mail_budgets, mailbox
 
 ADA = "ada@example.com"
 
@@ -80,8 +80,8 @@ async def test_what_is_not_committed_is_not_counted(db: Database) -> None:
 
 async def test_mails_at_the_same_moment_count_each_other(db: Database) -> None:
     clock = FakeClock()
-    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail_limit.PER_HOUR
-    assert await queued(db) == mail_limit.PER_HOUR
+    assert sum(await asyncio.gather(*(send(db, clock) for _ in range(10)))) == mail.PER_HOUR
+    assert await queued(db) == mail.PER_HOUR
 
 
 async def test_what_is_kept_is_no_address_and_goes_after_a_day(db: Database) -> None:

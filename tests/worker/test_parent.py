@@ -15,8 +15,7 @@ from typing import IO
 import pytest
 
 from waypost.worker import parent
-from waypost.worker.listen import CannotListen, listen
-from waypost.worker.parent import Child, parent_command
+from waypost.worker.parent import CannotListen, Child, listen, parent_command
 
 APPS = Path(__file__).parent / "apps"
 
@@ -241,9 +240,10 @@ def parent_of(*command: str, stderr: int | IO[bytes] = subprocess.PIPE) -> subpr
     return subprocess.Popen([sys.executable, "-c", script, *command], stdout=subprocess.PIPE, stderr=stderr)
 
 
-def test_a_port_in_use_is_named(port: int) -> None:
+def test_a_port_in_use_is_named(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "PATIENCE", 0)
     with listen("127.0.0.1", port), pytest.raises(CannotListen, match=f"Port {port} on 127.0.0.1 is in use"):
-        listen("127.0.0.1", port, patience=0)
+        listen("127.0.0.1", port)
 
 
 def test_a_host_that_is_not_ours_is_named() -> None:

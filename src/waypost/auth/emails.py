@@ -7,7 +7,7 @@ from waypost.auth.model import Account
 from waypost.auth.tokens import LIFETIMES, Purpose
 from waypost.database import Tx
 from waypost.worker import mail
-from waypost.worker.mail_limit import MailKind
+from waypost.worker.mail import MailKind
 
 PATHS: dict[Purpose, str] = {
     "enter": "enter",

@@ -17,7 +17,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Invalid, NotFound
 from waypost.worker import jobs
-from waypost.worker.model import Job
+from waypost.worker.jobs import Job
 
 JOB = "account.forgot"
 RECENT = timedelta(minutes=10)

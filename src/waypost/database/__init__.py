@@ -2,12 +2,13 @@
 
 from waypost.database.advisory_lock import take_advisory_lock
 from waypost.database.engine import Database, PointRead, Tx
-from waypost.database.secrets import KeyRing, Sealed
+from waypost.database.secrets import Encrypted, KeyRing, Sealed, Undecipherable
 from waypost.database.tables import metadata
 from waypost.database.types import Id, Instant, Json
 
 __all__ = [
     "Database",
+    "Encrypted",
     "Id",
     "Instant",
     "Json",
@@ -15,6 +16,7 @@ __all__ = [
     "PointRead",
     "Sealed",
     "Tx",
+    "Undecipherable",
     "metadata",
     "take_advisory_lock",
 ]

@@ -13,19 +13,57 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from sqlalchemy import ColumnElement, Update, and_, case, delete, exists, func, insert, literal, or_, select, update
+from sqlalchemy import Column, ColumnElement, Index, Integer, Table, Text, case, func, literal, select
 
-from waypost.database import Database, Tx
+from waypost.database import Id, Instant, Json, Tx, metadata
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
-from waypost.worker.loop import LeasedQueue, LeaseLoop, reason_of
-from waypost.worker.model import Job, jobs
+from waypost.worker.loop import LeasedQueue, reason_of
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("payload", Json, nullable=False),
+    Column("account_id", Id),
+    Column("run_at", Instant, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("max_attempts", Integer, nullable=False),
+    Column("lease_until", Instant),
+    Column("leased_by", Text),
+    Column("error", Text),
+    Column("failed_at", Instant),
+    Column("created_at", Instant, nullable=False),
+)
+Index(
+    "ix_jobs_waiting",
+    jobs.c.run_at,
+    sqlite_where=jobs.c.failed_at.is_(None),
+    postgresql_where=jobs.c.failed_at.is_(None),
+)
+
+
+_JOB = tuple(jobs.c[name] for name in ("id", "name", "payload", "account_id", "attempts", "max_attempts", "leased_by"))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: UUID
+    name: str
+    """`package.verb`"""
+    payload: Any
+    account_id: UUID | None
+    attempt: int
+    """Starts at 1."""
+    max_attempts: int
+    leased_by: str
+
 
 Handler = Callable[[Job], Awaitable[None]]
 """Does the job or raises; the error is kept with the job, and the job is tried again."""
 Handlers = Mapping[str, Handler]
 
-AT_ONCE = 8
 LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before another process may claim it
 _ERROR_LENGTH = 500
@@ -48,17 +86,9 @@ async def enqueue(
 ) -> UUID:
     """The job exists if and only if the caller's transaction commits. `payload`: any JSON value except null."""
     job_id = new_id()
-    row = {
-        "id": job_id,
-        "name": name,
-        "payload": payload,
-        "account_id": account_id,
-        "run_at": run_at or now,
-        "attempts": 0,
-        "max_attempts": max_attempts,
-        "created_at": now,
-    }
-    await tx.execute(insert(jobs).values(row))
+    row = {"id": job_id, "name": name, "payload": payload, "account_id": account_id, "created_at": now}
+    attempts = {"run_at": run_at or now, "attempts": 0, "max_attempts": max_attempts}
+    await tx.execute(jobs.insert().values(row | attempts))
     return job_id
 
 
@@ -79,7 +109,7 @@ async def backlog(tx: Tx) -> Backlog:
 
 async def remove(tx: Tx, name: str, account_id: UUID) -> None:
     """Remove all jobs of this name and account, failed ones too."""
-    await tx.execute(delete(jobs).where(jobs.c.name == name, jobs.c.account_id == account_id))
+    await tx.execute(jobs.delete().where(jobs.c.name == name, jobs.c.account_id == account_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +120,21 @@ class JobOutcome:
 
 
 class JobRunner(LeasedQueue[Job, JobOutcome]):
-    def __init__(self, handlers: Handlers, *, clock: Clock, name: str = "") -> None:
+    name = "jobs"
+    at_once = 8
+
+    def __init__(self, handlers: Handlers, *, clock: Clock) -> None:
         self._handlers = handlers
         self._clock = clock
-        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
     async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
-        return bool(await tx.scalar(select(exists().where(_due(self._clock())))))
+        return await tx.scalar(select(jobs.c.id).where(_due(self._clock())).limit(1)) is not None
 
     async def claim(self, tx: Tx, free: int) -> list[Job]:
         """Also ends jobs whose last attempt was never settled."""
         now = self._clock()
-        await tx.execute(_end_unsettled(now))
+        await _end_unsettled(tx, now)
         due = (
             select(jobs.c.id)
             .where(_due(now))
@@ -111,15 +144,12 @@ class JobRunner(LeasedQueue[Job, JobOutcome]):
             .cte("due")
         )
         lease = (
-            update(jobs)
+            jobs.update()
             .where(jobs.c.id.in_(select(due.c.id)))
-            .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=self._name)
-            .returning(jobs)
+            .values(attempts=jobs.c.attempts + 1, lease_until=now + LEASE, leased_by=self.worker)
+            .returning(*_JOB)
         )
-        return [
-            Job(row.id, row.name, row.payload, row.account_id, row.attempts, row.max_attempts, row.leased_by)
-            for row in await tx.execute(lease)
-        ]
+        return [Job(*row) for row in await tx.execute(lease)]
 
     async def run(self, claimed: Job) -> JobOutcome:
         handler = self._handlers.get(claimed.name)
@@ -140,21 +170,19 @@ class JobRunner(LeasedQueue[Job, JobOutcome]):
 
     async def settle(self, tx: Tx, outcomes: Sequence[JobOutcome]) -> None:
         for each in outcomes:
-            done = delete(jobs).where(_has_lease(each.job))
-            await tx.execute(done if each.error is None else self._failed(each.job, each.error))
+            if each.error is None:
+                await tx.execute(jobs.delete().where(_has_lease(each.job)))
+            else:
+                await self._keep_failed(tx, each.job, each.error)
 
-    def _failed(self, job: Job, error: str) -> Update:
-        """Another attempt later. After the last one the row stays, with the error."""
+    async def _keep_failed(self, tx: Tx, job: Job, error: str) -> None:
+        """For another attempt later. After the last one the row stays, with the error."""
         now, is_last = self._clock(), job.attempt >= job.max_attempts
         values: dict[str, Any] = {"failed_at": now} if is_last else {"run_at": now + wait_after(job.attempt)}
         if is_last and job.name in _PRIVATE:
             values["payload"] = {}
         values["error"] = error[:_ERROR_LENGTH].replace("\0", " ")  # PostgreSQL has no text with NUL
-        return update(jobs).where(_has_lease(job)).values(lease_until=None, leased_by=None, **values)
-
-
-def job_loop(db: Database, handlers: Handlers, *, clock: Clock, at_once: int = AT_ONCE) -> LeaseLoop[Job, JobOutcome]:
-    return LeaseLoop(db, JobRunner(handlers, clock=clock), name="jobs", at_once=at_once)
+        await tx.execute(jobs.update().where(_has_lease(job)).values(lease_until=None, leased_by=None, **values))
 
 
 def wait_after(attempt: int) -> timedelta:
@@ -163,20 +191,17 @@ def wait_after(attempt: int) -> timedelta:
 
 
 def _due(now: datetime) -> ColumnElement[bool]:
-    unleased = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until <= now)
-    return and_(jobs.c.failed_at.is_(None), jobs.c.run_at <= now, unleased)
+    is_unleased = jobs.c.lease_until.is_(None) | (jobs.c.lease_until <= now)
+    return jobs.c.failed_at.is_(None) & (jobs.c.run_at <= now) & is_unleased
 
 
-def _end_unsettled(now: datetime) -> Update:
+async def _end_unsettled(tx: Tx, now: datetime) -> None:
     reason = func.coalesce(jobs.c.error, "the process ended while it ran the last attempt")
     kept = case((jobs.c.name.in_(_PRIVATE), literal({}, jobs.c.payload.type)), else_=jobs.c.payload)
-    return (
-        update(jobs)
-        .where(_due(now), jobs.c.attempts >= jobs.c.max_attempts)
-        .values(failed_at=now, lease_until=None, leased_by=None, error=reason, payload=kept)
-    )
+    ended = {"failed_at": now, "lease_until": None, "leased_by": None, "error": reason, "payload": kept}
+    await tx.execute(jobs.update().where(_due(now), jobs.c.attempts >= jobs.c.max_attempts).values(ended))
 
 
 def _has_lease(job: Job) -> ColumnElement[bool]:
     """An attempt that lost its lease must not overwrite the outcome of a later one."""
-    return and_(jobs.c.id == job.id, jobs.c.attempts == job.attempt, jobs.c.leased_by == job.leased_by)
+    return (jobs.c.id == job.id) & (jobs.c.attempts == job.attempt) & (jobs.c.leased_by == job.leased_by)

@@ -16,11 +16,10 @@ import structlog
 
 from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
-from waypost.worker import integrity
 
 IDLE = 0.2  # seconds between two steps of a queue that is empty
 OUTAGE = 1.0  # seconds between two tries while a step fails
-GRACE = 12.0  # seconds that attempts in flight get at the end; the parent waits a little longer
+GRACE = 12.0  # seconds; the parent waits a little longer
 _WAIT = 0.2  # seconds until a loop with attempts in flight looks again for items that became due
 
 _log = structlog.get_logger()
@@ -33,8 +32,6 @@ class HasId(Protocol):
 
 Step = Callable[[], Awaitable[bool]]
 """Does a short piece of work. True: there is more, it is called again at once."""
-Periodic = tuple[float, Step]
-"""A step, after the seconds until it is called again once it has returned False."""
 ClaimT = TypeVar("ClaimT", bound=HasId)
 OutcomeT = TypeVar("OutcomeT")
 
@@ -45,6 +42,14 @@ class LeasedQueue(ABC, Generic[ClaimT, OutcomeT]):
     No item is lost: when a process dies, its leases expire and the items are claimed again. An attempt that lost its
     lease must not change the item any more.
     """
+
+    name: str
+    at_once: int
+    """Attempts in flight at most."""
+    look_every = 0.0
+    """Seconds between two looks for what is due."""
+    grace = GRACE
+    """Seconds that attempts in flight get at the end."""
 
     @abstractmethod
     async def is_due(self, tx: Tx, free: int) -> bool:
@@ -78,19 +83,11 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
         db: Database,
         queue: LeasedQueue[ClaimT, OutcomeT],
         *,
-        name: str,
-        at_once: int,
-        look_every: float = 0,
-        grace: float = GRACE,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`at_once`: attempts in flight at most; `look_every`: seconds between two looks for what is due."""
-        self.name = name
+        self.name = queue.name
         self._db = db
         self._queue = queue
-        self._at_once = at_once
-        self._look_every = look_every
-        self._grace = grace
         self._monotonic = monotonic
         self._next_look = -math.inf
         self._in_flight: set[asyncio.Task[None]] = set()
@@ -110,7 +107,7 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
     async def close(self) -> None:
         """Wait for the attempts in flight and settle them. The rest is claimed again after its lease."""
         if self._in_flight:
-            await asyncio.wait(self._in_flight, timeout=self._grace)
+            await asyncio.wait(self._in_flight, timeout=self._queue.grace)
         for task in self._in_flight:
             task.cancel()
         await asyncio.gather(*self._in_flight, return_exceptions=True)
@@ -125,15 +122,15 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
             self._queue.committed(settled, [])
 
     async def _is_due(self) -> bool:
-        free, now = self._at_once - len(self._in_flight), self._monotonic()
+        free, now = self._queue.at_once - len(self._in_flight), self._monotonic()
         if free <= 0 or now < self._next_look:
             return False
-        self._next_look = now + self._look_every
+        self._next_look = now + self._queue.look_every
         async with self._db.read() as tx:
             return await self._queue.is_due(tx, free)
 
     async def _settle_and_claim(self) -> None:
-        free = self._at_once - len(self._in_flight)
+        free = self._queue.at_once - len(self._in_flight)
         outcomes, self._outcomes = self._outcomes, []
         self._has_ended.clear()
         try:
@@ -176,30 +173,6 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_WAIT):
                     await self._has_ended.wait()
-
-
-class Worker:
-    def __init__(
-        self,
-        db: Database,
-        loops: Sequence[LeaseLoop[Any, Any]],
-        periodic: Sequence[Periodic] = (),
-    ) -> None:
-        self._db = db
-        self._loops = loops
-        self._periodic = periodic
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
-        steps: list[tuple[float, Step, str]] = [(IDLE, loop.step, loop.name) for loop in self._loops]
-        steps += [(seconds, step, name_of(step)) for seconds, step in self._periodic]
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(integrity.check(self._db, stop))
-                for seconds, step, name in steps:
-                    group.create_task(every(seconds, step, name=name, stop=stop, survives=Exception))
-        finally:  # all at once: the parent waits only once
-            await asyncio.gather(*(loop.close() for loop in self._loops))
 
 
 async def every(

@@ -1,19 +1,21 @@
 """The parent process of `waypost serve`: binds the port, starts the processes, restarts them and stops them.
 
+It binds once for all web processes, so that a restart refuses no request.
+
 It uses the standard library only: it stays in memory beside the others, and no error in our code may end it.
 """
 
 import contextlib
+import errno
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from waypost.worker.listen import CannotListen, listen
 
 GRACE = 15.0  # seconds the children get to end; more than the 12 they give to work in progress
 LAST_CALL = 14  # seconds after which a child that hangs ends itself: without this process nothing kills it
@@ -21,6 +23,8 @@ WRONG_USAGE = 2
 _SHORT_LIFE = 2.0  # seconds; a child that lives shorter twice in a row waits before its next start
 _WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
 _NICE = ("nice", "-n", "5")  # on the same core, redirects and the start of web processes go first
+PATIENCE = 5.0  # seconds: children of a killed parent release the port within this time
+_BACKLOG = 2048
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -132,6 +136,46 @@ class Parent:
     def _alive(self) -> list[subprocess.Popen[bytes]]:
         running = [child.process for child in self._children if child.process]
         return [process for process in running if process.poll() is None]
+
+
+class CannotListen(Exception):
+    """The message is for the operator."""
+
+
+def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
+    """`option`: the command-line option for the port, named in errors. Raises CannotListen."""
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _bind(host, port)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and time.monotonic() < give_up:
+                time.sleep(0.1)
+                continue
+            raise CannotListen(_explain(error, host, port, option)) from None
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(_BACKLOG)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _explain(error: OSError, host: str, port: int, option: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} on {host} is in use by another program. Stop it, or choose another port with {option}."
+    if error.errno == errno.EACCES:
+        return f"Port {port} needs privileges that this user does not have. Choose a port above 1023 with {option}."
+    return f"Cannot listen on {host} port {port}: {error.strerror}."
 
 
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:

@@ -33,7 +33,7 @@ from waypost.resources.pixels import service as pixel_service
 from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.worker.model import Job, jobs
+from waypost.worker.jobs import Job, jobs
 
 PASSWORD = "four plain words suffice"
 TODAY = (START - EPOCH).days

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from waypost.auth import sign_in, signup
 from waypost.wiring import auth_deps
-from waypost.worker.model import Job, jobs
+from waypost.worker.jobs import Job, jobs
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 EVE, ADA = "eve@example.com", "ada@example.com"

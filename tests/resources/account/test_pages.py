@@ -29,8 +29,8 @@ from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
 from waypost.wiring import auth_deps, domain_deps, outbound_client
-from waypost.worker.model import Job
-from waypost.worker.model import jobs as job_rows
+from waypost.worker.jobs import Job
+from waypost.worker.jobs import jobs as job_rows
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 HOSTILE = '"><script>alert(1)</script>'

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from waypost.auth import passwords, sign_in_delay
 from waypost.auth.sign_in_delay import MAX_DELAY, sign_in_failures
-from waypost.worker.model import jobs
+from waypost.worker.jobs import jobs
 
 PASSWORD, WRONG = "four plain words suffice", "five other words are wrong"
 ADA = "ada@example.com"

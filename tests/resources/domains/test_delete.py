@@ -14,7 +14,7 @@ from waypost.redirect import host_change
 from waypost.resources.domains import service
 from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.links.domain_detach import JOB
-from waypost.worker.model import jobs
+from waypost.worker.jobs import jobs
 
 
 async def freed(env: Env) -> list[str]:

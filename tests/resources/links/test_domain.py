@@ -26,7 +26,7 @@ from waypost.resources.links.domain_detach import JOB, DomainDetach
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
-from waypost.worker.model import jobs
+from waypost.worker.jobs import jobs
 
 NAME = "go.brand.test"
 IDN = "xn--bcher-kva.test"

@@ -17,7 +17,7 @@ from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
 from waypost.wiring import outbound_client, plan_deps
-from waypost.worker.model import Job, jobs
+from waypost.worker.jobs import Job, jobs
 
 MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
 

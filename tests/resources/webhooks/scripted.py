@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
-from waypost.resources.webhooks import Deliverer, WebhookEvent, delivery_loop, store
+from waypost.resources.webhooks import Deliverer, WebhookEvent, store
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.delivery.pace import Pace, Target
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
@@ -157,7 +157,9 @@ def new_deliverer(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, 
 def new_loop(
     db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
 ) -> LeaseLoop[Any, Any]:
-    return delivery_loop(db, new_deliverer(receivers, clock, keys), timeout=10, at_once=at_once)
+    deliverer = new_deliverer(receivers, clock, keys)
+    deliverer.at_once = at_once
+    return LeaseLoop(db, deliverer)
 
 
 async def deliver(loop: LeaseLoop[Any, Any]) -> None:

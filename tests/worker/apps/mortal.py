@@ -10,8 +10,9 @@ from sqlalchemy import text
 
 from waypost.database import Database
 from waypost.kit import clock
-from waypost.worker.jobs import job_loop
-from waypost.worker.loop import Worker
+from waypost.worker.jobs import JobRunner
+from waypost.worker.loop import LeaseLoop
+from waypost.worker.run import work
 
 URL, POINT = sys.argv[1:]
 
@@ -50,7 +51,7 @@ async def main():
         stop.set()
 
     db = Trapped(URL)
-    await Worker(db, [job_loop(db, {"test.note": note}, clock=clock.now, at_once=1)]).run(stop)
+    await work(db, [LeaseLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
 
 
 asyncio.run(main())

@@ -16,9 +16,10 @@ from sqlalchemy import select
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, delivery_loop
+from waypost.resources.webhooks import Deliverer
 from waypost.resources.webhooks.delivery import queue
 from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.worker.loop import LeaseLoop
 
 URL, CA_FILE, KEY, POINT, AFTER = sys.argv[1:]
 begun = []
@@ -68,7 +69,8 @@ async def main():
     queue.claim = dying_before("before claim", queue.claim)
     queue.settle = dying_before("before mark", queue.settle)
     deliverer = Trapped(post, KeyRing([KEY]), clock=now, timeout=10, backoff=[0, 0, 0, 0])
-    loop = delivery_loop(db, deliverer, timeout=10, at_once=50)
+    deliverer.at_once = 50
+    loop = LeaseLoop(db, deliverer)
     while await loop.step() or not await is_done(db):
         await asyncio.sleep(0)
     await loop.close()

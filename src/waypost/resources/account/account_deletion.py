@@ -23,7 +23,7 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.clicks import account_data as clicks_of_account
 from waypost.resources.links import media
 from waypost.worker import jobs, mail
-from waypost.worker.model import Job
+from waypost.worker.jobs import Job
 
 JOB = "account.close"
 _AT_ONCE = 500

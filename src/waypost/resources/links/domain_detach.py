@@ -11,7 +11,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import Clock
 from waypost.resources.links.model import links
 from waypost.worker import jobs
-from waypost.worker.model import Job
+from waypost.worker.jobs import Job
 
 JOB = "links.free"
 _BATCH = 2_000

@@ -12,7 +12,7 @@ from waypost.kit.errors import Unavailable
 from waypost.resources.plan import store
 from waypost.resources.plan.stripe import Stripe
 from waypost.worker import jobs
-from waypost.worker.model import Job
+from waypost.worker.jobs import Job
 
 JOB = "plan.cancel"
 _ENDED_STATUSES = frozenset({"canceled", "incomplete_expired"})

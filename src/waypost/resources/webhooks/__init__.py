@@ -4,7 +4,7 @@ Other packages record events in their own transactions; the worker's `Deliverer`
 """
 
 from waypost.resources.webhooks.account_data import delete_all_for, export
-from waypost.resources.webhooks.delivery.deliverer import Deliverer, delivery_loop
+from waypost.resources.webhooks.delivery.deliverer import Deliverer
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.outbox import WebhookEvent, listeners, record, record_all
 from waypost.resources.webhooks.receivers import Receivers
@@ -18,7 +18,6 @@ __all__ = [
     "cancel_orphaned_deliveries",
     "delete_all_for",
     "delete_old_deliveries",
-    "delivery_loop",
     "export",
     "listeners",
     "log_retention",

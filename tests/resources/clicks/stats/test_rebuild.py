@@ -33,7 +33,7 @@ from waypost.resources.links import add_clicks
 from waypost.resources.links.model import link_clicks, links
 from waypost.resources.qrcodes import add_scans
 from waypost.resources.qrcodes.model import qr_scans
-from waypost.worker.model import jobs
+from waypost.worker.jobs import jobs
 
 STATS_TABLES = (click_totals, click_dimensions, visitor_days)
 DAY = 20_000

@@ -21,13 +21,13 @@ from waypost.resources.domains.certificates import (
     Authority,
     CertificateSweep,
     Issuer,
-    certificate_loop,
     challenges,
     queue,
     store,
 )
 from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.domains.model import domains
+from waypost.worker.loop import LeaseLoop
 
 RING = KeyRing(["secret"])
 LEASE = timedelta(minutes=4)
@@ -100,7 +100,7 @@ class Certification:
 
     def __init__(self, db: Database, authority: Any, clock: Clock, own: tuple[str, ...] = ()) -> None:
         self.issuer = Issuer(db, authority, RING, clock=clock)
-        self.loop = certificate_loop(db, self.issuer, monotonic=count(0, 60).__next__)
+        self.loop = LeaseLoop(db, self.issuer, monotonic=count(0, 60).__next__)
         self.sweep = CertificateSweep(db, own, clock=clock)
         self._clock = clock
         self._next_sweep = clock.now

@@ -12,9 +12,9 @@ from sqlalchemy import select
 
 from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
-from waypost.resources.domains.checks import Checker, check_loop, remove_expired
+from waypost.resources.domains.checks import Checker, remove_expired
+from waypost.worker.jobs import jobs
 from waypost.worker.loop import LeaseLoop
-from waypost.worker.model import jobs
 
 A_DAY = timedelta(days=1)
 
@@ -43,7 +43,7 @@ class Checking:
         return began
 
     def replace(self, checker: Checker) -> None:
-        self.checker, self.loop = checker, check_loop(self.env.deps.db, checker)
+        self.checker, self.loop = checker, LeaseLoop(self.env.deps.db, checker)
 
     async def expire(self) -> bool:
         return await remove_expired(self.env.deps)
@@ -75,7 +75,7 @@ async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
         probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
         checker = Checker(env.deps, DnsRecords([names.address]), probe)
-        loop = check_loop(env.deps.db, checker)
+        loop = LeaseLoop(env.deps.db, checker)
         checking = Checking(env, names, checker, loop)
         yield checking
         await checking.loop.close()

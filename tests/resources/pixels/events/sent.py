@@ -122,7 +122,7 @@ async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] |
     sender = events.EventSender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
 
     def new_sender() -> Loop:
-        return events.event_loop(db, sender, monotonic=lambda: next(ticks))
+        return LeaseLoop(db, sender, monotonic=lambda: next(ticks))
 
     try:
         yield Env(db, clock, new_sender, new_sender())

@@ -60,7 +60,7 @@ async def test_one_that_hangs_delays_nobody_else_s(
     while sum([(await env.results(pixel)).sent for pixel in others]) < len(others):
         await env.sender.step()
     assert len(await env.waiting()) == 1
-    monkeypatch.setattr(env.sender, "_grace", 0)
+    monkeypatch.setattr(events.EventSender, "grace", 0)
     await env.sender.close()
 
 
@@ -93,7 +93,7 @@ async def test_an_account_has_one_request_under_way(
     while not (await env.results(stranger)).sent:
         await env.sender.step()
     assert (await env.results(second)).sent == 0
-    monkeypatch.setattr(env.sender, "_grace", 0)
+    monkeypatch.setattr(events.EventSender, "grace", 0)
     await env.sender.close()
 
 
@@ -193,7 +193,7 @@ async def test_a_deletion_under_way_leaves_nothing(
     await env.delete(pixel)
     await env.sweep()
     assert await env.nothing_is_left()
-    monkeypatch.setattr(env.sender, "_grace", 0)
+    monkeypatch.setattr(events.EventSender, "grace", 0)
     await env.sender.close()
     assert await env.nothing_is_left()
 

@@ -5,7 +5,7 @@ None is ordered for an unverified hostname, or because of a visit.
 
 from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.contexts import TlsContexts
-from waypost.resources.domains.certificates.issuer import Issuer, certificate_loop
+from waypost.resources.domains.certificates.issuer import Issuer
 from waypost.resources.domains.certificates.refresher import ContextRefresher
 from waypost.resources.domains.certificates.store import erase, live_changed
 from waypost.resources.domains.certificates.sweep import CertificateSweep
@@ -16,7 +16,6 @@ __all__ = [
     "ContextRefresher",
     "Issuer",
     "TlsContexts",
-    "certificate_loop",
     "erase",
     "live_changed",
 ]

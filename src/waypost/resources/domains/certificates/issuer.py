@@ -4,8 +4,7 @@ Orders only for hostnames in the `certificates` table: no request or handshake o
 """
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -21,16 +20,13 @@ from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
-from waypost.worker.loop import LeasedQueue, LeaseLoop
+from waypost.worker.loop import LeasedQueue
 
-AT_ONCE = 4
 DEADLINE = 180.0  # seconds for one name, with all checks that the authority makes
 LEASE = timedelta(seconds=DEADLINE + 60)
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(days=1)
 REST = timedelta(seconds=30)  # while the authority fails, before the next name is tried
 LONGEST_REST = timedelta(hours=3)  # for a limit of the account, not of a single name
-_LOOK_EVERY = 1.0  # seconds
-_GRACE = 8.0  # seconds that attempts in flight get at the end
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +43,11 @@ class Stopped:
 
 
 class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
+    name = "certificates"
+    at_once = 4
+    look_every = 1.0
+    grace = 8.0
+
     def __init__(self, db: Database, authority: Authority, keys: KeyRing, *, clock: Clock) -> None:
         self._db = db
         self._authority = authority
@@ -110,20 +111,6 @@ class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
             context["detail"] = detail
         log.warning("certificate not obtained", **context)
         return failed
-
-
-def certificate_loop(
-    db: Database, issuer: Issuer, *, monotonic: Callable[[], float] = time.monotonic
-) -> LeaseLoop[CertificateClaim, Obtained | Failed | Stopped]:
-    return LeaseLoop(
-        db,
-        issuer,
-        name="certificates",
-        at_once=AT_ONCE,
-        look_every=_LOOK_EVERY,
-        grace=_GRACE,
-        monotonic=monotonic,
-    )
 
 
 def wait_after(failures: int) -> timedelta:

@@ -10,7 +10,7 @@ from typing import Protocol
 import structlog
 
 from waypost import auth
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains import verified_names
@@ -23,9 +23,7 @@ from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.past_claims import KEPT
 from waypost.worker import mail
-from waypost.worker.loop import LeasedQueue, LeaseLoop
-
-AT_ONCE = 16
+from waypost.worker.loop import LeasedQueue
 
 
 class LiveChanged(Protocol):
@@ -45,6 +43,9 @@ class ProbedDomain:
 
 
 class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
+    name = "domain checks"
+    at_once = 16
+
     def __init__(
         self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, live_changed: LiveChanged | None = None
     ) -> None:
@@ -129,10 +130,6 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
         )
         subject = messages.MAIL_SUBJECT.format(hostname=domain.hostname)
         await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
-
-
-def check_loop(db: Database, checker: Checker, *, at_once: int = AT_ONCE) -> LeaseLoop[DomainCheckClaim, ProbedDomain]:
-    return LeaseLoop(db, checker, name="domain checks", at_once=at_once)
 
 
 def _day(at: str) -> str:

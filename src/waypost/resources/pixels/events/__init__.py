@@ -7,7 +7,7 @@ from waypost.resources.pixels.events.cleanup import delete_unsendable
 from waypost.resources.pixels.events.model import PageView
 from waypost.resources.pixels.events.outbox import PixelEvent, record_all, with_server_events
 from waypost.resources.pixels.events.results import EventResults, results_of
-from waypost.resources.pixels.events.sender import EventSender, event_loop
+from waypost.resources.pixels.events.sender import EventSender
 
 __all__ = [
     "EventResults",
@@ -15,7 +15,6 @@ __all__ = [
     "PageView",
     "PixelEvent",
     "delete_unsendable",
-    "event_loop",
     "record_all",
     "results_of",
     "with_server_events",

@@ -4,8 +4,7 @@ A secret goes to no other platform and into no log.
 """
 
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -27,11 +26,10 @@ from waypost.resources.pixels.events.results import EventResults
 from waypost.resources.pixels.events.slots import AT_MOST
 from waypost.resources.pixels.model import pixels
 from waypost.worker.jobs import wait_after
-from waypost.worker.loop import LeasedQueue, LeaseLoop
+from waypost.worker.loop import LeasedQueue
 
 DEADLINE = 10.0  # seconds for a request and its answer
 LEASE = timedelta(seconds=DEADLINE + 20)  # time to settle it, even after a short outage
-_LOOK_EVERY = 1.0  # seconds: events wait for some seconds anyway
 MAX_ANSWER = 1 << 20  # bytes; Pinterest returns a result for each event
 MAX_ATTEMPTS = 8
 OLDEST = timedelta(days=7)
@@ -55,6 +53,11 @@ class _Pixel:
 
 
 class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
+    name = "pixel events"
+    at_once = AT_MOST
+    look_every = 1.0  # events wait for some seconds anyway
+    grace = DEADLINE + 1
+
     def __init__(self, db: Database, keys: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
         """`urls`: of each platform's API."""
         self._db = db
@@ -149,17 +152,3 @@ class EventSender(LeasedQueue[ClaimedLot, LotOutcome]):
         now, reason = self._clock(), verdict.reason or next(reversed(dropped), None)
         moments = {"sent_at": now if verdict.sent else None, "reason_at": now if reason else None}
         return EventResults(verdict.sent, verdict.rejected, len(dropped), reason=reason, **moments)
-
-
-def event_loop(
-    db: Database, sender: EventSender, *, monotonic: Callable[[], float] = time.monotonic
-) -> LeaseLoop[ClaimedLot, LotOutcome]:
-    return LeaseLoop(
-        db,
-        sender,
-        name="pixel events",
-        at_once=AT_MOST,
-        look_every=_LOOK_EVERY,
-        grace=DEADLINE + 1,
-        monotonic=monotonic,
-    )

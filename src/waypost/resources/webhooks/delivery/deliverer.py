@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import structlog
 
-from waypost.database import Database, Tx
+from waypost.database import Tx
 from waypost.database.secrets import KeyRing, Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
@@ -16,9 +16,8 @@ from waypost.resources.webhooks.delivery import metrics, queue
 from waypost.resources.webhooks.delivery.pace import Pace
 from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
 from waypost.resources.webhooks.model import webhooks
-from waypost.worker.loop import GRACE, LeasedQueue, LeaseLoop
+from waypost.worker.loop import GRACE, LeasedQueue
 
-AT_ONCE = 256
 MAX_ANSWER = 65_536
 """Bytes; an answer must end within them."""
 _KEPT = 1_000
@@ -33,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 
 class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
+    name = "webhook deliveries"
+    at_once = 256
+
     def __init__(
         self,
         post: Post,
@@ -48,6 +50,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
         self._keys = keys
         self._clock = clock
         self._timeout = timeout
+        self.grace = min(timeout + 1, GRACE)
         self._lease = timedelta(seconds=timeout + _MARGIN)
         self._backoff = backoff
         self._pace = pace or Pace()
@@ -125,13 +128,6 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
             return DeliveryOutcome(claimed, "failed", None, response_status, error, answer)
         next_at = self._clock() + timedelta(seconds=self._backoff[claimed.attempt - 1])
         return DeliveryOutcome(claimed, "pending", next_at, response_status, error, answer)
-
-
-def delivery_loop(
-    db: Database, deliverer: Deliverer, *, timeout: float, at_once: int = AT_ONCE
-) -> LeaseLoop[ClaimedDelivery, DeliveryOutcome]:
-    """`timeout`: the deliverer's."""
-    return LeaseLoop(db, deliverer, name="webhook deliveries", at_once=at_once, grace=min(timeout + 1, GRACE))
 
 
 def _printable_start(answer: OutboundResponse) -> str:
