@@ -15,8 +15,9 @@ from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import delete
 
 from waypost.resources import links
-from waypost.resources.clicks.dashboard import pages, time_range
+from waypost.resources.clicks.dashboard import time_range
 from waypost.resources.clicks.model import click_dimensions
+from waypost.resources.clicks.stats import top_values
 from waypost.resources.links import store
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -123,7 +124,7 @@ async def test_a_range_until_now_stays_one_while_time_passes(place: Place, monke
 
 
 async def test_lists_of_many_clicks_load_after_the_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "BUSY", 1)
+    monkeypatch.setattr(top_values, "BUSY", 1)
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
     await fill(place.db, [new_click(link, START - HOUR, visitor_id=number) for number in range(2)])

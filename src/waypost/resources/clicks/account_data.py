@@ -3,32 +3,24 @@
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
 from waypost.database import Database, Tx
+from waypost.resources.clicks.days import days_of
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate
 
 
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
     """Yields after each transaction."""
-    for day in await _days_with_clicks(db):
+    async with db.read() as tx:
+        days = await days_of(tx, clicks)
+    for day in days:
         while await _has_clicks(db, account_id, day):
             async with db.write() as tx:
                 await aggregate.lock(tx)
                 await _delete_some(tx, account_id, day, at_once)
             yield
-
-
-async def _days_with_clicks(db: Database) -> list[int]:
-    """Of any account, found by stepping from one day to the next."""
-    found: list[int] = []
-    async with db.read() as tx:
-        day = await tx.scalar(select(func.min(clicks.c.day)))
-        while day is not None:
-            found.append(day)
-            day = await tx.scalar(select(func.min(clicks.c.day)).where(clicks.c.day > day))
-    return found
 
 
 async def _has_clicks(db: Database, account_id: UUID, day: int) -> bool:

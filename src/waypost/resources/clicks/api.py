@@ -10,14 +10,13 @@ from waypost.auth import Caller
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import Problems
-from waypost.kit.fields import ONE_LINE
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.clicks import service
+from waypost.resources.clicks import listing
 from waypost.resources.clicks.filters import (
     ALL,
     DEVICES,
     FILTERS,
-    MAX_TEXT,
+    TEXT_SCHEMA,
     UNKNOWN,
     ClickFilter,
     check_names,
@@ -41,7 +40,6 @@ from waypost.web import (
 )
 
 _TEXT = {"type": "string"}
-_LINE = {**_TEXT, "maxLength": MAX_TEXT, "pattern": ONE_LINE}
 TIME_RANGE_PARAMETERS = (
     parameter("from", {**_TEXT, "format": "date-time"}, "Start of the time range"),
     parameter("to", {**_TEXT, "format": "date-time"}, "End of the time range, exclusive"),
@@ -54,9 +52,9 @@ _PARAMETERS = (
         f"Two-letter country code, or `{UNKNOWN['country']}`",
     ),
     parameter("device", {**_TEXT, "enum": list(DEVICES)}, "Type of device"),
-    parameter("browser", _LINE, "Browser family"),
-    parameter("platform", _LINE, "Operating system family"),
-    parameter("referrer", _LINE, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
+    parameter("browser", TEXT_SCHEMA, "Browser family"),
+    parameter("platform", TEXT_SCHEMA, "Operating system family"),
+    parameter("referrer", TEXT_SCHEMA, f"Origin and path of the referring page, or `{UNKNOWN['referrer']}`"),
     parameter("kind", {**_TEXT, "enum": [*KINDS, ALL], "default": HUMAN}, "Kind of visitor; only people are clicks"),
 )
 
@@ -87,8 +85,8 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
         link_id = read_link_id(read_query(request), problems)
         parameters = _read_query(request, _OF_ALL, problems, clock())
         if link_id is None:
-            return answer(await service.browse(db, caller, *parameters), request)
-        return answer(await service.browse_link(db, caller, link_id, *parameters), request)
+            return answer(await listing.browse(db, caller, *parameters), request)
+        return answer(await listing.browse_link(db, caller, link_id, *parameters), request)
 
     @router.get(
         _OF_LINK,
@@ -99,7 +97,7 @@ def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> 
     async def browse_link(caller: reader, link_id: id_of_path, request: Request) -> Response:
         """Newest first, with the same filters."""
         parameters = _read_query(request, _OF_ONE, Problems(), clock())
-        return answer(await service.browse_link(db, caller, link_id, *parameters), request)
+        return answer(await listing.browse_link(db, caller, link_id, *parameters), request)
 
     return router
 

@@ -18,6 +18,7 @@ from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import Subject, click_retention, clicks
 
 _LAST_QUARTER = 95
+_END_OF_DAYS = 4_000_000 * DAY  # in the 130th century
 
 _STRIDE = 32
 """Days found by one seek. To seek each day of a year would take longer than to read its totals."""
@@ -105,6 +106,11 @@ def slices_of(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator
         if day * DAY >= end:
             return
         yield DaySlice(label, day, max(begin, day * DAY), min(end, (day + 1) * DAY))
+
+
+def slices_between(start: datetime | None, end: datetime | None, days: Sequence[int]) -> list[DaySlice]:
+    until = microseconds(end) if end else _END_OF_DAYS
+    return [*slices_of(0, microseconds(start) if start else 0, until, days)]
 
 
 def any_of(tx: Tx, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:

@@ -8,43 +8,27 @@ import io
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TextIO
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
 from waypost.auth import all_account_ids
-from waypost.database import Database, Id, Instant, Tx
-from waypost.kit.clock import EPOCH, from_microseconds
-from waypost.resources.clicks.days import kept_since
+from waypost.database import Database, Id, Instant
+from waypost.kit.clock import from_microseconds, microseconds
+from waypost.resources.clicks.days import DaySlice, days_of, kept_since, slices_between
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject, clicks
-from waypost.resources.clicks.schemas import to_json
+from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.resources.clicks.store import COLUMNS, click_of
 from waypost.resources.links import SHORT_LINKS
 
 ExportFormat = Literal["csv", "ndjson"]
 OnProgress = Callable[[int, int], None]
 
-CSV_COLUMNS = (
-    "id",
-    "link_id",
-    "ip",
-    "country",
-    "visitor_id",
-    "referrer",
-    "device",
-    "browser",
-    "platform",
-    "created_at",
-    "is_scan",
-    "kind",
-    "bot",
-    "short_url",
-)
-
+CSV_COLUMNS = (*ClickJson.__annotations__, "short_url")
 _PAGE = 5_000
-_DAY = timedelta(days=1)
 _LOWEST_ID = UUID(int=0)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -57,12 +41,6 @@ class ExportQuery:
     """None: every kind."""
     start: datetime | None = None
     end: datetime | None = None
-
-
-class DayPart(NamedTuple):
-    day: int
-    begin: datetime
-    end: datetime
 
 
 class ExportedClick(NamedTuple):
@@ -111,7 +89,7 @@ def _cell(value: Any) -> str:
 async def pages(db: Database, query: ExportQuery, shared_domain: str) -> AsyncIterator[list[ExportedClick]]:
     for day in await _days(db, query):
         for part in await _parts(db, day, query):
-            after = part.begin, _LOWEST_ID
+            after = part.time_range.start, _LOWEST_ID
             while True:
                 page = await _page(db, part, after, query, shared_domain)
                 if page:
@@ -121,38 +99,26 @@ async def pages(db: Database, query: ExportQuery, shared_domain: str) -> AsyncIt
                     break
 
 
-async def _days(db: Database, query: ExportQuery) -> list[DayPart]:
+async def _days(db: Database, query: ExportQuery) -> list[DaySlice]:
     """The days with clicks, cut at the start and the end of the query."""
-    found: list[DayPart] = []
     async with db.read_long() as tx:
-        day = await _next_day(tx, await kept_since(tx) - 1)
-        while day is not None:
-            midnight = EPOCH + day * _DAY
-            begin, end = max(midnight, query.start or midnight), min(midnight + _DAY, query.end or midnight + _DAY)
-            if begin < end:
-                found.append(DayPart(day, begin, end))
-            day = await _next_day(tx, day)
-    return found
+        first, days = await kept_since(tx), await days_of(tx, clicks)
+    return slices_between(query.start, query.end, [day for day in days if day >= first])
 
 
-async def _next_day(tx: Tx, day: int) -> int | None:
-    found: int | None = await tx.scalar(select(func.min(clicks.c.day)).where(clicks.c.day > day))
-    return found
-
-
-async def _parts(db: Database, day: DayPart, query: ExportQuery) -> list[DayPart]:
+async def _parts(db: Database, day: DaySlice, query: ExportQuery) -> list[DaySlice]:
     """An index has the clicks of one subject in order. Those of all must be sorted, so in small parts."""
     if query.subject:
         return [day]
     async with db.read_long() as tx:
         count = await tx.scalar(select(func.count()).select_from(clicks).where(clicks.c.day == day.day)) or 0
     parts = count // _PAGE + 1
-    edges = [day.begin + n * (day.end - day.begin) / parts for n in range(parts)]
-    return [DayPart(day.day, *edge) for edge in zip(edges, [*edges[1:], day.end], strict=True)]
+    edges = [day.begin + n * (day.end - day.begin) // parts for n in range(parts + 1)]
+    return [day._replace(begin=begin, end=end) for begin, end in pairwise(edges)]
 
 
 async def _page(
-    db: Database, part: DayPart, after: tuple[datetime, UUID], query: ExportQuery, shared_domain: str
+    db: Database, part: DaySlice, after: tuple[datetime, UUID], query: ExportQuery, shared_domain: str
 ) -> list[ExportedClick]:
     link = SHORT_LINKS.c
     order = clicks.c.created_at, clicks.c.id
@@ -160,7 +126,7 @@ async def _page(
         select(*COLUMNS, func.coalesce(link.hostname, shared_domain) + "/" + link.slug)
         .join(SHORT_LINKS, link.id == clicks.c.link_id)
         .where(
-            *_conditions(part._replace(begin=after[0]), query),
+            *_conditions(part._replace(begin=microseconds(after[0])), query),
             tuple_(*order) > tuple_(literal(after[0], Instant), literal(after[1], Id)),
         )
         .order_by(*order)
@@ -170,18 +136,17 @@ async def _page(
         return [ExportedClick(click_of(row), row[-1]) for row in await tx.execute(oldest)]
 
 
-def _conditions(part: DayPart, query: ExportQuery) -> list[ColumnElement[bool]]:
+def _conditions(part: DaySlice, query: ExportQuery) -> list[ColumnElement[bool]]:
     # naming every account lets the index find the part in each; otherwise all of the day would be read
     owned = query.subject.clicks if query.subject else clicks.c.account_id.in_(all_account_ids())
-    at = clicks.c.created_at
-    conditions = [clicks.c.day == part.day, owned, at >= part.begin, at < part.end]
+    (start, end), at = part.time_range, clicks.c.created_at
+    conditions = [clicks.c.day == part.day, owned, at >= start, at < end]
     return conditions if query.kind is None else [*conditions, clicks.c.kind == query.kind]
 
 
 async def _count(db: Database, query: ExportQuery) -> int:
-    days = await _days(db, query)
-    async with db.read_long() as tx:
-        counts = [
-            await tx.scalar(select(func.count()).select_from(clicks).where(*_conditions(day, query))) for day in days
-        ]
-    return sum(count or 0 for count in counts)
+    counted, total = select(func.count()).select_from(clicks), 0
+    for day in await _days(db, query):
+        async with db.read_long() as tx:
+            total += await tx.scalar(counted.where(*_conditions(day, query))) or 0
+    return total

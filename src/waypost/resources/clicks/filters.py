@@ -13,13 +13,14 @@ from starlette.datastructures import QueryParams
 
 from waypost.kit.clock import parse_timestamp
 from waypost.kit.errors import Problems
-from waypost.kit.fields import text_problem
+from waypost.kit.fields import ONE_LINE, text_problem
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.model import HUMAN, KINDS, ClickKind, clicks
 
 ALL: Final = "all"
 DEVICES = ("desktop", "mobile", "tablet", "other")
 MAX_TEXT = 2048
+TEXT_SCHEMA = {"type": "string", "maxLength": MAX_TEXT, "pattern": ONE_LINE}
 FILTERS = ("from", "to", "country", "device", "browser", "platform", "referrer", "kind")
 
 FilterField = Literal["country", "referrer", "device", "browser", "platform"]

@@ -1,4 +1,6 @@
-"""One page of clicks, newest first, at any depth: skips full days by their counts, without reading their clicks.
+"""Lists of clicks, of one link or of an account with its deleted links. Each reads one snapshot.
+
+One page of clicks, newest first, at any depth: skips full days by their counts, without reading their clicks.
 
 Counts clicks only where the statistics have no count.
 """
@@ -6,13 +8,15 @@ Counts clicks only where the statistics have no count.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, func, select
 
-from waypost.database import Tx
-from waypost.kit.clock import DAY, microseconds
-from waypost.kit.pagination import PageRequest
-from waypost.resources.clicks.days import DaySlice, any_of, day_of, known_days, slices_of, whole_day
+from waypost.auth import Caller
+from waypost.database import Database, Tx
+from waypost.kit.pagination import Page, PageRequest
+from waypost.resources import links
+from waypost.resources.clicks.days import DaySlice, any_of, known_days, slices_between
 from waypost.resources.clicks.filters import ClickFilter, FilterField
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -39,7 +43,6 @@ _COUNTS: dict[ClickKind | None, ColumnElement[int]] = {
     None: _T.clicks + _T.crawlers + _T.previews + _T.prefetches,
 }
 _RECENT = 62  # days; wrong clocks may put up to half of them into the future
-_LAST_DAY = 4_000_000  # in the 130th century
 
 _OWN: dict[FilterField, int] = {"country": DIMENSIONS["country"], "referrer": DIMENSIONS["referrer"]}
 """Fields with their own dimension; the others share one."""
@@ -54,16 +57,18 @@ class PageSlice:
     take: int
 
 
-async def page(tx: Tx, subject: Subject, click_filter: ClickFilter, request: PageRequest) -> tuple[list[Click], int]:
-    """(clicks of the page, number of clicks on all pages)."""
-    days = await _days(tx, click_filter)
-    edges = {part.day: part for part in _edges(click_filter, days)}
-    counts = await _count_days(tx, subject, click_filter, [day for day in days if day not in edges])
-    for day, edge in edges.items():
-        counts[day] = await _count(tx, subject, click_filter, edge)
-    counted = ((edges.get(day) or whole_day(day), counts[day]) for day in reversed(days) if counts.get(day))
-    some = slices(counted, request.offset, request.per_page, joins=not click_filter.values)
-    return await _read(tx, subject, click_filter, some), sum(counts.values())
+async def browse(db: Database, caller: Caller, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
+    async with db.read_for(caller.account.id) as tx:
+        return await _page(tx, Subject(caller.account.id, is_account=True), click_filter, request)
+
+
+async def browse_link(
+    db: Database, caller: Caller, link_id: UUID, click_filter: ClickFilter, request: PageRequest
+) -> Page[Click]:
+    """Raises NotFound for a link that the account does not have, or has deleted."""
+    async with db.read_for(caller.account.id) as tx:
+        await links.check_exists(tx, caller.account.id, link_id)
+        return await _page(tx, Subject(link_id), click_filter, request)
 
 
 async def latest(tx: Tx, subject: Subject, most: int) -> list[Click]:
@@ -72,10 +77,15 @@ async def latest(tx: Tx, subject: Subject, most: int) -> list[Click]:
     days = await _days(tx, click_filter)
     for some in (days[-_RECENT:], days[:-_RECENT]):
         if some and len(found) < most:
-            counts = await _count_days(tx, subject, click_filter, some)
-            counted = ((whole_day(day), counts[day]) for day in reversed(some) if counts.get(day))
+            counted = await _counted(tx, subject, click_filter, some)
             found += await _read(tx, subject, click_filter, slices(counted, 0, most - len(found)))
     return found
+
+
+async def _page(tx: Tx, subject: Subject, click_filter: ClickFilter, request: PageRequest) -> Page[Click]:
+    counted = await _counted(tx, subject, click_filter, await _days(tx, click_filter))
+    some = slices(counted, request.offset, request.per_page, joins=not click_filter.values)
+    return Page(await _read(tx, subject, click_filter, some), sum(count for _, count in counted), request)
 
 
 async def _read(tx: Tx, subject: Subject, click_filter: ClickFilter, some: Iterable[PageSlice]) -> list[Click]:
@@ -109,20 +119,21 @@ def _can_join(before: PageSlice, part: DaySlice, *, is_complete: bool) -> bool:
     return is_complete and part.is_whole_day and before.skip == 0 and all(each.is_whole_day for each in before.days)
 
 
-async def _days(tx: Tx, click_filter: ClickFilter) -> list[int]:
-    """The days that can have matching clicks, oldest first."""
-    days = await known_days(tx)
-    first = max(days.kept_since, day_of(click_filter.start) if click_filter.start else 0)
-    last = (microseconds(click_filter.end) - 1) // DAY if click_filter.end else _LAST_DAY
-    return days.between(first, last)
+async def _days(tx: Tx, click_filter: ClickFilter) -> list[DaySlice]:
+    """The days that can have matching clicks, oldest first: of the first and the last one perhaps a part."""
+    known = await known_days(tx)
+    return slices_between(click_filter.start, click_filter.end, [day for day in known.days if day >= known.kept_since])
 
 
-def _edges(click_filter: ClickFilter, days: Sequence[int]) -> list[DaySlice]:
-    """The first and the last day, if the filter includes only a part of them."""
-    begin = microseconds(click_filter.start) if click_filter.start else 0
-    end = microseconds(click_filter.end) if click_filter.end else _LAST_DAY * DAY
-    outer = slices_of(0, begin, end, sorted({*days[:1], *days[-1:]}))
-    return [part for part in outer if not part.is_whole_day]
+async def _counted(
+    tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[DaySlice]
+) -> list[tuple[DaySlice, int]]:
+    """The days with matching clicks and their number, newest first."""
+    counts = await _count_days(tx, subject, click_filter, [each.day for each in days if each.is_whole_day])
+    for part in days:
+        if not part.is_whole_day:
+            counts[part.day] = await _count(tx, subject, click_filter, part)
+    return [(each, counts[each.day]) for each in reversed(days) if counts.get(each.day)]
 
 
 async def _count_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days: Sequence[int]) -> dict[int, int]:

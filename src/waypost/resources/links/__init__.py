@@ -9,6 +9,7 @@ from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.lookups import (
     SHORT_LINKS,
     add_clicks,
+    check_exists,
     count_clicks,
     find_accounts,
     find_busy,
@@ -31,6 +32,7 @@ __all__ = [
     "SqliteRoutes",
     "add_clicks",
     "change",
+    "check_exists",
     "count_clicks",
     "create",
     "delete",

@@ -1,8 +1,9 @@
 """The overview of an account and the page of a link: statistics, and the latest clicks live."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,23 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from waypost.auth.sessions import Session
 from waypost.database import Tx
-from waypost.kit.clock import DAY, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.dashboard import rendering, time_range
-from waypost.resources.clicks.dashboard.latest import count_recent_clicks, latest_clicks
-from waypost.resources.clicks.dashboard.live import LiveClicks
-from waypost.resources.clicks.dashboard.time_range import StatsChoice
+from waypost.resources.clicks import listing
+from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.model import Subject
-from waypost.resources.clicks.stats.read import read_lists, read_series, read_total
-from waypost.resources.clicks.stats.top_values import BUSY
+from waypost.resources.clicks.stats import read, top_values
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.dashboard.views import SESSION
 
 _ZONE = "timezone"
 """The cookie with the browser's time zone."""
 
+_LATEST = 12  # clicks
 _NO_REQUEST = Request({"type": "http", "headers": []})
 """A live message is rendered once for all who watch."""
 
@@ -36,14 +33,15 @@ class StatsPages:
         self._deps = deps
         self._auth = auth
         self._views = views
-        self.live = LiveClicks(self._count, self._render_latest, is_leaving=is_leaving)
+        count = partial(read.count_recent_clicks, deps.db, deps.clock)
+        self.live = live.LiveClicks(count, self._render_latest, is_leaving=is_leaving)
 
     def routes(self) -> list[Route]:
         return [
             Route("/", self._overview),
-            Route("/stats/live", self._overview_live),
+            Route("/stats/live", self._live),
             Route("/links/{id:uuid}", self._link),
-            Route("/links/{id:uuid}/live", self._link_live),
+            Route("/links/{id:uuid}/live", self._live),
         ]
 
     async def _overview(self, request: Request) -> Response:
@@ -70,16 +68,16 @@ class StatsPages:
         return self._respond(request, "clicks/link.html", choice, context)
 
     async def _read(
-        self, tx: Tx, request: Request, choice: StatsChoice, subject: Subject, now: datetime
+        self, tx: Tx, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
     ) -> dict[str, Any]:
         """`now`: the time of the choice. By a later one, a time range until now would end in the past."""
         shared_domain, query = self._deps.shared_domain, choice.query
         if _is_for_lists(request):
-            series = await read_series(tx, subject, replace(query, buckets=[]), now)
-            lists = await read_lists(tx, series, shared_domain=shared_domain)
+            series = await read.read_series(tx, subject, replace(query, buckets=[]), now)
+            lists = await read.read_lists(tx, series, shared_domain=shared_domain)
             return {"total": series.total, "lists": rendering.value_lists(series, lists)}
-        series = await read_series(tx, subject, query, now)
-        before = await read_total(tx, subject, choice.comparison, series.known) if choice.comparison else None
+        series = await read.read_series(tx, subject, query, now)
+        before = await read.read_total(tx, subject, choice.comparison, series.known) if choice.comparison else None
         context: dict[str, Any] = {
             "total": series.total,
             "cards": rendering.cards(series.total, before),
@@ -88,14 +86,16 @@ class StatsPages:
             "lists": (),
             "latest": (),
         }
-        if series.total.clicks <= BUSY or "lists" in request.query_params:
-            lists = await read_lists(tx, series, shared_domain=shared_domain)
+        if series.total.clicks <= top_values.BUSY or "lists" in request.query_params:
+            lists = await read.read_lists(tx, series, shared_domain=shared_domain)
             context["lists"] = rendering.value_lists(series, lists)
         if not _is_for_part(request):
-            context["latest"] = await latest_clicks(tx, subject, shared_domain=shared_domain)
+            context["latest"] = await _latest_clicks(tx, subject, shared_domain=shared_domain)
         return context
 
-    def _respond(self, request: Request, template: str, choice: StatsChoice, context: dict[str, Any]) -> Response:
+    def _respond(
+        self, request: Request, template: str, choice: time_range.StatsChoice, context: dict[str, Any]
+    ) -> Response:
         options = {"periods": time_range.PERIODS.items(), "intervals": time_range.INTERVALS.items()}
         context |= {"choice": choice, **options}
         status = 422 if choice.form.errors else 200
@@ -105,34 +105,24 @@ class StatsPages:
             return self._views.block(request, template, "statistics", status=status, **context)
         return self._views.page(request, template, status=status, **context)
 
-    async def _overview_live(self, request: Request) -> Response:
-        session = await self._auth.optional_session(request)
-        return self._stream(request, session, Subject(session.account.id, is_account=True) if session else None)
-
-    async def _link_live(self, request: Request) -> Response:
-        session = await self._auth.optional_session(request)
-        if session is None:
-            return self._stream(request, None, None)
-        link = await links.find(self._deps, session, request.path_params["id"])
-        return self._stream(request, session, Subject(link.id))
-
-    def _stream(self, request: Request, session: Session | None, subject: Subject | None) -> Response:
+    async def _live(self, request: Request) -> Response:
         """204 keeps the browser from retrying. Accounts with an unverified email are too easy to get."""
 
         async def is_signed_in() -> bool:
             request.scope.pop(SESSION, None)  # after an outage there is none
             return await self._auth.read_session(request) is not None
 
-        if session is None or subject is None or session.account.confirmed_at is None:
+        session = await self._auth.optional_session(request)
+        if session is None or session.account.confirmed_at is None:
             return Response(status_code=204)
+        subject = Subject(session.account.id, is_account=True)
+        if link_id := request.path_params.get("id"):
+            subject = Subject((await links.find(self._deps, session, link_id)).id)
         return self.live.stream(subject, session.account.id, is_signed_in) or Response(status_code=204)
-
-    async def _count(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
-        return await count_recent_clicks(self._deps.db, subjects, microseconds(self._deps.clock()) // DAY)
 
     async def _render_latest(self, subject: Subject) -> str:
         async with self._deps.db.read() as tx:
-            latest = await latest_clicks(tx, subject, shared_domain=self._deps.shared_domain)
+            latest = await _latest_clicks(tx, subject, shared_domain=self._deps.shared_domain)
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
@@ -145,6 +135,17 @@ def _is_for_lists(request: Request) -> bool:
     return request.headers.get("hx-target") == "lists" and "lists" in request.query_params
 
 
-def _choose(request: Request, *, since: datetime, now: datetime) -> StatsChoice:
+def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.StatsChoice:
     browser_zone = request.cookies.get(_ZONE, "")
     return time_range.choose(request.query_params, browser_zone=browser_zone, since=since, now=now)
+
+
+async def _latest_clicks(tx: Tx, subject: Subject, *, shared_domain: str) -> list[rendering.LatestClick]:
+    found = await listing.latest(tx, subject, _LATEST)
+    if not subject.is_account:
+        return [rendering.latest_click(click) for click in found]
+    ids = {UUID(bytes=click.link_id) for click in found}
+    names = await links.find_names(tx, sorted(ids), shared_domain=shared_domain)
+    return [
+        rendering.latest_click(click, names.get(UUID(bytes=click.link_id), ("Deleted link", ""))[0]) for click in found
+    ]

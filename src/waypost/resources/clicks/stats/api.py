@@ -65,8 +65,8 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
         at = clock()
         query = read_stats_query(read_query(request), at)
         async with db.read_for(caller.account.id) as tx:
-            link = await links.require(tx, caller.account.id, link_id)
-            series = await read_series(tx, Subject(link.id), query, at)
+            await links.check_exists(tx, caller.account.id, link_id)
+            series = await read_series(tx, Subject(link_id), query, at)
             lists = await read_lists(tx, series, shared_domain=shared_domain)
         return data(link_stats_to_json(link_id, query, series, lists))
 

@@ -5,17 +5,26 @@ The caller checks whose a link is. What is read in one transaction comes from on
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import String, bindparam, column, func, select, text
 
-from waypost.database import Id, Instant, Tx
+from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import DAY, Clock, from_microseconds, microseconds
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, KnownDays, TimeRange, any_of, is_within, known_days, slices_of
+from waypost.resources.clicks.days import (
+    DaySlice,
+    KnownDays,
+    TimeRange,
+    any_of,
+    day_of,
+    is_within,
+    known_days,
+    slices_of,
+)
 from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, Subject, click_totals, clicks
 from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.top_values import RankedValues, top_values
@@ -200,9 +209,21 @@ async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
     return StatsTotals(*(await tx.execute(counts.where(*is_within(subject, of)))).one())
 
 
+async def count_recent_clicks(db: Database, clock: Clock, subjects: Collection[UUID]) -> Mapping[UUID, int]:
+    """Clicks of yesterday, today, and tomorrow, because clocks differ: a few seeks for each subject.
+
+    Subjects without clicks are missing.
+    """
+    today = day_of(clock())
+    counts = select(_T.subject_id, func.sum(_T.clicks)).where(_T.subject_id.in_(subjects), _T.quarter == WHOLE_DAY)
+    async with db.read() as tx:
+        recent = counts.where(any_of(tx, _T.day, range(today - 1, today + 2))).group_by(_T.subject_id)
+        return {id_: int(count) for id_, count in await tx.execute(recent)}
+
+
 async def sparklines(clock: Clock, tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
     """Clicks of each link on the last SPARKLINE_DAYS days in UTC, today's last. One statement for a page of links."""
-    today = microseconds(clock()) // DAY
+    today = day_of(clock())
     days = range(today - SPARKLINE_DAYS + 1, today + 1)
     found = {id_: [0] * SPARKLINE_DAYS for id_ in link_ids}
     counts = select(_T.day, _T.subject_id, _T.clicks).where(_T.subject_id.in_(link_ids), _T.quarter == WHOLE_DAY)
