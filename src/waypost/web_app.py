@@ -42,11 +42,11 @@ from waypost.resources.webhooks import api as webhooks_api
 from waypost.resources.webhooks import pages as webhooks_pages
 from waypost.resources.webhooks.pending import PendingGauges
 from waypost.settings import Settings
-from waypost.web import health, home, metrics
 from waypost.web.api import new_api
 from waypost.web.dashboard import Assets, Budgets, SessionAuth, Views, new_dashboard
 from waypost.web.guard import Guard
-from waypost.web.probes import new_probes
+from waypost.web.internal import metrics_route
+from waypost.web.probes import health_routes, new_probes
 from waypost.worker.loop import cancel, every
 
 _HOSTS_IN_MEMORY = 50_000
@@ -143,10 +143,10 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
 
 def new_probe_app(settings: Settings, db: Database, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
     app = new_probes()
-    app.include_router(health.routes(db, is_leaving=is_leaving))
+    app.include_router(health_routes(db, is_leaving=is_leaving))
     gauges = PendingGauges(db, clock=clock).gauges
     app.include_router(
-        metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+        metrics_route(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     )
     return app
 
@@ -180,13 +180,12 @@ def _api(
 ) -> FastAPI:
     clock = resources.links.clock
     api = new_api(settings.base_url)
-    api.include_router(health.routes(db, is_leaving=is_leaving))
-    api.include_router(home.routes())
+    api.include_router(health_routes(db, is_leaving=is_leaving))
     api.include_router(challenges.routes(db))
     api.include_router(tls_ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts))
     gauges = PendingGauges(db, clock=clock).gauges
     api.include_router(
-        metrics.routes(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+        metrics_route(settings.data_dir, gauges, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     )
     api.include_router(account_api.routes(db, guard, shared_domain=settings.shared_domain, clock=clock))
     api.include_router(links_api.routes(resources.links, guard))

@@ -1,19 +1,99 @@
-"""The JSON API's application: FastAPI with the specification's error envelope and OpenAPI document."""
+"""The JSON API's application: FastAPI with the specification's error envelope and OpenAPI document.
 
+What an endpoint's dependencies enforce is read from them into the document: key, scope, body and errors.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
 
-from waypost.web import envelope, openapi
+from waypost.auth import REQUESTS_PER_MINUTE
+from waypost.kit.fields import Body
+from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE
+from waypost.web.body import ParsedBody
+from waypost.web.envelope import BARE, CODES, STATUSES, install_envelope
+from waypost.web.guard import Permission, path_id
 
 PREFIX = "/api/v1"
 
 
-class Api(FastAPI):
+Schema = dict[str, Any]
+
+_ABOUT = f"""Everything the dashboard does with links, QR codes, domains, pixels and webhooks, for programs.
+
+Send a key as `Authorization: Bearer <key>`. Create keys under **API** in the dashboard; a key has only the scopes it
+was created with. Bodies are JSON, or `multipart/form-data` to upload a file. Lists are paginated.
+
+Each key may send {REQUESTS_PER_MINUTE} requests per minute. Requests beyond the limit get 429 Too Many Requests, and
+`Retry-After` says how long to wait. Errors have an `error.code` and an `error.message`; validation errors list the
+problems of each field in `error.errors`.
+"""
+
+_TAGS = {
+    "links": ("Links", "Create short links, find, change, disable and delete them."),
+    "qrcodes": ("QR codes", "Each link has a QR code: set its style, and show its image by a signed URL."),
+    "clicks": ("Clicks and statistics", "Clicks one by one, and statistics of one link or of all links."),
+    "domains": ("Domains", "Use your own domains for links: register a domain, set its DNS record, verify it."),
+    "pixels": ("Pixels", "Advertising pixels of links, and the results of events sent to their platforms."),
+    "webhooks": ("Webhooks", "Notify your own server of events: signed, and retried until it accepts them."),
+    "keys": ("API keys", "List the account's keys. Create and revoke keys in the dashboard."),
+    "account": ("Account", "The account of the key, its plan and limits, and the key's scopes."),
+}
+"""In the order in which they are shown."""
+_TAG_OF_OPERATION = {"stats_of_account": "clicks", "stats_of_link": "clicks", "account_tokens": "keys"}
+
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key. The roles listed are its scopes."}
+}
+
+_MEANINGS: dict[int | str, str] = {
+    # as code what is quoted: descriptions are Markdown, where <key> is an element and disappears
+    **{status: (kind.__doc__ or "").partition("\n")[0].replace('"', "`") for kind, status in STATUSES.items()},
+    "default": "Any other error.",
+}
+_INTEGER = {"type": "integer"}
+_BUDGET = {
+    "X-RateLimit-Limit": {"description": "Requests per minute", "schema": _INTEGER},
+    "X-RateLimit-Remaining": {"description": "Requests left in this minute", "schema": _INTEGER},
+}
+_RETRY = {"Retry-After": {"description": "Seconds until the next request is accepted", "schema": _INTEGER}}
+_FILE = {"type": "string", "format": "binary"}
+
+
+def _object(properties: Schema, required: Iterable[str]) -> Schema:
+    return {"type": "object", "properties": properties} | ({"required": sorted(required)} if required else {})
+
+
+def _error_schema(**fields: Schema) -> Schema:
+    error = {
+        "code": {"type": "string", "enum": [*CODES.values(), "http_error"]},
+        "message": {"type": "string"},
+        **fields,
+    }
+    return _object(error, error)
+
+
+_ERROR_SCHEMAS = {
+    "Error": _error_schema(),
+    "ErrorResponse": _object({"error": {"$ref": "#/components/schemas/Error"}}, ["error"]),
+    "ValidationError": _error_schema(
+        errors={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+    ),
+    "ValidationErrorResponse": _object({"error": {"$ref": "#/components/schemas/ValidationError"}}, ["error"]),
+    "BareError": _object({"message": {"type": "string"}}, ["message"]),
+}
+
+
+class _Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.describe(super().openapi(), self.routes)
+            self.openapi_schema = _describe(super().openapi(), self.routes)
         return self.openapi_schema
 
 
@@ -24,18 +104,144 @@ def _operation_id(route: APIRoute) -> str:
 
 def new_api(base_url: str | None = None) -> FastAPI:
     """Without routes; the composition root includes those of the resources."""
-    app = Api(
+    app = _Api(
         title="Waypost",
         version="1",
-        description=openapi.ABOUT,
+        description=_ABOUT,
         servers=[{"url": base_url}] if base_url else None,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         # naming a default also keeps FastAPI from documenting a 422 wherever a path has a parameter
-        responses=openapi.error_responses("default"),
+        responses=error_responses("default"),
         generate_unique_id_function=_operation_id,
     )
-    envelope.install(app)
+    install_envelope(app)
+    app.include_router(_files())
     return app
+
+
+def _files() -> APIRouter:
+    """Files that crawlers and browsers request from every host."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/robots.txt")
+    async def robots() -> PlainTextResponse:
+        return PlainTextResponse("User-agent: *\nDisallow: /api/\n")
+
+    @router.get("/favicon.ico")
+    async def favicon() -> Response:
+        return Response(status_code=204, headers={"Cache-Control": "public, max-age=86400"})
+
+    return router
+
+
+def _describe(document: Schema, routes: Sequence[BaseRoute]) -> Schema:
+    """Complete the document that FastAPI makes of the routes' signatures."""
+    document["components"]["securitySchemes"] = _SECURITY_SCHEMES
+    document["components"]["schemas"] |= _ERROR_SCHEMAS
+    document["tags"] = [
+        {"name": name, "x-displayName": title, "description": about} for name, (title, about) in _TAGS.items()
+    ]
+    for context in iter_route_contexts(routes):
+        route = context.original_route
+        if isinstance(route, APIRoute) and context.path_format in document["paths"]:
+            for method in route.methods or ():
+                _complete(document["paths"][context.path_format][method.lower()], route)
+    # generated clients name their types after the schemas: Link, not LinkJson
+    described: Schema = json.loads(json.dumps(document).replace('Json"', '"').replace("Json_", "_"))
+    return described
+
+
+def _complete(operation: Schema, route: APIRoute) -> None:
+    operation["tags"] = [_TAG_OF_OPERATION.get(operation["operationId"], *operation["tags"])]
+    operation["security"] = []
+    for call in _dependencies(route.dependant):
+        if isinstance(call, Permission):
+            operation["security"] = [{"bearer": [call.scope] if call.scope else []}]
+            operation["responses"][str(route.status_code or 200)]["headers"] = _BUDGET
+            _add_errors(operation, 401, 402, *((403,) if call.scope else ()), 429)
+            if any(parameter["in"] == "query" for parameter in operation.get("parameters", ())):
+                _add_errors(operation, 422)
+        elif isinstance(call, ParsedBody):
+            operation["requestBody"] = _request_body(call)
+            _add_errors(operation, 413, 422)
+        elif call is path_id:
+            _add_errors(operation, 404)
+
+
+def _add_errors(operation: Schema, *statuses: int) -> None:
+    operation["responses"] |= {str(status): _error_response(status) for status in statuses}
+
+
+def _dependencies(dependant: Dependant) -> Iterator[Any]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _dependencies(each)
+
+
+def error_responses(*statuses: int | str) -> dict[int | str, Schema]:
+    """For `responses=` of a route, in addition to those that its dependencies imply."""
+    return {status: _error_response(status) for status in statuses}
+
+
+def _error_response(status: int | str) -> Schema:
+    name = "BareError" if status in BARE else "ValidationErrorResponse" if status == 422 else "ErrorResponse"
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    response: Schema = {"description": _MEANINGS[status], "content": content}
+    return response | {"headers": _RETRY} if status == 429 else response
+
+
+def parameter(name: str, schema: Schema, description: str) -> Schema:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def query_parameters(*parameters: Schema) -> Schema:
+    """For `openapi_extra=` of a route that reads its query string itself."""
+    return {"parameters": list(parameters)}
+
+
+PAGING = (
+    parameter("page", {**_INTEGER, "minimum": 1, "default": 1}, "Page number"),
+    parameter(
+        "per_page",
+        {**_INTEGER, "minimum": 1, "default": DEFAULT_PER_PAGE},
+        f"Entries per page; values above {MAX_PER_PAGE} are read as {MAX_PER_PAGE}",
+    ),
+)
+
+
+def _request_body(body: ParsedBody[Any]) -> Schema:
+    """As JSON and as a multipart form."""
+    model: type[Body] = body.model
+    fields = {name: _without_null(field) for name, field in model.model_json_schema()["properties"].items()}
+    never_null = {*model.REQUIRED, *model.NOT_NULL}
+    as_json = {
+        name: field if name in never_null else {"anyOf": [field, {"type": "null"}]}
+        for name, field in fields.items()
+        if field != _FILE
+    }
+    as_form = dict(each for name, field in fields.items() for each in _form_fields(name, field))
+    media_types = {
+        "application/json": {"schema": _object(as_json, model.REQUIRED), "example": model.EXAMPLE},
+        "multipart/form-data": {"schema": _object(as_form, model.REQUIRED)},
+    }
+    return {"required": body.is_required, "content": media_types}
+
+
+def _without_null(field: Schema) -> Schema:
+    """Also without default: every field of a body may be left out."""
+    (schema,) = [each for each in field["anyOf"] if each != {"type": "null"}]
+    return _FILE if "$ref" in schema else schema
+
+
+def _form_fields(name: str, field: Schema) -> Iterator[tuple[str, Schema]]:
+    """Nested values are named as PHP and browsers name them; an empty text means null."""
+    if field["type"] == "array":
+        yield f"{name}[]", field
+    elif field["type"] == "object":
+        for key in field["propertyNames"]["enum"]:
+            yield f"{name}[{key}]", _without_null(field["additionalProperties"])
+    else:
+        yield name, field

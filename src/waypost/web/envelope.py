@@ -1,12 +1,13 @@
-"""The only translator from errors to the specification's error envelope. `/api` always responds with JSON.
+"""JSON responses of the API: the `data` wrapper, and the only translator from errors to the error envelope.
 
 Unexpected errors are logged once, without secrets. The response has nothing but the error's ID.
 """
 
+import json
 import re
 import traceback
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -18,11 +19,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import TypedDict
 
 from waypost.auth import RateLimitResult
 from waypost.kit import errors
 from waypost.kit.fields import problem_message
-from waypost.web.responses import JsonResponse
+
+T = TypeVar("T")
+
 
 CODES = {
     401: "unauthenticated",
@@ -66,11 +70,32 @@ _TOKEN_PATHS = {"confirm", "enter", "invite", "reset"}
 log = structlog.get_logger()
 
 
-def install(app: FastAPI) -> None:
-    app.add_middleware(Envelope)
+def install_envelope(app: FastAPI) -> None:
+    app.add_middleware(ServerErrors, respond=lambda _scope, message: enveloped(500, message))
     app.add_exception_handler(errors.WaypostError, _domain_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
+
+
+class Data(TypedDict, Generic[T]):
+    data: T
+
+
+class JsonResponse(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        # a lone surrogate has no UTF-8; its backslash escape is also JSON's own
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+
+
+def data(content: Any, status: int = 200) -> JsonResponse:
+    """`{"data": …}`. FastAPI neither copies nor validates a response that an endpoint returns."""
+    return JsonResponse({"data": content}, status)
+
+
+def no_content() -> Response:
+    return Response(status_code=204)
 
 
 def error_response(error: errors.WaypostError) -> Response:
@@ -90,14 +115,16 @@ def enveloped(
     return JsonResponse({"error": error}, status, headers)
 
 
-class Envelope:
-    """The outermost middleware: adds the rate limit headers to every response, and responds to unexpected errors.
+class ServerErrors:
+    """The outermost middleware: responds to unexpected errors, and adds the rate limit headers to every response.
 
     Starlette's own would raise the error again, and the server would log it a second time.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, respond: Callable[[Scope, str], Response]) -> None:
+        """`respond`: to a scope, with a message."""
         self._app = app
+        self._respond = respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -117,9 +144,10 @@ class Envelope:
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # the one place for unexpected errors
-            error_id = log_server_error(error, scope)
+            error_id = _log_server_error(error, scope)
             if not has_begun:
-                response = enveloped(500, server_error_message(error_id))
+                message = f"Something went wrong on our side. The error's number is {error_id}."
+                response = self._respond(scope, message)
                 await response(scope, receive, send_with_budget)
 
 
@@ -135,17 +163,13 @@ def note_budget(request: Request, taken: RateLimitResult, limit: int) -> None:
     request.scope[BUDGET] = (taken, limit)
 
 
-def log_server_error(error: Exception, scope: Scope) -> str:
+def _log_server_error(error: Exception, scope: Scope) -> str:
     """Return the ID that the response shows and the log has."""
     error_id = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))
     path = _without_token(scope["path"])
     log.error("request failed", error_id=error_id, method=scope["method"], path=path, trace=trace)
     return error_id
-
-
-def server_error_message(error_id: str) -> str:
-    return f"Something went wrong on our side. The error's number is {error_id}."
 
 
 def _without_token(path: str) -> str:

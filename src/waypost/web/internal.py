@@ -4,9 +4,11 @@ The Host header is checked as well as the peer: with DNS rebinding, a web page m
 requests from inside the network under a public name.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -16,8 +18,11 @@ from starlette.types import Receive, Scope, Send
 from waypost.kit.errors import MethodNotAllowed, NotFound
 from waypost.kit.proxies import Network, is_trusted, read_forwarded
 from waypost.kit.urls import is_public_name
+from waypost.metrics import CONTENT_TYPE, Gauge, render
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+Gauges = Callable[[], Awaitable[Sequence[Gauge]]]
+
 
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 _PROXY_HEADERS = ("via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip")
@@ -87,3 +92,15 @@ def _hops_of(request: Request) -> list[str]:
     lists = (read_forwarded(named.get("forwarded", ""))[0], named.get("x-forwarded-for"), named.get("x-real-ip"))
     hops = [hop for each in lists if each for hop in each.split(",")]
     return [peer, *(hops or [""] * bool(named))]
+
+
+def metrics_route(
+    data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
+) -> APIRouter:
+    """What Prometheus scrapes. `gauges` are read for each request."""
+
+    async def show(_: Request) -> Response:
+        content = await asyncio.to_thread(render, data_dir, await gauges())
+        return Response(content, media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
+
+    return internal_route("/metrics", show, trusted=trusted, own_hosts=own_hosts)

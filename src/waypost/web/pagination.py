@@ -1,15 +1,15 @@
-"""Pagination over HTTP: the page parameters of a request, and the specification's paginated response."""
+"""Query parameters, those of a page among them, and the specification's paginated response."""
 
 from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import DEFAULT_PER_PAGE, MAX_PER_PAGE, Page, PageRequest
-from waypost.web.query import read_query
-from waypost.web.responses import JsonResponse
+from waypost.web.envelope import JsonResponse
 
 T = TypeVar("T")
 
@@ -40,6 +40,11 @@ class Paginated(TypedDict, Generic[T]):
     data: list[T]
     links: PageLinks
     meta: PageMeta
+
+
+def read_query(request: Request) -> QueryParams:
+    """An empty value means that the parameter is absent, like an untouched form field."""
+    return QueryParams([(name, text) for name, text in request.query_params.multi_items() if text])
 
 
 def page_request(request: Request) -> PageRequest:

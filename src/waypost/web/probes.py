@@ -1,19 +1,23 @@
-"""The application of a process that only serves probes: no API, no dashboard, responses without body."""
+"""Liveness and readiness, and the application of a process that serves nothing else."""
 
-from fastapi import FastAPI
+from collections.abc import Callable
+
+from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from waypost.kit.errors import WaypostError
+from waypost.database import Database
+from waypost.database.schema import pending
+from waypost.kit.errors import Unavailable, WaypostError
 from waypost.redirect.asgi import with_headers
 from waypost.redirect.plane import NOSNIFF
 from waypost.web import envelope
 
 
 def new_probes() -> FastAPI:
-    """Without routes. Unknown paths get an empty 404, as on an unknown host."""
+    """Without routes. Errors have no body, as on an unknown host."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(_NoSniff)
     app.add_exception_handler(HTTPException, _bare)
@@ -36,3 +40,29 @@ async def _bare(_request: Request, error: Exception) -> Response:
         return Response(status_code=error.status_code, headers=error.headers)
     assert isinstance(error, WaypostError)  # noqa: S101  # registered for these two alone
     return Response(status_code=envelope.error_response(error).status_code, headers=envelope.headers_of(error))
+
+
+def health_routes(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
+    """For load balancers and supervisors. `is_leaving`: the process is stopping, so it should get no new requests."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/healthz")
+    async def healthz() -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    @router.get("/readyz")
+    async def readyz() -> JSONResponse:
+        reasons = ["stopping"] if is_leaving() else await _reasons(db)
+        if reasons:
+            return JSONResponse({"status": "unavailable", "reasons": reasons}, 503, {"Retry-After": "1"})
+        return JSONResponse({"status": "ready"})
+
+    return router
+
+
+async def _reasons(db: Database) -> list[str]:
+    try:
+        present, newest = await pending(db)
+    except Unavailable as error:
+        return [error.message]
+    return [] if present == newest else ["The database's schema is not current: run `waypost migrate`."]

@@ -2,13 +2,22 @@
 
 import asyncio
 import contextlib
+import resource
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import structlog
 import uvicorn
 
-from waypost.web.tls_listener import TlsListener
+_HANDSHAKE_TIMEOUT = 5.0  # seconds
+_SHUTDOWN_TIMEOUT = 2.0  # seconds
+_MAX_PENDING = 1_000
+_FILES_PER_HANDSHAKE = 4  # handshakes use at most a quarter of the process's file limit
+_ACCEPT_BATCH = 100
+_PAUSE = 1.0  # seconds
+
+log = structlog.get_logger(__name__)
 
 
 class WebServer(uvicorn.Server):
@@ -40,3 +49,91 @@ class WebServer(uvicorn.Server):
         return self.config.http_protocol_class(  # type: ignore[call-arg]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+
+
+class TlsListener:
+    """For one listening socket. uvicorn uses it like an asyncio.Server: closes it first, waits for it last."""
+
+    def __init__(
+        self,
+        bound: socket.socket,
+        context: ssl.SSLContext,
+        protocol: Callable[[], asyncio.Protocol],
+        *,
+        max_pending: int = _MAX_PENDING,
+        timeout: float = _HANDSHAKE_TIMEOUT,
+        pause: float = _PAUSE,
+    ) -> None:
+        """Start to accept. `pause`: after a connection could not be accepted."""
+        self._bound = bound
+        self._context = context
+        self._protocol = protocol
+        self._max_pending = max(
+            1, min(max_pending, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _FILES_PER_HANDSHAKE)
+        )
+        self._timeout = timeout
+        self._pause = pause
+        self._pending: dict[asyncio.Task[None], None] = {}  # the oldest first
+        self._loop = asyncio.get_running_loop()
+        self._is_out = False
+        self._is_closed = False
+        bound.setblocking(False)
+        self._listen()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._loop.remove_reader(self._bound)
+        self._bound.close()
+        for task in self._pending:
+            task.cancel()
+
+    async def wait_closed(self) -> None:
+        await asyncio.gather(*self._pending, return_exceptions=True)
+
+    def _listen(self) -> None:
+        if not self._is_closed:
+            self._loop.add_reader(self._bound, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPT_BATCH):
+            try:
+                connection, _ = self._bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another process was first
+                return
+            except OSError as error:  # usually no file descriptor is left; the event would fire again and again
+                if not self._is_out:
+                    log.error("cannot accept connections", error=str(error))
+                self._is_out = True
+                self._loop.remove_reader(self._bound)
+                self._loop.call_later(self._pause, self._listen)
+                return
+            self._is_out = False
+            self._begin(connection)
+
+    def _begin(self, connection: socket.socket) -> None:
+        if len(self._pending) >= self._max_pending:
+            oldest = next(iter(self._pending))
+            del self._pending[oldest]
+            oldest.cancel()
+        task = self._loop.create_task(self._shake_hands(connection))
+        self._pending[task] = None
+        task.add_done_callback(lambda _: self._end(task, connection))
+
+    def _end(self, task: "asyncio.Task[None]", connection: socket.socket) -> None:
+        self._pending.pop(task, None)
+        if task.cancelled():
+            connection.close()  # perhaps before the task began
+
+    async def _shake_hands(self, connection: socket.socket) -> None:
+        try:
+            connection.setblocking(False)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(
+                self._protocol,
+                connection,
+                ssl=self._context,
+                ssl_handshake_timeout=self._timeout,
+                ssl_shutdown_timeout=_SHUTDOWN_TIMEOUT,
+            )
+        except OSError:  # TLS and network errors of the client
+            connection.close()

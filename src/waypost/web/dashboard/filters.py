@@ -1,12 +1,48 @@
-"""Template filters for numbers and times."""
+"""Template filters: numbers, times and icons."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from waypost.kit.clock import timestamp
 
 _UNITS = ((86_400 * 365, "year"), (86_400 * 30, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+# strokes in a box of 24 by 24, in the color of the surrounding text
+_SHAPES = {
+    "home": "M3 11.5 12 4l9 7.5M5.5 10v10h13V10",
+    "link": (
+        "M10 14a4.5 4.5 0 0 0 6.4 0l3-3A4.5 4.5 0 0 0 13 4.6l-1 1"
+        "M14 10a4.5 4.5 0 0 0-6.4 0l-3 3a4.5 4.5 0 0 0 6.4 6.4l1-1"
+    ),
+    "globe": "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18ZM3 12h18M12 3c5 5 5 13 0 18M12 3c-5 5-5 13 0 18",
+    "pixel": "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8ZM12 2v3M12 19v3M2 12h3M19 12h3",
+    "hook": "M12 3v11a4 4 0 1 1-8 0M12 3l-4 4M12 3l4 4M16 14h5",
+    "key": "M14.5 9.5a5 5 0 1 0-3 3L13 14h2v2h2v2h3v-3l-5.5-5.5ZM7.5 7.5h.01",
+    "card": "M3 6h18v12H3zM3 10h18",
+    "person": "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4 21c0-4 3.5-7 8-7s8 3 8 7",
+    "out": "M10 4H5v16h5M14 8l4 4-4 4M18 12H9",
+    "plus": "M12 5v14M5 12h14",
+    "copy": "M9 9h11v11H9zM5 15H4V4h11v1",
+    "search": "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14ZM16 16l5 5",
+    "qr": "M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2v2h-2zM18 18h2v2h-2zM18 14h2M14 18v2",
+    "chart": "M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6",
+    "check": "M5 12.5 10 17 19 7",
+    "warning": "M12 4 2.5 20h19ZM12 10v4M12 17v.01",
+    "bin": "M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13",
+    "pen": "M4 20h4L19 9l-4-4L4 16z",
+    "power": "M12 3v9M7.5 6.5a8 8 0 1 0 9 0",
+    "more": "M5 12h.01M12 12h.01M19 12h.01",
+}
+_ICONS = {
+    name: Markup(  # noqa: S704  # our own constants
+        f'<svg class="icon" viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="{shape}"/></svg>'
+    )
+    for name, shape in _SHAPES.items()
+}
 
 
 def number(count: int) -> str:
@@ -42,6 +78,11 @@ def day(at: datetime) -> str:
     return f"{at:%-d %b %Y}"
 
 
+def icon(name: str) -> Markup:
+    """Raises KeyError for an unknown name, a mistake in a template."""
+    return _ICONS[name]
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "number": number,
     "short": short,
@@ -49,4 +90,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "ago": ago,
     "day": day,
     "timestamp": timestamp,
+    "icon": icon,
 }

@@ -12,8 +12,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from waypost.kit.errors import Errors, Invalid, RateLimited, WaypostError
-from waypost.web.body import MULTIPART_LIMIT, read_body
-from waypost.web.multipart import malformed, nest, read_multipart
+from waypost.web.body import MULTIPART_LIMIT, malformed, nest, read_body, read_multipart
 
 _LIMIT = 1 << 20
 _FIELDS = 300

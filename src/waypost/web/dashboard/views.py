@@ -17,7 +17,6 @@ from waypost.kit.errors import WaypostError
 from waypost.web.dashboard import filters
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import Form
-from waypost.web.dashboard.icons import icon
 from waypost.web.envelope import headers_of, status_of
 
 HEADERS = {
@@ -48,7 +47,7 @@ class Views:
             lstrip_blocks=True,
         )
         # filters, because Jinja evaluates a filter of a constant when it compiles the template
-        self._environment.filters.update(filters.FILTERS, asset=assets.url, icon=icon)
+        self._environment.filters.update(filters.FILTERS, asset=assets.url)
         self._environment.globals.update(base_url=base_url)
         self._clock = clock
 

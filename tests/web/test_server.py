@@ -11,7 +11,7 @@ import structlog
 import trustme
 import uvloop
 
-from waypost.web.tls_listener import TlsListener
+from waypost.web.server import TlsListener
 
 CA = trustme.CA()
 
