@@ -104,7 +104,7 @@ async def new_client(
     one, and only its parts are the test's own. Routes use them at each request: as callables, directories or by
     attribute.
     """
-    guard = Guard.open(db, data_dir=data_dir, base_url=base_url, clock=clock)
+    guard = Guard(db, data_dir=data_dir, base_url=base_url, clock=clock)
     taken = _applications.pop(routes, None)  # two at a time need two applications
     if taken is None:
         held = [Part() for _ in parts]

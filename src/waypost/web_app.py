@@ -43,7 +43,7 @@ from waypost.resources.webhooks import pages as webhooks_pages
 from waypost.resources.webhooks.pending import PendingGauges
 from waypost.settings import Settings
 from waypost.web.api import new_api
-from waypost.web.dashboard import Assets, Budgets, SessionAuth, Views, new_dashboard
+from waypost.web.dashboard import Assets, SessionAuth, Views, new_dashboard
 from waypost.web.guard import Guard
 from waypost.web.internal import metrics_route
 from waypost.web.probes import health_routes, new_probes
@@ -90,7 +90,7 @@ async def open_web(
     """`is_leaving` makes the readiness probe fail before the process ends."""
     async with _open_redirects(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
-        guard = Guard.open(
+        guard = Guard(
             db, data_dir=settings.data_dir, base_url=settings.base_url, trusted=settings.trusted_proxies, clock=clock
         )
         stack.push_async_callback(guard.flush)
@@ -210,10 +210,9 @@ def _dashboard(
 ) -> Starlette:
     assets = Assets()
     views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
-    budgets = Budgets.open(settings.data_dir)
     auth = SessionAuth(
         db,
-        budgets,
+        data_dir=settings.data_dir,
         base_url=settings.base_url,
         trusted=settings.trusted_proxies,
         ip_privacy=settings.ip_privacy,

@@ -114,7 +114,7 @@ def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
 def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> AccountDeps:
     return AccountDeps(
         auth=auth_deps(settings, db, resources.links.clock),
-        sign_in_limiter=SignInLimiter.open(
+        sign_in_limiter=SignInLimiter(
             settings.data_dir,
             settings.trusted_proxies,
             key=derived_key(settings, "known browsers"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.auth import FileLimiter
+from waypost.auth import RateLimiter
 from waypost.auth import limiter as module
 from waypost.auth.limiter import WINDOW
 from waypost.kit.errors import Unavailable
@@ -32,11 +32,11 @@ def now() -> Now:
 
 
 @pytest.fixture
-def limiter(tmp_path: Path, now: Now) -> FileLimiter:
-    return FileLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
+def limiter(tmp_path: Path, now: Now) -> RateLimiter:
+    return RateLimiter(tmp_path / "run" / "limits", limit=60, clock=now)
 
 
-async def test_allows_requests_up_to_the_limit(limiter: FileLimiter) -> None:
+async def test_allows_requests_up_to_the_limit(limiter: RateLimiter) -> None:
     taken = [await limiter.take(b"alice") for _ in range(61)]
     assert [each.allowed for each in taken] == [True] * 60 + [False]
     assert [each.remaining for each in taken] == [*range(59, -1, -1), 0]
@@ -44,7 +44,7 @@ async def test_allows_requests_up_to_the_limit(limiter: FileLimiter) -> None:
     assert (await limiter.take(b"bob")).remaining == 59
 
 
-async def test_the_window_rolls_exactly(limiter: FileLimiter, now: Now) -> None:
+async def test_the_window_rolls_exactly(limiter: RateLimiter, now: Now) -> None:
     for _ in range(60):
         assert (await limiter.take(b"alice")).allowed
         now.at += SECOND // 2
@@ -56,7 +56,7 @@ async def test_the_window_rolls_exactly(limiter: FileLimiter, now: Now) -> None:
     assert (refused.allowed, refused.retry_after) == (False, 1)
 
 
-async def test_a_refused_request_is_not_counted(limiter: FileLimiter, now: Now) -> None:
+async def test_a_refused_request_is_not_counted(limiter: RateLimiter, now: Now) -> None:
     for _ in range(60):
         await limiter.take(b"alice")
     for _ in range(120):
@@ -66,7 +66,7 @@ async def test_a_refused_request_is_not_counted(limiter: FileLimiter, now: Now) 
     assert (await limiter.take(b"alice")).remaining == 59
 
 
-async def test_no_window_has_more_than_the_limit(limiter: FileLimiter, now: Now) -> None:
+async def test_no_window_has_more_than_the_limit(limiter: RateLimiter, now: Now) -> None:
     allowed = []
     for step in range(2_000):
         now.at = DAY + step * 131 * SECOND // 1000 + step % 7
@@ -77,27 +77,27 @@ async def test_no_window_has_more_than_the_limit(limiter: FileLimiter, now: Now)
 
 
 async def test_the_first_minute_after_boot(tmp_path: Path) -> None:
-    limiter = FileLimiter(tmp_path / "limits", limit=2, clock=lambda: 5)
+    limiter = RateLimiter(tmp_path / "limits", limit=2, clock=lambda: 5)
     assert [(await limiter.take(b"alice")).allowed for _ in range(3)] == [True, True, False]
 
 
 async def test_a_boot_clears_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "limits"
-    await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
-    assert not (await FileLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
+    await RateLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
+    assert not (await RateLimiter(path, limit=1, clock=lambda: DAY + 1).take(b"alice")).allowed
     (tmp_path / "boot").write_text("another boot\n")
     monkeypatch.setattr(module, "_BOOT_ID", tmp_path / "boot")
-    assert (await FileLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
+    assert (await RateLimiter(path, limit=1, clock=lambda: DAY + 2).take(b"alice")).allowed
 
 
 async def test_a_time_beyond_the_window_is_from_before_a_boot(tmp_path: Path) -> None:
     path = tmp_path / "limits"
-    await FileLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
-    assert (await FileLimiter(path, limit=1, clock=lambda: 5).take(b"alice")).allowed
+    await RateLimiter(path, limit=1, clock=lambda: DAY).take(b"alice")
+    assert (await RateLimiter(path, limit=1, clock=lambda: 5).take(b"alice")).allowed
 
 
 async def test_changes_of_the_wall_clock_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limiter = FileLimiter(tmp_path / "limits", limit=60)
+    limiter = RateLimiter(tmp_path / "limits", limit=60)
     for jump in (0, -3_600, 3_600) * 20:
         monkeypatch.setattr(time, "time", lambda jump=jump: 1e9 + jump)
         monkeypatch.setattr(time, "time_ns", lambda jump=jump: 10**18 + jump * SECOND)
@@ -106,7 +106,7 @@ async def test_changes_of_the_wall_clock_have_no_effect(tmp_path: Path, monkeypa
 
 
 async def test_idle_slots_are_reused(tmp_path: Path, now: Now) -> None:
-    limiter = FileLimiter(tmp_path / "limits", limit=2, slots=1, clock=now)
+    limiter = RateLimiter(tmp_path / "limits", limit=2, slots=1, clock=now)
     for minute in range(20):
         now.at = DAY + minute * WINDOW
         names = [b"%d %d" % (minute, number) for number in range(8)]  # as many as a slot has neighbours
@@ -114,7 +114,7 @@ async def test_idle_slots_are_reused(tmp_path: Path, now: Now) -> None:
         assert rounds == [[True] * 8, [True] * 8, [False] * 8]
 
 
-async def test_a_full_disk_raises_unavailable(limiter: FileLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_raises_unavailable(limiter: RateLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -126,10 +126,10 @@ async def test_a_full_disk_raises_unavailable(limiter: FileLimiter, monkeypatch:
 TAKER = """
 import asyncio, sys
 from pathlib import Path
-from waypost.auth import FileLimiter
+from waypost.auth import RateLimiter
 
 async def main(path, count):
-    limiter = FileLimiter(Path(path), limit=60)
+    limiter = RateLimiter(Path(path), limit=60)
     print("ready", flush=True)
     sys.stdin.readline()
     taken = await asyncio.gather(*(limiter.take(b"alice") for _ in range(int(count))))
@@ -159,10 +159,10 @@ def test_four_processes_share_one_limit(tmp_path: Path) -> None:
 BUSY = """
 import asyncio, sys
 from pathlib import Path
-from waypost.auth import FileLimiter
+from waypost.auth import RateLimiter
 
 async def main(path):
-    limiter = FileLimiter(Path(path), limit=60)
+    limiter = RateLimiter(Path(path), limit=60)
     while True:
         for number in range(1000):
             await limiter.take(b"%d" % number)
@@ -174,7 +174,7 @@ asyncio.run(main(sys.argv[1]))
 
 async def test_a_killed_process_leaves_a_valid_log(tmp_path: Path) -> None:
     path = tmp_path / "limits"
-    limiter = FileLimiter(path, limit=60)
+    limiter = RateLimiter(path, limit=60)
     for round_ in range(3):
         busy = start(BUSY, str(path))
         assert busy.stdout

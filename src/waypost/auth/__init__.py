@@ -2,7 +2,7 @@
 
 from waypost.auth.account_data import close_account, delete_account_row
 from waypost.auth.caller_cache import CallerCache
-from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, FileLimiter, Limiter, RateLimitResult
+from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, RateLimiter, RateLimitResult
 from waypost.auth.model import (
     SCOPES,
     Account,
@@ -40,13 +40,12 @@ __all__ = [
     "Authenticated",
     "Caller",
     "CallerCache",
-    "FileLimiter",
     "KeyHolder",
-    "Limiter",
     "PasswordClient",
     "Plan",
     "PlanChoice",
     "RateLimitResult",
+    "RateLimiter",
     "Scope",
     "account_id_after",
     "adjust_image_bytes",

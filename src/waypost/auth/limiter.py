@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
 
-from waypost.kit.errors import Unavailable
+from waypost.kit.errors import RateLimited, Unavailable
 
 REQUESTS_PER_MINUTE = 60
 UNKNOWN_PER_MINUTE = 600
@@ -38,15 +37,7 @@ class RateLimitResult:
     """Seconds until the next request is allowed; 0 when this one is."""
 
 
-class Limiter(Protocol):
-    limit: int
-
-    async def take(self, key: bytes) -> RateLimitResult:
-        """Counts a request. A refused request is not counted, so it does not extend the wait."""
-        ...
-
-
-class FileLimiter:
+class RateLimiter:
     """A slot holds a key's digest and, for each request of its window, when that request leaves the window."""
 
     def __init__(
@@ -61,7 +52,14 @@ class FileLimiter:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._begin(_boot_id())
 
+    async def require(self, key: bytes) -> None:
+        """Counts a request. Raises RateLimited."""
+        result = await self.take(key)
+        if not result.allowed:
+            raise RateLimited(result.retry_after)
+
     async def take(self, key: bytes) -> RateLimitResult:
+        """Counts a request. A refused request is not counted, so it does not extend the wait."""
         try:
             with self._locked():
                 return self._take(blake2b(key, digest_size=_NAME).digest(), self._clock())

@@ -144,7 +144,7 @@ class ServerErrors:
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001  # the one place for unexpected errors
-            error_id = _log_server_error(error, scope)
+            error_id = log_server_error(error, scope)
             if not has_begun:
                 message = f"Something went wrong on our side. The error's number is {error_id}."
                 response = self._respond(scope, message)
@@ -163,7 +163,7 @@ def note_budget(request: Request, taken: RateLimitResult, limit: int) -> None:
     request.scope[BUDGET] = (taken, limit)
 
 
-def _log_server_error(error: Exception, scope: Scope) -> str:
+def log_server_error(error: Exception, scope: Scope) -> str:
     """Return the ID that the response shows and the log has."""
     error_id = uuid4().hex
     trace = _SECRET.sub("…", "".join(traceback.format_exception(error)))

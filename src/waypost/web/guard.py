@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import CallerCache, FileLimiter, KeyHolder, Limiter, Scope
+from waypost.auth import CallerCache, KeyHolder, RateLimiter, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -48,38 +48,17 @@ LACKS_SCOPE = (
 
 class Guard:
     def __init__(
-        self,
-        callers: CallerCache,
-        *,
-        budget: Limiter,
-        unknown: Limiter,
-        base_url: str,
-        trusted: Sequence[Network] = (),
-        clock: Clock = now,
+        self, db: Database, *, data_dir: Path, base_url: str, trusted: Sequence[Network] = (), clock: Clock = now
     ) -> None:
-        """`budget` is per key; `unknown` is per IP address, for requests without a usable key."""
-        self._callers = callers
-        self._budget = budget
-        self._unknown = unknown
+        """All processes on this machine with the same data directory share the budgets."""
+        run = data_dir / "run"
+        self._callers = CallerCache(db)
+        self._budget = RateLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)  # of a key
+        # of an IP address, for requests without a usable key
+        self._unknown = RateLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
         self._needs_https = base_url.startswith("https:")
         self._trusted = trusted
         self._clock = clock
-
-    @classmethod
-    def open(
-        cls,
-        db: Database,
-        *,
-        data_dir: Path,
-        base_url: str,
-        trusted: Sequence[Network] = (),
-        clock: Clock = now,
-    ) -> Self:
-        """All processes on this machine with the same data directory share the budgets."""
-        run = data_dir / "run"
-        budget = FileLimiter(run / "limits", limit=auth.REQUESTS_PER_MINUTE)
-        unknown = FileLimiter(run / "limits-unknown", limit=auth.UNKNOWN_PER_MINUTE, slots=4_096)
-        return cls(CallerCache(db), budget=budget, unknown=unknown, base_url=base_url, trusted=trusted, clock=clock)
 
     def allow(self, scope: Scope | None) -> "Permission":
         """A dependency that gives the caller, or raises. None: any valid key will do."""
@@ -113,14 +92,9 @@ class Guard:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
         if caller is None or not auth.is_usable(caller.key, self._clock()):
-            await self._throttle(request)
+            await self._unknown.require(rate_limit_key(peer_address(request, self._trusted)))
             raise Unauthenticated
         return caller
-
-    async def _throttle(self, request: Request) -> None:
-        taken = await self._unknown.take(rate_limit_key(peer_address(request, self._trusted)))
-        if not taken.allowed:
-            raise RateLimited(taken.retry_after)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

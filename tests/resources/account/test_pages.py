@@ -200,7 +200,7 @@ async def test_a_known_browser_has_its_own_limit(place: Place) -> None:
 
 
 async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
-    sign_in_limiter = SignInLimiter.open(tmp_path, (), key=b"key", is_secure=True)
+    sign_in_limiter = SignInLimiter(tmp_path, (), key=b"key", is_secure=True)
 
     async def take(address: str) -> None:
         scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}

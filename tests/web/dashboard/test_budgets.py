@@ -16,7 +16,7 @@ from waypost.resources.account import key_pages
 from waypost.resources.links import store
 from waypost.resources.links.model import links
 from waypost.resources.webhooks.model import webhook_deliveries
-from waypost.web.dashboard import budgets
+from waypost.web.dashboard import session_auth
 
 HOOK = {"url": "https://127.0.0.1:9443/hook", "event_types[]": ["link.created"]}
 PIXEL = {"platform": "facebook", "name": "Spring", "pixel_id": "1234567890123456", "access_token": "t"}
@@ -42,8 +42,8 @@ async def rows(place: Place, what: Any) -> list[Any]:
 async def test_each_account_has_its_own_budgets(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(budgets, "_PAGES", 12)
-    monkeypatch.setattr(budgets, "_EXPENSIVE", 2)
+    monkeypatch.setattr(session_auth, "_PAGES", 12)
+    monkeypatch.setattr(session_auth, "_EXPENSIVE", 2)
     async with open_place(database_url, tmp_path, outbound_allow="127.0.0.0/8") as place:
         ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
         path = await webhook(ada)

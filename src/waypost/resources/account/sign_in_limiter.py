@@ -10,9 +10,8 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Account, Authenticated, FileLimiter, Limiter, PasswordClient, RateLimitResult
+from waypost.auth import Account, Authenticated, PasswordClient, RateLimiter
 from waypost.auth.sessions import Session
-from waypost.kit.errors import RateLimited
 from waypost.kit.proxies import Network
 from waypost.web.guard import peer_address, rate_limit_key
 
@@ -30,29 +29,19 @@ NO_OWNER: Owner = (None, None)
 class SignInLimiter:
     """Never limits by account alone: guesses from elsewhere must not lock out its owner."""
 
-    def __init__(
-        self,
-        limiters: tuple[Limiter, Limiter, Limiter],
-        trusted: Sequence[Network],
-        *,
-        key: bytes,
-        is_secure: bool,
-    ) -> None:
-        """`limiters`: of a person, an IP address and a network. `key`: signs the cookie of known browsers."""
-        self._per_person, self._per_address, self._per_network = limiters
+    def __init__(self, data_dir: Path, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> None:
+        """All processes of this machine with the same data directory share the limits.
+
+        `key`: signs the cookie of known browsers.
+        """
+        run = data_dir / "run"
+        self._per_person = RateLimiter(run / "limits-person", limit=_PER_PERSON, slots=8_192)
+        self._per_address = RateLimiter(run / "limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
+        self._per_network = RateLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
         self._trusted = trusted
         self._key = key
         self._is_secure = is_secure
         self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
-
-    @classmethod
-    def open(cls, data_dir: Path, trusted: Sequence[Network], *, key: bytes, is_secure: bool) -> "SignInLimiter":
-        """Shared by all processes of this machine with the same data directory."""
-        run = data_dir / "run"
-        person = FileLimiter(run / "limits-person", limit=_PER_PERSON, slots=8_192)
-        address = FileLimiter(run / "limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
-        network = FileLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
-        return cls((person, address, network), trusted, key=key, is_secure=is_secure)
 
     async def take(self, request: Request, email: str = "", owner: Owner = NO_OWNER) -> PasswordClient:
         """`owner`: of the email. Without an email, a browser is known if any owner has signed in with it.
@@ -64,15 +53,15 @@ class SignInLimiter:
             return PasswordClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
         if len(address) == 8:  # of the 16 bytes of IPv6
-            _require_allowed(await self._per_network.take(address[:6]))
-        _require_allowed(await self._per_address.take(address))
+            await self._per_network.require(address[:6])
+        await self._per_address.require(address)
         if email:
-            _require_allowed(await self._per_person.take(address + _normalized(email)))
+            await self._per_person.require(address + _normalized(email))
         return PasswordClient(address)
 
     async def take_signed_in(self, session: Session) -> None:
         """For reauthentication. Raises RateLimited."""
-        _require_allowed(await self._per_person.take(b"session" + session.id.bytes))
+        await self._per_person.require(b"session" + session.id.bytes)
 
     def remember(self, response: Response, authenticated: Authenticated) -> None:
         """Marks the browser as known. The cookie identifies nobody and grants no access. A new password voids it."""
@@ -107,11 +96,6 @@ class SignInLimiter:
 
     def _digest(self, purpose: bytes, text: bytes) -> str:
         return hmac.digest(self._key, purpose + b"\0" + text, "sha256").hex()[:32]
-
-
-def _require_allowed(result: RateLimitResult) -> None:
-    if not result.allowed:
-        raise RateLimited(result.retry_after)
 
 
 def _normalized(email: str) -> bytes:

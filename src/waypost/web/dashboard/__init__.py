@@ -3,7 +3,6 @@
 from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
-from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.forms import Form, read_form
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
@@ -12,7 +11,6 @@ from waypost.web.dashboard.views import Views
 __all__ = [
     "AppRouter",
     "Assets",
-    "Budgets",
     "Form",
     "NotSignedIn",
     "Pages",

@@ -4,22 +4,26 @@ Refuses cross-site requests that carry our visitor's cookie, whatever the browse
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Authenticated, is_live, sessions
+from waypost.auth import Authenticated, RateLimiter, is_live, sessions
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.errors import Forbidden, NotFound, PaymentRequired, WaypostError
 from waypost.kit.proxies import Network, storable_address
-from waypost.web.dashboard.budgets import Budgets
 from waypost.web.dashboard.views import SESSION
 from waypost.web.guard import peer_address
 
 _SAFE = {"GET", "HEAD"}
 _COUNTED = "waypost.counted"
+_PAGES = 600
+"""Per account and minute."""
+_EXPENSIVE = 20
+"""Per account and minute, of each kind of action that costs more than a page."""
 CROSS_SITE = "This request did not come from a page of this service. Reload the page and try again."
 
 
@@ -31,15 +35,18 @@ class SessionAuth:
     def __init__(
         self,
         db: Database,
-        budgets: Budgets,
         *,
+        data_dir: Path,
         base_url: str,
         trusted: Sequence[Network],
         ip_privacy: str = "full",
         clock: Clock,
     ) -> None:
         self._db = db
-        self._budgets = budgets
+        # for all processes of this machine with the same data directory
+        run = data_dir / "run"
+        self._pages = RateLimiter(run / "limits-pages", limit=_PAGES, slots=4_096)
+        self._expensive = RateLimiter(run / "limits-expensive", limit=_EXPENSIVE, slots=8_192)
         self._base_url = base_url
         self._trusted = trusted
         self._ip_privacy = ip_privacy
@@ -61,12 +68,12 @@ class SessionAuth:
         found = await self.read_session(request)
         if found and _COUNTED not in request.scope:
             request.scope[_COUNTED] = True
-            await self._budgets.limit_page(found.account.id)
+            await self._pages.require(found.account.id.bytes)
         return found
 
     async def limit_expensive(self, session: Session, what: str) -> None:
-        """Before an action that costs more than a page. Raises RateLimited."""
-        await self._budgets.limit_expensive(session.account.id, what)
+        """Before an action that costs more than a page; each kind has its own limit. Raises RateLimited."""
+        await self._expensive.require(session.account.id.bytes + what.encode())
 
     def is_live(self, session: Session) -> bool:
         return is_live(session.account.plan, self._clock())
