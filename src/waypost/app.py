@@ -137,8 +137,8 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         ]
         periodic: list[Periodic] = [
             (OFTEN, drainer.step),
-            (OFTEN, Retention(db, settings.click_retention_days, clock=now).step),
-            (OFTEN, TopValuesRefresher(db, clock=now).step),
+            (3600, Retention(db, settings.click_retention_days, clock=now).step),
+            (3600, TopValuesRefresher(db, clock=now).step),
             (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
             (5, partial(webhooks.cancel_orphaned_deliveries, db)),
             (10, partial(events.delete_unsendable, db, clock=now)),

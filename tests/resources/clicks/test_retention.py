@@ -13,6 +13,7 @@ from sqlalchemy import Table, select, text
 from waypost.database import Database
 from waypost.kit.clock import EPOCH, microseconds
 from waypost.kit.ids import new_id
+from waypost.resources.clicks import retention as module
 from waypost.resources.clicks import store
 from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
@@ -58,21 +59,13 @@ async def boundary(db: Database) -> int:
         return TODAY - await kept_since(tx)
 
 
-class Ticks:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def retention(db: Database, keep: int | None, **rest: Any) -> Retention:
-    return Retention(db, keep, clock=rest.pop("clock", FakeClock()), monotonic=rest.pop("monotonic", Ticks()), **rest)
+def retention(db: Database, keep: int | None, clock: FakeClock | None = None) -> Retention:
+    return Retention(db, keep, clock=clock or FakeClock())
 
 
 async def looked(poller: Retention) -> Retention:
-    """After its first look, when it does not believe the clock yet; the next one is due."""
+    """After its first look, when it does not believe the clock yet."""
     assert not await poller.step()
-    poller._monotonic.now += 3600
     return poller
 
 
@@ -85,7 +78,6 @@ async def run_once(poller: Retention) -> int:
     steps = 0
     while await poller.step():
         steps += 1
-    poller._monotonic.now += 3600
     return steps
 
 
@@ -107,9 +99,10 @@ async def test_keeps_everything_without_the_setting(db: Database) -> None:
         assert (await tx.execute(select(click_retention))).all() == []
 
 
-async def test_resumes_after_an_interruption(db: Database) -> None:
+async def test_resumes_after_an_interruption(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GROUP", 3)
     await add(db, [click(40, visitor) for visitor in range(10)] + [click(20), click(0)])
-    first = await looked(retention(db, 30, group=3))
+    first = await looked(retention(db, 30))
     assert await first.step()
     assert await days(db) == [0, 20] + [40] * 7
     assert await boundary(db) == 30  # what is still there is not shown any more
@@ -117,9 +110,10 @@ async def test_resumes_after_an_interruption(db: Database) -> None:
     assert (await days(db), await days(db, visitor_days)) == ([0, 20], [0, 20])
 
 
-async def test_deletes_in_small_groups(db: Database) -> None:
+async def test_deletes_in_small_groups(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GROUP", 4)
     await add(db, [click(days_ago) for days_ago in (0, 20)] + [click(40, visitor) for visitor in range(10)])
-    poller, left = await looked(retention(db, 30, group=4)), []
+    poller, left = await looked(retention(db, 30)), []
     while await poller.step():
         left.append(len(await days(db)) - 2)
     assert left[:3] == [6, 2, 0]
@@ -131,29 +125,13 @@ async def test_the_boundary_never_goes_back(db: Database) -> None:
     await run(retention(db, 10))
     await run(retention(db, 30))
     assert await boundary(db) == 10
-    await run(retention(db, 10, clock=FakeClock(START - timedelta(days=7))))
+    await run(retention(db, 10, FakeClock(START - timedelta(days=7))))
     assert await boundary(db) == 10
     assert await days(db) == [*range(11)]
 
 
-async def test_runs_once_an_hour(db: Database) -> None:
-    clock, ticks = FakeClock(), Ticks()
-    poller = retention(db, 30, clock=clock, monotonic=ticks)
-    await add(db, [click(30), click(0)])
-    await run(poller)
-    await add(db, [click(-1)])
-    clock.move(timedelta(days=1))
-    ticks.now = 7199.0
-    assert not await poller.step()
-    assert await days(db) == [-1, 0, 30]
-    ticks.now = 7200.0
-    assert await poller.step()
-    assert await days(db) == [-1, 0]
-
-
 async def test_deletes_late_clicks(db: Database) -> None:
-    ticks = Ticks()
-    poller = retention(db, 30, monotonic=ticks)
+    poller = retention(db, 30)
     await add(db, [click(0)])
     await run(poller)
     await add(db, [click(50)])  # a spool that lay on a machine nobody started for weeks
@@ -161,10 +139,11 @@ async def test_deletes_late_clicks(db: Database) -> None:
     assert await days(db) == [0]
 
 
-async def test_a_rebuild_afterwards_changes_nothing(db: Database) -> None:
+async def test_a_rebuild_afterwards_changes_nothing(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GROUP", 1)
     await add(db, [click(days_ago) for days_ago in (0, 30, 31)])
     before = await contents(db)
-    poller = await looked(retention(db, 30, group=1))
+    poller = await looked(retention(db, 30))
     assert await poller.step()
     assert (await rebuild(db)).corrected == 0
     await run(poller)
@@ -181,8 +160,8 @@ async def test_keeps_today(db: Database, keep: int) -> None:
 
 async def test_a_short_clock_jump_deletes_one_day_at_most(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 1, 29, 30)])
-    clock, ticks = FakeClock(), Ticks()
-    poller = await looked(retention(db, 30, clock=clock, monotonic=ticks))
+    clock = FakeClock()
+    poller = await looked(retention(db, 30, clock))
     clock.move(timedelta(days=8000))
     await run_once(poller)
     assert (await days(db), await boundary(db)) == ([0, 1, 29], 29)
@@ -193,14 +172,15 @@ async def test_a_short_clock_jump_deletes_one_day_at_most(db: Database) -> None:
 
 async def test_deletes_without_new_clicks(db: Database) -> None:
     await add(db, [click(days_ago) for days_ago in (0, 5)])
-    await run(retention(db, 30, clock=FakeClock(START + timedelta(days=33))))
+    await run(retention(db, 30, FakeClock(START + timedelta(days=33))))
     assert await days(db) == []
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-async def test_waits_for_other_writers_of_statistics(db: Database) -> None:
+async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GROUP", 1)
     await add(db, [click(0), click(20), click(40)])
-    poller = await looked(retention(db, 30, group=1))
+    poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(10):
         await aggregate.lock(tx)

@@ -3,10 +3,6 @@
 Clicks past the period are hidden at once and deleted in small groups, so nothing else waits for long.
 """
 
-import math
-import time
-from collections.abc import Callable
-
 from sqlalchemy import bindparam, delete, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -16,7 +12,6 @@ from waypost.resources.clicks.days import kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate
 
-_EVERY = 3600.0  # seconds
 _GROUP = 2_000  # rows; some 20 ms
 
 _EXPIRED = {
@@ -30,36 +25,22 @@ _DELETIONS = [delete(table).where(tuple_(*table.primary_key).in_(rows)) for tabl
 
 
 class Retention:
-    """A poller. `days`: how many full days to keep besides today. None only finishes a deletion in progress."""
+    """Runs hourly. `days`: how many full days to keep besides today. None only finishes a deletion in progress."""
 
-    def __init__(
-        self,
-        db: Database,
-        days: int | None,
-        *,
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
-        group: int = _GROUP,
-    ) -> None:
+    def __init__(self, db: Database, days: int | None, *, clock: Clock) -> None:
         self._db = db
         self._days = days
         self._clock = clock
-        self._monotonic = monotonic
-        self._group = group
-        self._next = -math.inf
         self._kept_since: int | None = None  # while rows of earlier days are being deleted
         self._previous: int | None = None  # the boundary by the clock of the last run
 
     async def step(self) -> bool:
-        """Deletes one group of rows. False if there is none, or it is too early."""
+        """Deletes one group of rows. False if there is none."""
         if self._kept_since is None:
-            if self._monotonic() < self._next:
-                return False
             self._kept_since = await self._begin()
         if await self._delete(self._kept_since):
             return True
         self._kept_since = None
-        self._next = self._monotonic() + _EVERY
         return False
 
     async def _begin(self) -> int:
@@ -87,7 +68,7 @@ class Retention:
         async with self._db.write() as tx:
             await aggregate.lock(tx)  # otherwise writers could deadlock
             for deletion in _DELETIONS:
-                await tx.execute(deletion, {"kept_since": day, "count": self._group})
+                await tx.execute(deletion, {"kept_since": day, "count": _GROUP})
         return True
 
 

@@ -6,10 +6,8 @@ as its own attempt, a correction deletes the row, and a refresh writes only wher
 
 import contextlib
 import json
-import math
-import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -27,7 +25,6 @@ from waypost.resources.clicks.model import Subject, click_leaders
 from waypost.resources.clicks.stats import aggregate, read, top_values
 from waypost.resources.clicks.stats.top_values import CachedRun, CacheKey
 
-_EVERY = 3600.0  # seconds: by then a run with late clicks is refreshed
 _FIRST = UUID(int=0)
 
 _L = click_leaders.c
@@ -37,28 +34,24 @@ StaleRun = tuple[UUID, CacheKey, CachedRun]
 
 
 class TopValuesRefresher:
-    """A poller."""
+    """Runs hourly: by then a run with late clicks is refreshed."""
 
-    def __init__(self, db: Database, *, clock: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, db: Database, *, clock: Clock) -> None:
         self._db = db
         self._clock = clock
-        self._monotonic = monotonic
-        self._next = -math.inf
         self._after = _FIRST
         self._stale: deque[StaleRun] = deque()
         """Of one account. What an outage takes from here, the next round finds again."""
 
     async def step(self) -> bool:
-        """Refreshes one run, or checks one account. False when all are checked, or it is not time yet."""
+        """Refreshes one run, or checks one account. False when all are checked."""
         if self._stale:
             await self._refresh(*self._stale.popleft())
             return True
-        if self._monotonic() < self._next:
-            return False
         async with self._db.read() as tx:
             account = await auth.account_id_after(tx, self._after)
         if account is None:
-            self._after, self._next = _FIRST, self._monotonic() + _EVERY
+            self._after = _FIRST
             return False
         self._after = account
         await self._check(account)
