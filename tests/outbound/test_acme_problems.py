@@ -8,7 +8,7 @@ import pytest
 
 from waypost.kit.urls import canonical
 from waypost.outbound import OutboundResponse
-from waypost.outbound.acme_keys import SigningKey
+from waypost.outbound.acme import SigningKey
 from waypost.outbound.acme_problems import (
     LONGEST_WAIT,
     AuthorityRateLimited,

@@ -25,8 +25,7 @@ from waypost.outbound import (
     Unreachable,
     UrlSafety,
 )
-from waypost.outbound.acme import Acme
-from waypost.outbound.acme_keys import SigningKey
+from waypost.outbound.acme import Acme, SigningKey
 from waypost.outbound.acme_problems import AuthorityUnavailable
 from waypost.outbound.connection import CHUNK, MAX_FRAMING, MAX_HEADS, MAX_INTERIM, TOO_MANY_INTERIM
 
@@ -222,7 +221,7 @@ class TestEveryClient:
 
     async def test_safe_browsing(self, outbound: Outbound) -> None:
         async with Receiver(endless_interim()) as receiver:
-            assert not await SafeBrowsing(outbound, "key", receiver.url()).has([canonical("https://example.com/")])
+            assert not await SafeBrowsing(outbound, "key", receiver.url()).has(canonical("https://example.com/"))
             await receiver.gone.wait()
 
 

@@ -16,8 +16,7 @@ from servers import OPEN, Receiver, canary, name_server, page
 
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Outbound, OutboundError
-from waypost.outbound.addresses import Address, AllowedAddresses, is_public
-from waypost.outbound.pinned_addresses import PinnedAddresses
+from waypost.outbound.addresses import Address, AllowedAddresses, PinnedAddresses, is_public
 
 
 class Watch:
@@ -115,6 +114,6 @@ class TestRoute:
         async with Receiver(page("")) as receiver:
             opened.connect((OPEN, receiver.port))  # as if the library had taken another way
             with pytest.raises(OSError, match=r"127\.0\.0\.2"):
-                await route.check_peer(None, None, None)  # type: ignore[arg-type]
+                route.check_connected()
             opened.close()
         assert isinstance(route.refused, NotPublic)

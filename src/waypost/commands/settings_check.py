@@ -40,7 +40,7 @@ def _checks(settings: Settings) -> Iterator[tuple[str, Callable[[], object]]]:
 
         yield "database_url", partial(check_postgresql_url, settings.database_url)
     if settings.dns_servers:
-        from waypost.outbound.resolver import new_resolver
+        from waypost.outbound.dns_records import new_resolver
 
         yield "dns_servers", partial(new_resolver, settings.dns_servers)
     if settings.outbound_ca_file:

@@ -1,12 +1,11 @@
 """Every outbound request of this service: to public addresses only (SSRF protection), and within a deadline."""
 
-from waypost.outbound.client import Outbound, OutboundResponse
+from waypost.outbound.client import Outbound, OutboundResponse, Post, Poster
 from waypost.outbound.destination_checker import DestinationChecker
 from waypost.outbound.dns_records import DnsLookup, DnsRecords, printable
 from waypost.outbound.errors import NotPublic, OutboundError, Unreachable, Unsafe
 from waypost.outbound.mail import Mailer
 from waypost.outbound.page import PagePreview
-from waypost.outbound.poster import Post, Poster
 from waypost.outbound.tls_probe import TlsProbe, TlsProbeResult
 from waypost.outbound.url_safety import Blocklist, SafeBrowsing, UrlSafety
 

@@ -4,13 +4,21 @@ Sends requests through `Outbound` only; every response and every wait is limited
 """
 
 import asyncio
+import base64
+import hashlib
+import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeVar
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from waypost.kit.urls import BadUrl, canonical
-from waypost.outbound.acme_keys import SigningKey
 from waypost.outbound.acme_problems import (
     AcmeError,
     AuthorityRefused,
@@ -31,9 +39,57 @@ _FIRST_POLL, _POLL_GROWTH, _LONGEST_POLL = 0.2, 1.6, 15.0  # seconds between pol
 _UNREACHABLE = "The certificate authority cannot be reached."
 _ACCOUNT_ERRORS = {"unauthorized", "userActionRequired"}  # of an order, before any challenge
 _MAX_AUTHORIZATIONS = 4  # of one order; ours has one name
+_SIZE = 32  # bytes of a key's coordinate
+
+_T = TypeVar("_T")
 
 PublishChallenge = Callable[[str, str], Awaitable[None]]
 """Serve the key authorization (second) for the token (first) from now on."""
+
+
+class SigningKey:
+    """An ECDSA key on P-256: for signing requests to the authority (JWS, RFC 7515) and for certificates."""
+
+    def __init__(self, key: ec.EllipticCurvePrivateKey) -> None:
+        self._key = key
+
+    @classmethod
+    def new(cls) -> Self:
+        return cls(ec.generate_private_key(ec.SECP256R1()))
+
+    @classmethod
+    def from_pem(cls, text: str) -> Self:
+        key = load_pem_private_key(text.encode(), password=None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise TypeError("not a key on an elliptic curve")
+        return cls(key)
+
+    def pem(self) -> str:
+        return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+    def public(self) -> dict[str, str]:
+        """The JWK, its members in the order that the thumbprint requires."""
+        numbers = self._key.public_key().public_numbers()
+        x, y = (_base64url(number.to_bytes(_SIZE)) for number in (numbers.x, numbers.y))
+        return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
+
+    def thumbprint(self) -> str:
+        """RFC 7638."""
+        return _base64url(hashlib.sha256(json.dumps(self.public(), separators=(",", ":")).encode()).digest())
+
+    def sign(self, protected: Mapping[str, Any], payload: Mapping[str, Any] | None) -> bytes:
+        """A flattened JWS. Without a payload it reads: POST-as-GET."""
+        head = _base64url(json.dumps({"alg": "ES256", **protected}).encode())
+        body = "" if payload is None else _base64url(json.dumps(payload).encode())
+        r, s = decode_dss_signature(self._key.sign(f"{head}.{body}".encode(), ec.ECDSA(SHA256())))
+        signature = _base64url(r.to_bytes(_SIZE) + s.to_bytes(_SIZE))
+        return json.dumps({"protected": head, "payload": body, "signature": signature}).encode()
+
+    def request_for(self, hostname: str) -> str:
+        """The certificate signing request, DER in base64url."""
+        names = x509.SubjectAlternativeName([x509.DNSName(hostname)])
+        request = x509.CertificateSigningRequestBuilder(x509.Name([])).add_extension(names, critical=False)
+        return _base64url(request.sign(self._key, SHA256()).public_bytes(Encoding.DER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +101,8 @@ class AcmeAccount:
 class AcmeDocument:
     """A JSON object from the authority. A missing field is the authority's error."""
 
-    def __init__(self, fields: object, url: str = "", wait: float | None = None) -> None:
+    def __init__(self, fields: object, wait: float | None = None) -> None:
         self._fields = fields if isinstance(fields, dict) else {}
-        self.url = url
         self.wait = wait
         """Seconds until the next poll, as the authority asks."""
 
@@ -63,20 +118,17 @@ class AcmeDocument:
         return problem_in(next(errors, None))
 
     def text(self, name: str) -> str:
-        value = self._fields.get(name)
-        if not isinstance(value, str):
-            raise _not_acme(name)
-        return value
+        return self._field(name, str)
 
     def texts(self, name: str) -> Sequence[str]:
-        return [value for value in self._list(name) if isinstance(value, str)]
+        return [value for value in self._field(name, list) if isinstance(value, str)]
 
     def documents(self, name: str) -> "Sequence[AcmeDocument]":
-        return [AcmeDocument(value) for value in self._list(name)]
+        return [AcmeDocument(value) for value in self._field(name, list)]
 
-    def _list(self, name: str) -> list[object]:
+    def _field(self, name: str, kind: type[_T]) -> _T:
         value = self._fields.get(name)
-        if not isinstance(value, list):
+        if not isinstance(value, kind):
             raise _not_acme(name)
         return value
 
@@ -131,7 +183,7 @@ class Acme:
             return  # validated by an earlier order
         offered = [each for each in authorization.documents("challenges") if each.text("type") == "http-01"]
         if not offered:
-            raise AuthorityRefused("", "The certificate authority does not allow HTTP validation for this hostname.")
+            raise AuthorityRefused("The certificate authority does not allow HTTP validation for this hostname.")
         token = offered[0].text("token")
         await publish(token, f"{token}.{account.key.thumbprint()}")
         await self._signed(account, offered[0].text("url"), {})
@@ -141,7 +193,7 @@ class Acme:
         """Poll, as seldom as the authority asks."""
         pause = _FIRST_POLL
         while True:
-            found = _document(await self._signed(account, url, None), url)
+            found = _document(await self._signed(account, url, None))
             if found.status in expected:
                 return found
             if found.status not in while_:
@@ -200,21 +252,18 @@ class Acme:
         if nonce := response.headers.get("Replay-Nonce", "")[:512]:
             self._nonces.append(nonce)
         if response.status >= 300:
-            raise self._after(problem_of(response))
+            problem = problem_of(response)
+            if isinstance(problem, AuthorityUnavailable):
+                self._directory = None
+            raise problem
         return response
 
-    def _after(self, problem: AcmeError) -> AcmeError:
-        if isinstance(problem, AuthorityUnavailable):
-            self._directory = None
-        return problem
 
-
-def _document(response: OutboundResponse, url: str = "") -> AcmeDocument:
+def _document(response: OutboundResponse) -> AcmeDocument:
     try:
-        fields = response.json()
+        return AcmeDocument(response.json(), retry_after(response))
     except ValueError:
         raise _not_acme("JSON") from None
-    return AcmeDocument(fields, url, retry_after(response))
 
 
 def _location(response: OutboundResponse) -> str:
@@ -226,3 +275,7 @@ def _location(response: OutboundResponse) -> str:
 
 def _not_acme(missing: str) -> AuthorityUnavailable:
     return AuthorityUnavailable(f"The certificate authority is not an ACME server: its response has no {missing}.")
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

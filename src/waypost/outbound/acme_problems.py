@@ -37,51 +37,47 @@ _REASONS = {
 
 
 class AcmeError(Exception):
-    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, *, kind: str = "", detail: str = "", retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         """A sentence for the domain's owner."""
+        self.kind = kind
+        """The last part of the problem's URN, such as `badNonce`."""
+        self.detail = detail
+        """The authority's own text, or a text for the operator only."""
         self.retry_after = retry_after
         """Seconds that the authority asks to wait."""
 
 
 class AuthorityRefused(AcmeError):
-    def __init__(self, kind: str, reason: str, *, retry_after: float | None = None) -> None:
-        super().__init__(reason, retry_after=retry_after)
-        self.kind = kind
-        """The last part of the problem's URN, such as `badNonce`."""
+    pass
 
 
 class AuthorityRateLimited(AcmeError):
-    def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
-        super().__init__(_refusal("rateLimited", detail), retry_after=retry_after)
-        self._detail = detail
-
     def is_about(self, hostname: str) -> bool:
         """Whether it names this host or a parent domain: then other names may be ordered."""
-        named = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self._detail.lower()))
+        named = set(re.findall(r"[\w-]+(?:\.[\w-]+)+", self.detail.lower()))
         labels = hostname.split(".")
         parents = {".".join(labels[start:]) for start in range(len(labels) - 1)}
-        return bool(named & parents) or "exact set of" in self._detail
+        return bool(named & parents) or "exact set of" in self.detail
 
 
 class AuthorityUnavailable(AcmeError):
-    def __init__(self, reason: str, *, detail: str = "", retry_after: float | None = None) -> None:
-        super().__init__(reason, retry_after=retry_after)
-        self.detail = detail
-        """For the operator only."""
+    pass
 
 
 def problem_of(response: OutboundResponse) -> AcmeError:
     """The error of a response with status 400 or above."""
-    kind, detail = _read(_document(response))
-    wait = retry_after(response)
-    if response.status == 429 or kind == "rateLimited":
-        return AuthorityRateLimited(detail, retry_after=wait)
-    if response.status >= 500 or not kind:
+    try:
+        kind, detail = _read(response.json())
+    except ValueError:
+        kind, detail = "", ""
+    if response.status == 429:
+        kind = "rateLimited"
+    if kind != "rateLimited" and (response.status >= 500 or not kind):
         reason = f"The certificate authority is failing: it responded with status {response.status}."
-        return AuthorityUnavailable(reason, retry_after=wait)
-    return AuthorityRefused(kind, _refusal(kind, detail), retry_after=wait)
+        return AuthorityUnavailable(reason, retry_after=retry_after(response))
+    return _refusal(kind, detail, retry_after(response))
 
 
 def account_refused(refused: AuthorityRefused) -> AuthorityUnavailable:
@@ -91,8 +87,7 @@ def account_refused(refused: AuthorityRefused) -> AuthorityUnavailable:
 
 def problem_in(document: object) -> AcmeError:
     """The error in the `error` field of a challenge or an order."""
-    kind, detail = _read(document)
-    return AuthorityRateLimited(detail) if kind == "rateLimited" else AuthorityRefused(kind, _refusal(kind, detail))
+    return _refusal(*_read(document))
 
 
 def retry_after(response: OutboundResponse) -> float | None:
@@ -108,13 +103,6 @@ def retry_after(response: OutboundResponse) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT)
 
 
-def _document(response: OutboundResponse) -> object:
-    try:
-        return response.json()
-    except ValueError:
-        return None
-
-
 def _read(document: object) -> tuple[str, str]:
     """(kind, the authority's own text), empty where missing."""
     if not isinstance(document, dict):
@@ -126,7 +114,9 @@ def _read(document: object) -> tuple[str, str]:
     )
 
 
-def _refusal(kind: str, detail: str) -> str:
-    reason = _REASONS.get(kind, "")
+def _refusal(kind: str, detail: str, retry_after: float | None = None) -> AcmeError:
+    known = _REASONS.get(kind, "")
     quoted = f' It said: "{detail}"' if detail else ""
-    return f"The certificate authority refused{': ' + reason if reason else ''}.{quoted}"
+    reason = f"The certificate authority refused{': ' + known if known else ''}.{quoted}"
+    refused = AuthorityRateLimited if kind == "rateLimited" else AuthorityRefused
+    return refused(reason, kind=kind, detail=detail, retry_after=retry_after)

@@ -1,15 +1,26 @@
 """Addresses that we may connect to: public ones that are not this machine's, and networks that the operator allows.
 
-The table is our own: `ipaddress.is_global` counts multicast, NAT64 and IPv4-compatible addresses as public.
+A host's addresses are looked up once per request, never cached, and checked again on every socket. The table of
+networks is our own: `ipaddress.is_global` counts multicast, NAT64 and IPv4-compatible addresses as public.
 """
 
+import asyncio
 import re
-from collections.abc import Sequence
+import socket
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
 
+from aiohttp import AddrInfoType
+
 from waypost.kit.proxies import Address, Network
+from waypost.kit.urls import Url
+from waypost.outbound.dns_records import DnsRecords
+from waypost.outbound.errors import NotPublic, Unreachable
+
+MAX_ADDRESSES = 8  # tried in turn; a long list must not become a scan
 
 NOT_PUBLIC_4 = tuple(
     IPv4Network(network)
@@ -43,6 +54,15 @@ NOT_PUBLIC_6 = tuple(
         "3fff::/20",  # documentation
     )
 )
+# why a host has no address; the first that fits, since the failure of one family hides the other's
+_NO_ADDRESS = {
+    "unreachable": "the name servers cannot be reached",
+    "timed_out": "timed out",
+    "no_name": "there is no such host",
+    "server_failed": "the name servers gave no usable answer",
+    "loop": "the name servers gave no usable answer",
+    "no_record": "the host has no address",
+}
 
 
 def unwrapped(address: Address) -> Address:
@@ -70,7 +90,7 @@ def own_addresses(proc_net: Path = Path("/proc/net")) -> frozenset[Address]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except OSError:
         return ""
 
@@ -87,3 +107,77 @@ class AllowedAddresses:
         if any(address in network for network in self.allow):
             return True
         return address not in self.own and is_public(address)
+
+
+class HostResolver:
+    def __init__(self, allowed: AllowedAddresses, servers: Sequence[str] = ()) -> None:
+        """`servers`: addresses with an optional port. Without them the system's servers and hosts file are used."""
+        self._allowed = allowed
+        self._records = DnsRecords(servers)
+        self._hosts: Mapping[str, Sequence[Address]] = {} if servers else _hosts_file()
+
+    async def resolve(self, url: Url) -> list[Address]:
+        """Addresses that may all be connected to, at least one. Raises NotPublic, Unreachable.
+
+        A host is refused as soon as one of its addresses is, because which of several a connection takes is chance.
+        """
+        addresses = [ip_address(url.host)] if url.is_ip else await self._look_up(url.host)
+        refused = [address for address in addresses if address not in self._allowed]
+        if refused:
+            raise NotPublic(f"{url.host} has the address {refused[0]}")
+        return addresses[:MAX_ADDRESSES]
+
+    async def _look_up(self, host: str) -> list[Address]:
+        if host in self._hosts:
+            return list(self._hosts[host])
+        lookups = await asyncio.gather(self._records.find(host, "A"), self._records.find(host, "AAAA"))
+        addresses = [ip_address(value) for lookup in lookups for value in lookup.values]
+        if not addresses:
+            problems = {lookup.problem for lookup in lookups}
+            raise Unreachable(f"dns: {next(reason for problem, reason in _NO_ADDRESS.items() if problem in problems)}")
+        return addresses
+
+
+def _hosts_file(path: Path = Path("/etc/hosts")) -> Mapping[str, Sequence[Address]]:
+    hosts: dict[str, list[Address]] = defaultdict(list)
+    for line in _read(path).splitlines():
+        address, *names = line.partition("#")[0].split() or [""]
+        for name in names:
+            try:
+                hosts[name.lower()].append(ip_address(address))
+            except ValueError:
+                break
+    return hosts
+
+
+class PinnedAddresses:
+    """The addresses of one connection, resolved and checked once. Every socket is checked when opened and connected.
+
+    Checking at resolution is not enough: a client that gets an IP literal never asks its resolver.
+    """
+
+    def __init__(self, allowed: AllowedAddresses, addresses: Sequence[Address]) -> None:
+        self.addresses = addresses
+        self._allowed = allowed
+        self._sockets: list[socket.socket] = []
+        self.refused: NotPublic | None = None
+        """Kept here because connecting to several addresses loses the exception's type."""
+
+    def open_socket(self, target: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = target
+        self._check(str(address[0]))
+        opened = socket.socket(family, kind, protocol)
+        self._sockets.append(opened)
+        return opened
+
+    def check_connected(self) -> None:
+        """Check the peers that the kernel reports, before a byte of the request is sent."""
+        for opened in self._sockets:
+            if opened.fileno() != -1:
+                self._check(opened.getpeername()[0])
+
+    def _check(self, text: str) -> None:
+        address = ip_address(text)
+        if address not in self.addresses or address not in self._allowed:
+            self.refused = NotPublic(f"{address} may not be connected to")
+            raise OSError(str(self.refused))

@@ -1,40 +1,39 @@
-"""The HTTP client. It connects to checked addresses only, and every response is limited in size and time.
+"""The HTTP clients. They connect to checked addresses only, and every response is limited in size and time.
 
-Follows no redirects, keeps no cookies, ignores proxies of the environment, always verifies TLS. Only `poster` keeps
+They follow no redirects, keep no cookies, ignore proxies of the environment, always verify TLS. Only `Poster` keeps
 connections open.
 """
 
 import asyncio
 import json
 import ssl
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import zlib
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
 import structlog
 import yarl
-from aiohttp.client_proto import ResponseHandler
 
 from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import Url
-from waypost.outbound.addresses import AllowedAddresses
-from waypost.outbound.bodies import read_body
-from waypost.outbound.connection import BoundedConnection
+from waypost.outbound.addresses import AllowedAddresses, HostResolver, PinnedAddresses
+from waypost.outbound.connection import Connector, Exchange, exchange, too_long
 from waypost.outbound.errors import Unreachable, reason_of
-from waypost.outbound.pinned_addresses import PinnedAddresses
-from waypost.outbound.resolver import HostResolver
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 MAX_HEADERS = 128
 MAX_HEADER = 16_384  # bytes of one line; content security policies are long
+MAX_IDLE = 4.0  # seconds; many servers close after five, and a POST that races with the close is lost
+_ZLIB = frozenset({"gzip", "x-gzip", "deflate"})
+_GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS  # detected by the first bytes
 
-_Request = AbstractAsyncContextManager[aiohttp.ClientResponse]
+_ReadBody = Callable[[aiohttp.ClientResponse], Awaitable[bytes]]
 
 log = structlog.get_logger(__name__)
 
@@ -64,17 +63,12 @@ class Outbound:
             log.warning("outbound requests may reach a network that is not public", network=str(network))
         self._allowed = AllowedAddresses(tuple(allow))
         self._resolver = HostResolver(self._allowed, dns_servers)
-
-        self.tls = tls_context(ca_file)
-        self.tls.set_alpn_protocols(["http/1.1"])
+        self._tls = tls_context(ca_file)
+        self._tls.set_alpn_protocols(["http/1.1"])
 
     async def resolve(self, url: Url) -> list[Address]:
         """The addresses a request would go to. Raises NotPublic, Unreachable."""
         return await self._resolver.resolve(url)
-
-    async def pin(self, url: Url) -> PinnedAddresses:
-        """Resolve and check the addresses for one new connection. Raises NotPublic, Unreachable."""
-        return PinnedAddresses(self._allowed, await self._resolver.resolve(url))
 
     async def request(
         self,
@@ -92,52 +86,89 @@ class Outbound:
 
         With `body_types` (`text/html`), a body of any other type is not read. Raises NotPublic, Unreachable.
         """
-        try:
-            async with asyncio.timeout(deadline):
-                pinned = await self.pin(url)
-                async with self._session(pinned, connect_timeout, max_body) as session:
-                    request = session.request(
-                        method, target(url), headers={**HEADERS, **(headers or {})}, data=body, allow_redirects=False
-                    )
-                    return await _read(request, pinned, url, max_body, body_types)
-        except TimeoutError:
-            raise Unreachable("timed out") from None
 
-    def _session(self, pinned: PinnedAddresses, connect_timeout: float | None, max_body: int) -> aiohttp.ClientSession:
-        """A session for one request, so that no connection checked for another one is reused."""
-        connector = _BoundedConnector(
-            max_body,
-            resolver=pinned,
-            socket_factory=pinned.open_socket,
-            ssl=self.tls,
-            use_dns_cache=False,
-            force_close=True,
+        async def read(response: aiohttp.ClientResponse) -> bytes:
+            return await _decompressed(response, max_body) if not body_types or _type(response) in body_types else b""
+
+        # a session for one request: no connection checked for another one is reused
+        async with self.open_session(keepalive=None) as session:
+            sent = Exchange(url, max_body, connect_timeout)
+            return await _send(session, method, sent, {**HEADERS, **(headers or {})}, body, deadline, read)
+
+    def open_session(self, *, keepalive: float | None) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=Connector(self._pin, self._tls, keepalive=keepalive),
+            cookie_jar=_NoCookies(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            trust_env=False,
+            auto_decompress=False,  # `_decompressed` does it, within the limit
+            max_line_size=MAX_HEADER,
+            max_field_size=MAX_HEADER,
+            max_headers=MAX_HEADERS,
         )
-        peer_check = aiohttp.TraceConfig()
-        peer_check.on_connection_create_end.append(pinned.check_peer)
-        return open_session(connector, peer_check, connect_timeout=connect_timeout)
+
+    async def _pin(self, url: Url) -> PinnedAddresses:
+        return PinnedAddresses(self._allowed, await self._resolver.resolve(url))
 
 
-def open_session(
-    connector: aiohttp.BaseConnector, *traces: aiohttp.TraceConfig, connect_timeout: float | None = None
-) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=connector,
-        trace_configs=list(traces),
-        cookie_jar=_NoCookies(),
-        timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout),
-        trust_env=False,
-        auto_decompress=False,  # `bodies` decompresses, within the limit
-        max_line_size=MAX_HEADER,
-        max_field_size=MAX_HEADER,
-        max_headers=MAX_HEADERS,
-    )
+class Post(Protocol):
+    async def __call__(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> OutboundResponse:
+        """As `Poster.post`."""
 
 
-class _BoundedConnector(aiohttp.TCPConnector):
-    def __init__(self, max_body: int, **options: Any) -> None:
-        super().__init__(**options)
-        self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, self._loop, max_body))
+class Poster:
+    """POST requests over keep-alive connections, since opening a connection costs more than everything else.
+
+    A new connection goes only where `Outbound.request` may go. A kept one is reused for the same scheme, host and port,
+    for a short time, and only if nothing arrived after its last response. Create it inside a running event loop.
+    """
+
+    def __init__(self, outbound: Outbound) -> None:
+        self._session = outbound.open_session(keepalive=MAX_IDLE)
+
+    async def post(
+        self, url: Url, *, headers: Mapping[str, str], body: bytes, deadline: float, max_body: int
+    ) -> OutboundResponse:
+        """Send one POST and read the complete response within `deadline` seconds. Raises NotPublic, Unreachable.
+
+        A body whose Content-Length exceeds `max_body` bytes is not read; one without a length that exceeds them is
+        Unreachable. Bodies are never decompressed.
+        """
+        headers = {**HEADERS, "Accept-Encoding": "identity", **headers}
+        read = partial(_complete, limit=max_body)
+        return await _send(self._session, "POST", Exchange(url, max_body), headers, body, deadline, read)
+
+    async def close(self) -> None:
+        """Close the idle connections."""
+        await self._session.close()
+
+
+async def _send(
+    session: aiohttp.ClientSession,
+    method: str,
+    sent: Exchange,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    deadline: float,
+    read: _ReadBody,
+) -> OutboundResponse:
+    exchange.set(sent)
+    try:
+        async with asyncio.timeout(deadline):
+            response = await session.request(
+                method, _target(sent.url), headers=headers, data=body, allow_redirects=False
+            )
+            try:
+                return OutboundResponse(response.status, response.headers, await read(response), sent.url)
+            finally:
+                if not response.closed:
+                    response.close()
+    except TimeoutError:
+        raise Unreachable("timed out") from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise Unreachable(reason_of(error)) from error
 
 
 class _NoCookies(aiohttp.DummyCookieJar):
@@ -147,16 +178,37 @@ class _NoCookies(aiohttp.DummyCookieJar):
         pass
 
 
-async def _read(
-    request: _Request, pinned: PinnedAddresses, url: Url, max_body: int, body_types: Collection[str]
-) -> OutboundResponse:
-    try:
-        async with request as response:
-            is_read = not body_types or _type(response) in body_types
-            body = await read_body(response, max_body) if is_read else b""
-            return OutboundResponse(response.status, response.headers, body, url)
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise pinned.refused or Unreachable(reason_of(error)) from error
+async def _complete(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """As received. Raises Unreachable when the body exceeds the limit."""
+    if (response.content_length or 0) > limit:
+        return b""
+    body = bytearray()
+    while chunk := await response.content.readany():
+        body += chunk
+        if len(body) > limit:
+            raise too_long(limit)
+    return bytes(body)
+
+
+async def _decompressed(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Up to the limit: nothing beyond it is read or decompressed.
+
+    Empty for an encoding we did not ask for; corrupt data ends where it breaks.
+    """
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in _ZLIB | {"", "identity"}:
+        return b""
+    decompressor = zlib.decompressobj(_GZIP_OR_ZLIB) if encoding in _ZLIB else None
+    body = bytearray()
+    while len(body) < limit and not (decompressor and decompressor.eof):
+        try:
+            chunk = await response.content.readany()
+            body += decompressor.decompress(chunk, limit - len(body)) if decompressor else chunk
+        except (Unreachable, zlib.error):  # the connection's limit ends the body: the part before it still counts
+            break
+        if not chunk:
+            break
+    return bytes(body[:limit])
 
 
 def _type(response: aiohttp.ClientResponse) -> str:
@@ -165,7 +217,8 @@ def _type(response: aiohttp.ClientResponse) -> str:
     return text.partition(";")[0].strip().lower()
 
 
-def target(url: Url) -> yarl.URL:
+@lru_cache(1_024)
+def _target(url: Url) -> yarl.URL:
     """Built from the checked parts, so that no third parser decides about the host."""
     parts = urlsplit(url.text)
     host = f"[{url.host}]" if ":" in url.host else url.host

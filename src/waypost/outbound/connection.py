@@ -1,7 +1,7 @@
-"""Limits on what HTTP responses may send, in total and at a time.
+"""Connections: where a new one may go, when a kept one may be used again, and what a response may send.
 
-Enforced where bytes arrive, because the HTTP parser and the client process received data in one go without returning to
-the event loop. A response has at most
+The limits are enforced where bytes arrive, because the HTTP parser and the client process received data in one go
+without returning to the event loop. A response has at most
 
 - MAX_INTERIM interim responses (1xx),
 - MAX_HEADS bytes up to the final status,
@@ -10,35 +10,155 @@ the event loop. A response has at most
 """
 
 import asyncio
-from typing import Any
+import ssl
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AddressFamily, socket
+from typing import Any, cast
 
-from aiohttp import ClientPayloadError
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ClientRequest
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.tracing import Trace
 
-from waypost.outbound.errors import HEADERS_TOO_LARGE, Unreachable
+from waypost.kit.urls import Url
+from waypost.outbound.addresses import PinnedAddresses
+from waypost.outbound.errors import HEADERS_TOO_LARGE, Unreachable, reason_of
 
 MAX_INTERIM = 20
 MAX_HEADS = 131_072
 MAX_FRAMING = 32_768
 CHUNK = 4_096
 """Bytes parsed per iteration of the event loop: the most hostile ones take a few milliseconds."""
+MAX_AGE = 60.0  # seconds until a host is resolved again
+MAX_KEPT = 512  # idle connections in total
 
 TOO_MANY_INTERIM = "too many interim responses (1xx)"
 
 
-class BoundedConnection(ResponseHandler):
-    """Aborts when a response exceeds a limit; the caller waiting for it gets Unreachable."""
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a connector has to know about the request that the current task sends."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, max_body: int = 0) -> None:
+    url: Url
+    max_body: int
+    connect_timeout: float | None = None
+    """Seconds of TCP and TLS, without DNS."""
+
+
+exchange: ContextVar[Exchange] = ContextVar("exchange")
+_pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # a connector has one resolver for all requests
+
+
+class Connector(aiohttp.TCPConnector):
+    """Connects to pinned addresses only, and checks every new socket before a byte of the request is sent."""
+
+    def __init__(
+        self, pin: Callable[[Url], Awaitable[PinnedAddresses]], tls: ssl.SSLContext, *, keepalive: float | None
+    ) -> None:
+        """`keepalive`: seconds that idle connections are kept; None: each is closed after one request."""
+        reuse: dict[str, Any] = {"force_close": True} if keepalive is None else {"keepalive_timeout": keepalive}
+        options = {"ssl": tls, "use_dns_cache": False, "limit": 0, **reuse}
+        super().__init__(resolver=_PinnedResolver(), socket_factory=_open_socket, **options)
+        self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, {}, self._loop))
+        self._pin = pin
+
+    async def connect(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
+    ) -> Connection:
+        connection = await super().connect(req, traces, timeout)
+        while not (bounded := cast("BoundedConnection", connection.protocol)).is_reusable():
+            connection.close()
+            connection = await super().connect(req, traces, timeout)
+        bounded.begin(exchange.get().max_body)
+        connection.add_callback(bounded.rest)
+        return connection
+
+    async def _create_connection(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
+    ) -> ResponseHandler:
+        pinned = await self._pin(exchange.get().url)
+        _pinned.set(pinned)
+        opened = None
+        try:
+            async with asyncio.timeout(exchange.get().connect_timeout):
+                opened = await super()._create_connection(req, traces, timeout)
+            pinned.check_connected()
+        except (aiohttp.ClientError, OSError) as error:
+            if opened is not None:  # an empty queue of responses is false
+                opened.abort()
+            raise pinned.refused or Unreachable(reason_of(error)) from error
+        return opened
+
+
+class _PinnedResolver(AbstractResolver):
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: AddressFamily = AF_INET,  # noqa: ARG002  # aiohttp's
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=AF_INET if address.version == 4 else AF_INET6,
+                proto=0,
+                flags=AI_NUMERICHOST,
+            )
+            for address in _pinned.get().addresses
+        ]
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def _open_socket(target: aiohttp.AddrInfoType) -> socket:
+    return _pinned.get().open_socket(target)
+
+
+class BoundedConnection(ResponseHandler):
+    """Aborts when a response exceeds a limit; the caller waiting for it gets Unreachable.
+
+    Between two requests, from `rest` to `begin`, received data closes it: it belongs to no response.
+    """
+
+    def __init__(self, resting: dict["BoundedConnection", None], loop: asyncio.AbstractEventLoop) -> None:
+        self._resting = resting
         super().__init__(loop)
-        self.begin(max_body)
+        self._opened = loop.time()
+        self.begin(0)
+
+    def is_reusable(self) -> bool:
+        """New, or neither too old nor with unread data after its last response."""
+        if self not in self._resting:
+            return True
+        return not self.should_close and self._loop.time() - self._opened < MAX_AGE and not self._has_unread_data()
 
     def begin(self, max_body: int) -> None:
         """Reset the limits before each request."""
+        self._resting.pop(self, None)
         self._max_body = max_body
         self._received = 0
         self._interim = 0
         self._has_final = False
+
+    def rest(self) -> None:
+        self._resting[self] = None
+        if len(self._resting) > MAX_KEPT:
+            next(iter(self._resting)).close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -47,6 +167,9 @@ class BoundedConnection(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         if self._is_closing():
             return  # TLS delivers what it still holds while it is being closed
+        if data and self in self._resting:
+            self.close()
+            return
         self._received += len(data)
         if excess := self._excess():
             self._refuse(excess)
@@ -70,13 +193,15 @@ class BoundedConnection(ResponseHandler):
             self._refuse(Unreachable(TOO_MANY_INTERIM))
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        self._resting.pop(self, None)
         payload = self._payload
         super().connection_lost(exc)
         if payload is not None and not payload.is_eof() and not payload.exception():
-            payload.set_exception(ClientPayloadError())  # an unparsable body; aiohttp would wait for the rest
+            payload.set_exception(aiohttp.ClientPayloadError())  # an unparsable body; aiohttp would wait for the rest
 
     def close(self) -> None:
         """Abort: a server that ignores the TLS shutdown would hold the connection for half a minute."""
+        self._resting.pop(self, None)
         self.abort()
 
     def let_others_run(self) -> None:
@@ -89,6 +214,13 @@ class BoundedConnection(ResponseHandler):
         body = 0 if self._payload is None else self._payload.total_bytes
         is_too_long = self._received - min(body, self._max_body) > MAX_FRAMING
         return too_long(self._max_body) if is_too_long else None
+
+    def _has_unread_data(self) -> bool:
+        """Whether a message has begun: the next response's parser would take the rest of it for its start."""
+        try:
+            return self._parser is not None and self._parser.feed_eof() is not None
+        except HttpProcessingError:
+            return True
 
     def _is_closing(self) -> bool:
         return self.transport is None or self.transport.is_closing()

@@ -14,11 +14,10 @@ from typing import Literal
 
 from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import BadUrl, canonical
-from waypost.outbound.addresses import AllowedAddresses, own_addresses
+from waypost.outbound.addresses import AllowedAddresses, HostResolver, own_addresses
 from waypost.outbound.client import tls_context
 from waypost.outbound.dns_records import printable
 from waypost.outbound.errors import OutboundError, reason_of
-from waypost.outbound.resolver import HostResolver
 
 DEADLINE = 5.0
 

@@ -28,7 +28,7 @@ class Refusing:
     async def obtain(self, hostname: str, ordering) -> None:
         await ordering()
         self.requests.append(hostname)
-        raise AuthorityRefused("connection", "No.")
+        raise AuthorityRefused("No.", kind="connection")
 
 
 async def change(db: Database, hostname: str, **values: object) -> None:

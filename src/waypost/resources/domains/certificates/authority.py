@@ -14,8 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
-from waypost.outbound.acme import Acme, AcmeAccount, PublishChallenge
-from waypost.outbound.acme_keys import SigningKey
+from waypost.outbound.acme import Acme, AcmeAccount, PublishChallenge, SigningKey
 from waypost.outbound.acme_problems import AuthorityRefused, AuthorityUnavailable
 from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
 from waypost.resources.domains.certificates.validity import UnusableChain, Validity, validity_of
