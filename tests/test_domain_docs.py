@@ -10,8 +10,7 @@ from journeys.service import free_port
 
 from waypost.outbound import DnsRecords, acme_problems
 from waypost.resources.domains.checks import messages
-from waypost.resources.domains.checks.evidence import ExpectedRecords
-from waypost.resources.domains.checks.verification import verify
+from waypost.resources.domains.checks.verification import ExpectedRecords, verify
 
 PAGE = (ROOT / "docs" / "domains.md").read_text()
 ROWS = re.findall(r"^\| (.+?) \| (?=.*\S)", PAGE, re.MULTILINE)

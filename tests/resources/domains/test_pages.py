@@ -13,7 +13,7 @@ from servers import name_server
 from sqlalchemy import select, update
 
 from waypost.outbound import dns_records
-from waypost.resources.domains import verified_names
+from waypost.resources.domains import history
 from waypost.resources.domains.model import domains
 
 NAME = "go.brand.test"
@@ -165,7 +165,7 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
             if is_verified:
                 assert ada.account
                 async with place.db.write() as tx:
-                    await verified_names.remember(tx, ada.account.id, hostname)
+                    await history.record_verified(tx, ada.account.id, hostname)
                 await set_(place, path, is_live=True, status="verified", verified_at=place.clock())
                 for page in (await ada.get(path), await ada.get(f"{path}/delete")):
                     assert "has to verify it with a TXT record" in page.text

@@ -9,12 +9,10 @@ from starlette.routing import Route
 
 from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
 from waypost.kit.fields import parse
-from waypost.resources.domains import service
+from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.names import readable
-from waypost.resources.domains.past_claims import KEPT
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import page_request, path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
@@ -113,7 +111,7 @@ class DomainPages:
         found = await service.browse(self._deps, session, paging)
         deleted = request.query_params.get("deleted", "")
         notice = "Domain deleted." if deleted else ""
-        context: dict[str, Any] = {"page": found, "readable": readable}
+        context: dict[str, Any] = {"page": found, "readable": names.readable}
         if request.headers.get("hx-target") == "found":  # polled while a check is in flight
             return self._views.block(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
@@ -128,5 +126,5 @@ class DomainPages:
 
     def _context(self, domain: Domain) -> dict[str, Any]:
         records = to_json(domain, self._deps.cname_target)["dns_records"]
-        rules = {"days_kept": KEPT.days, "max_failures": MAX_FAILURES, "cname_target": self._deps.cname_target}
-        return {"domain": domain, "records": records, "readable": readable, **rules}
+        rules = {"days_kept": history.KEPT.days, "max_failures": MAX_FAILURES, "cname_target": self._deps.cname_target}
+        return {"domain": domain, "records": records, "readable": names.readable, **rules}

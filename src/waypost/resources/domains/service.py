@@ -14,7 +14,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import certificates, link_domains, names, past_claims, store, verified_names
+from waypost.resources.domains import certificates, history, link_domains, names, store
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -33,11 +33,11 @@ ALREADY_YOURS = "This hostname is already registered to your account."
 TOO_MANY = f"An account may have at most {MAX_DOMAINS:,} domains. Delete one that you no longer need."
 TOO_MANY_NOT_LIVE = f"An account may have at most {MAX_NOT_LIVE} domains that are not verified. Verify or delete one."
 TOO_LONG_UNVERIFIED = (
-    f"Your account has held this hostname unverified for {past_claims.KEPT.days} days, so others can register it now. "
+    f"Your account has held this hostname unverified for {history.KEPT.days} days, so others can register it now. "
     "Register it again after {day}, or ask the operator of this service to release it if it is yours."
 )
 TOO_MANY_UNVERIFIED = (
-    f"Your account has deleted too many unverified domains in the last {past_claims.REMEMBERED.days} days. Register "
+    f"Your account has deleted too many unverified domains in the last {history.REMEMBERED.days} days. Register "
     "another one later, or ask the operator of this service."
 )
 HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
@@ -112,14 +112,14 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | Non
     async with deps.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
-            if await past_claims.forget(tx, name):
+            if await history.forget(tx, name):
                 return None
             raise NotFound(f"{name} is not registered. waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it anyway."]})
         publish = await remove(deps, tx, domain)
         now = deps.clock()
-        await past_claims.record_end(tx, domain.account_id, name, since=now - past_claims.KEPT, at=now)
+        await history.record_end(tx, domain.account_id, name, since=now - history.KEPT, at=now)
     publish()
     return domain
 
@@ -132,9 +132,9 @@ async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
     await store.remove(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
-        await past_claims.forget(tx, domain.hostname, domain.account_id)
+        await history.forget(tx, domain.hostname, domain.account_id)
     else:
-        await past_claims.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
+        await history.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
     await certificates.erase(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
     return await deps.invalidate_host(tx, domain.hostname)
@@ -172,7 +172,7 @@ async def find_dangling_dns(deps: WebDeps, caller: Caller, text: str) -> str | N
     except names.BadName:
         return None
     async with deps.db.read() as tx:
-        was_theirs = await verified_names.is_of(tx, caller.account.id, name)
+        was_theirs = await history.is_verified_by(tx, caller.account.id, name)
         if not was_theirs or await store.is_registered(tx, name):
             return None
     return name if await deps.points_here(name) else None
@@ -203,12 +203,12 @@ async def _continue_claim(tx: Tx, domain: Domain) -> Domain:
 
     After the hostname is ours: a concurrent deletion by the same account has been waited for.
     """
-    before, until = await past_claims.time_held(tx, domain.account_id, domain.hostname, now=domain.created_at)
-    if before >= past_claims.KEPT:
+    before, until = await history.time_held(tx, domain.account_id, domain.hostname, now=domain.created_at)
+    if before >= history.KEPT:
         raise Invalid({"hostname": [TOO_LONG_UNVERIFIED.format(day=until.date().isoformat())]})
-    if await past_claims.count(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
+    if await history.count(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
         raise Invalid({"hostname": [TOO_MANY_UNVERIFIED]})
-    needs_txt = await verified_names.is_of_another(tx, domain.account_id, domain.hostname)
+    needs_txt = await history.is_verified_by_another(tx, domain.account_id, domain.hostname)
     continued = replace(domain, unverified_since=domain.created_at - before, needs_txt=needs_txt)
     if continued != domain:
         await store.save_claim(tx, continued)

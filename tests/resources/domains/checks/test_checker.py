@@ -18,8 +18,8 @@ from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.evidence import DnsVerdict
 from waypost.resources.domains.checks.outcome import AFTER_LIVE, AFTER_NO_ANSWER
+from waypost.resources.domains.checks.verification import DnsVerdict
 from waypost.resources.domains.model import domains
 
 TXT = f"_waypost.{NAME}"

@@ -5,8 +5,7 @@ from servers import NameServer, name_server
 
 from waypost.outbound import DnsRecords
 from waypost.resources.domains.checks import messages, verification
-from waypost.resources.domains.checks.evidence import DnsVerdict, ExpectedRecords
-from waypost.resources.domains.checks.misplaced_records import zones
+from waypost.resources.domains.checks.verification import DnsVerdict, ExpectedRecords, zones
 
 NAME, TXT, TOKEN, TARGET = "go.brand.test", "_waypost.go.brand.test", "waypost-0123456789abcdef", "cname.waypost.test"
 EXPECTED = ExpectedRecords(NAME, TOKEN, TARGET)

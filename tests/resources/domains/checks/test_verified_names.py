@@ -13,7 +13,7 @@ from resources.domains.test_tls_ask import Caddy
 from waypost.redirect import ChangeFeed
 from waypost.resources.domains import HostSource, service
 from waypost.resources.domains.checks import messages
-from waypost.resources.domains.past_claims import KEPT
+from waypost.resources.domains.history import KEPT
 
 TXT = f"_waypost.{NAME}"
 

@@ -1,4 +1,4 @@
-"""Check domains: look up their DNS records, save the result, and probe live domains over TLS.
+"""Check domains: look up their DNS records, save the result, probe live domains over TLS, remove expired ones.
 
 No transaction is open while a check waits for the network.
 """
@@ -13,15 +13,13 @@ from waypost import auth
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
-from waypost.resources.domains import verified_names
+from waypost.resources.domains import history, service
 from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.evidence import DnsVerdict, ExpectedRecords
 from waypost.resources.domains.checks.outcome import apply_probe, apply_verdict
 from waypost.resources.domains.checks.queue import DomainCheckClaim
-from waypost.resources.domains.checks.verification import verify
+from waypost.resources.domains.checks.verification import DnsVerdict, ExpectedRecords, verify
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
-from waypost.resources.domains.past_claims import KEPT
 from waypost.worker import mail
 from waypost.worker.loop import LeasedQueue
 
@@ -105,7 +103,7 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
             if outcome.went == "up":
-                await verified_names.remember(tx, domain.account_id, domain.hostname)
+                await history.record_verified(tx, domain.account_id, domain.hostname)
             if outcome.went == "down":
                 await self._notify_owner(tx, domain)
         if publish:
@@ -126,10 +124,28 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
             base_url=self._deps.base_url,
             id=domain.id,
-            days=KEPT.days,
+            days=history.KEPT.days,
         )
         subject = messages.MAIL_SUBJECT.format(hostname=domain.hostname)
         await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
+
+
+async def remove_expired(deps: Deps) -> bool:
+    """Remove a domain that stayed unverified for too long: nobody blocks a hostname they do not own. False if none."""
+    expired = queue.expired(deps.clock())
+    async with deps.db.read() as tx:  # mostly there is nothing to do, and this takes no write lock
+        if (await tx.execute(expired)).first() is None:
+            return False
+    async with deps.db.write() as tx:
+        row = (await tx.execute(expired.with_for_update(skip_locked=True))).one_or_none()
+        if row is None:  # verified meanwhile, or locked by somebody else
+            return False
+        domain = Domain(*row)
+        publish = await service.remove(deps, tx, domain)
+    publish()
+    account, links = str(domain.account_id), domain.links_count
+    log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)
+    return True
 
 
 def _day(at: str) -> str:

@@ -3,11 +3,6 @@
 Values written by strangers pass through `printable` before they get in here.
 """
 
-from collections.abc import Mapping
-
-from waypost.outbound import DnsLookup, printable
-from waypost.resources.domains.checks.evidence import DnsEvidence, ExpectedRecords
-
 NOT_VERIFIED = (
     "No record was found that verifies {hostname}. TXT record {txt_name}: {txt}"
     " CNAME record {hostname}: {cname} {advice}"
@@ -79,72 +74,3 @@ POST {base_url}/api/v1/domains/{id}/verify
 Its links work again as soon as it is verified. A domain that stays unverified
 for {days} days is removed, and its links move to the shared domain.
 """
-
-_MISSING: Mapping[str, str] = {
-    "no_name": NO_NAME,
-    "no_record": NO_RECORD,
-    "loop": LOOP,
-    "timed_out": TIMED_OUT,
-    "unreachable": UNREACHABLE,
-}
-
-
-def explain(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
-    """Why the domain is not verified, and what to do."""
-    fields = {
-        "hostname": expected.hostname,
-        "txt_name": expected.txt_name,
-        "token": expected.token,
-        "target": expected.target,
-    }
-    template = NOT_VERIFIED if expected.are_answered_by(evidence) else UNCLEAR
-    advice = evidence.advice or _advice(expected, evidence).format(**fields)
-    return template.format(txt=_txt(expected, evidence.txt), cname=_cname(expected, evidence), advice=advice, **fields)
-
-
-def _txt(expected: ExpectedRecords, lookup: DnsLookup) -> str:
-    if not lookup.values:
-        return _missing(lookup)
-    value, count = printable(lookup.values[0]), len(lookup.values)
-    template = TXT_OTHER if count == 1 else TXT_OTHERS
-    return template.format(value=value, count=count, token=expected.token)
-
-
-def _cname(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
-    if expected.needs_txt:
-        return CNAME_NOT_ACCEPTED
-    *hops, last = evidence.chain
-    if not last.is_answer or last.problem == "loop":
-        return _missing(last)
-    if hops:  # the end of the chain is no alias: that is what it points to
-        return CNAME_OTHER.format(found=printable(last.name), target=expected.target)
-    if evidence.addresses:
-        return CNAME_ADDRESS.format(address=evidence.addresses[0])
-    return _missing(last)
-
-
-def _missing(lookup: DnsLookup) -> str:
-    if lookup.problem == "server_failed":
-        return SERVER_FAILED.format(code=f" ({lookup.code})" if lookup.code else "")
-    return _MISSING[lookup.problem or "no_record"]
-
-
-def _advice(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
-    problems = {evidence.txt.problem, None if expected.needs_txt else evidence.chain[-1].problem}
-    if "unreachable" in problems:
-        return ASK_OPERATOR
-    if problems & {"server_failed", "timed_out"}:
-        return ASK_PROVIDER
-    if "loop" in problems:
-        return BREAK_LOOP
-    return _advice_on_records(expected, evidence)
-
-
-def _advice_on_records(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
-    if evidence.txt.values:
-        return CHANGE_TXT
-    if expected.needs_txt:
-        return SET_TXT
-    if len(evidence.chain) > 1:
-        return CHANGE_CNAME
-    return USE_TXT if evidence.addresses else SET_EITHER

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from waypost.outbound import TlsProbeResult
-from waypost.resources.domains.checks.evidence import DnsVerdict
+from waypost.resources.domains.checks.verification import DnsVerdict
 from waypost.resources.domains.model import Domain
 
 MAX_FAILURES = 3

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 
 from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import Clock
+from waypost.resources.domains.history import KEPT
 from waypost.resources.domains.model import Domain, domains
 
 LEASE = timedelta(seconds=60)
@@ -70,18 +71,9 @@ async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
     return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(told_at=now))).rowcount > 0
 
 
-async def has_expired(tx: Tx, *, since: datetime, now: datetime) -> bool:
-    return (await tx.execute(_expired(since, now))).first() is not None
-
-
-async def lock_expired(tx: Tx, *, since: datetime, now: datetime) -> Domain | None:
-    """Lock a domain that is unverified since `since` and that nobody is checking or changing."""
-    row = (await tx.execute(_expired(since, now).with_for_update(skip_locked=True))).one_or_none()
-    return None if row is None else Domain(*row)
-
-
-def _expired(since: datetime, now: datetime) -> Select[Any]:
-    due = and_(_D.unverified_since <= since, ~_D.is_live, _is_free(now))
+def expired(now: datetime) -> Select[Any]:
+    """The domain that has been unverified for longest, and for too long, unless somebody is checking it."""
+    due = and_(_D.unverified_since <= now - KEPT, ~_D.is_live, _is_free(now))
     return _DOMAIN.where(due).order_by(_D.unverified_since).limit(1)
 
 

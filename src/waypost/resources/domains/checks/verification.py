@@ -4,14 +4,67 @@ A missing answer is not a failure: if one of the two lookups got none, its recor
 """
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from waypost.outbound import DnsLookup, DnsRecords
-from waypost.resources.domains.checks.evidence import DnsEvidence, DnsVerdict, ExpectedRecords
-from waypost.resources.domains.checks.messages import explain
-from waypost.resources.domains.checks.misplaced_records import find_misplaced
+from waypost.outbound import DnsLookup, DnsRecords, printable
+from waypost.resources.domains.checks import messages
 
 DEADLINE = 10.0  # seconds in total
+_MAX_ZONES = 3
+_MISSING = {
+    "no_name": messages.NO_NAME,
+    "no_record": messages.NO_RECORD,
+    "loop": messages.LOOP,
+    "timed_out": messages.TIMED_OUT,
+    "unreachable": messages.UNREACHABLE,
+}
+_QUOTES = "\"'“”\u2018\u2019 \t"  # and blanks: often copied along with a value
+
+
+@dataclass(frozen=True, slots=True)
+class DnsEvidence:
+    txt: DnsLookup
+    chain: Sequence[DnsLookup]
+    """The CNAME lookups from the hostname on, at least one."""
+    addresses: Sequence[str] = ()
+    advice: str = ""
+    """What to do when the record was found at a wrong name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRecords:
+    hostname: str
+    token: str
+    target: str
+    """What a CNAME record must point to."""
+    needs_txt: bool = False
+    """A CNAME record is not accepted: another account has verified the hostname before."""
+
+    @property
+    def txt_name(self) -> str:
+        return f"_waypost.{self.hostname}"
+
+    def are_in(self, evidence: DnsEvidence) -> bool:
+        return self.has_token(evidence.txt) or (not self.needs_txt and self.has_target(*evidence.chain))
+
+    def are_answered_by(self, evidence: DnsEvidence) -> bool:
+        return evidence.txt.is_answer and (self.needs_txt or evidence.chain[-1].is_answer)
+
+    def has_token(self, lookup: DnsLookup) -> bool:
+        return any(value.strip(_QUOTES) == self.token for value in lookup.values)
+
+    def has_target(self, *chain: DnsLookup) -> bool:
+        return any(self.target in hop.values for hop in chain)
+
+
+@dataclass(frozen=True, slots=True)
+class DnsVerdict:
+    outcome: Literal["verified", "unverified", "unclear"]
+    """unclear: no name server could say."""
+    error: str | None = None
+    """For the owner, unless it is verified."""
 
 
 async def verify(records: DnsRecords, expected: ExpectedRecords) -> DnsVerdict:
@@ -21,16 +74,16 @@ async def verify(records: DnsRecords, expected: ExpectedRecords) -> DnsVerdict:
     if expected.are_in(evidence):
         return DnsVerdict("verified")
     if not expected.are_answered_by(evidence):
-        return DnsVerdict("unclear", explain(expected, evidence))
+        return DnsVerdict("unclear", _explain(expected, evidence))
     try:
         async with asyncio.timeout_at(until):
             addresses, advice = await asyncio.gather(
-                records.addresses(expected.hostname), find_misplaced(records, expected)
+                records.addresses(expected.hostname), _find_misplaced(records, expected)
             )
             evidence = replace(evidence, addresses=addresses, advice=advice)
     except TimeoutError:
         pass  # explained without them
-    return DnsVerdict("unverified", explain(expected, evidence))
+    return DnsVerdict("unverified", _explain(expected, evidence))
 
 
 async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float) -> DnsEvidence:
@@ -53,3 +106,97 @@ async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float)
         txt.cancel()
         chain.cancel()
     return evidence
+
+
+async def _find_misplaced(records: DnsRecords, expected: ExpectedRecords) -> str:
+    """Advice on a correct record at a wrong name, where DNS providers' forms put it; empty when there is none."""
+    searches = [_txt_at_hostname(records, expected)]
+    for zone in zones(expected.hostname):
+        searches.append(_with_doubled_zone(records, expected, "TXT", zone))
+        if not expected.needs_txt:
+            searches.append(_with_doubled_zone(records, expected, "CNAME", zone))
+    return next((advice for advice in await asyncio.gather(*searches) if advice), "")
+
+
+def zones(hostname: str) -> list[str]:
+    """Zones that a provider may append to every name: `go.brand.com`, `brand.com`."""
+    labels = hostname.split(".")
+    return [".".join(labels[start:]) for start in range(len(labels) - 1)][-_MAX_ZONES:]
+
+
+async def _txt_at_hostname(records: DnsRecords, expected: ExpectedRecords) -> str:
+    if not expected.has_token(await records.find(expected.hostname, "TXT")):
+        return ""
+    return messages.AT_HOSTNAME.format(hostname=expected.hostname, txt_name=expected.txt_name)
+
+
+async def _with_doubled_zone(
+    records: DnsRecords, expected: ExpectedRecords, kind: Literal["TXT", "CNAME"], zone: str
+) -> str:
+    name = expected.txt_name if kind == "TXT" else expected.hostname
+    lookup = await records.find(f"{name}.{zone}", kind)
+    if not (expected.has_token(lookup) if kind == "TXT" else expected.has_target(lookup)):
+        return ""
+    short = name.removesuffix(zone).rstrip(".") or "@"
+    return messages.DOUBLED.format(kind=kind, found=lookup.name, zone=zone, short=short)
+
+
+def _explain(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
+    """Why the domain is not verified, and what to do."""
+    fields = {
+        "hostname": expected.hostname,
+        "txt_name": expected.txt_name,
+        "token": expected.token,
+        "target": expected.target,
+    }
+    template = messages.NOT_VERIFIED if expected.are_answered_by(evidence) else messages.UNCLEAR
+    advice = evidence.advice or _advice(expected, evidence).format(**fields)
+    return template.format(txt=_txt(expected, evidence.txt), cname=_cname(expected, evidence), advice=advice, **fields)
+
+
+def _txt(expected: ExpectedRecords, lookup: DnsLookup) -> str:
+    if not lookup.values:
+        return _missing(lookup)
+    value, count = printable(lookup.values[0]), len(lookup.values)
+    template = messages.TXT_OTHER if count == 1 else messages.TXT_OTHERS
+    return template.format(value=value, count=count, token=expected.token)
+
+
+def _cname(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
+    if expected.needs_txt:
+        return messages.CNAME_NOT_ACCEPTED
+    *hops, last = evidence.chain
+    if not last.is_answer or last.problem == "loop":
+        return _missing(last)
+    if hops:  # the end of the chain is no alias: that is what it points to
+        return messages.CNAME_OTHER.format(found=printable(last.name), target=expected.target)
+    if evidence.addresses:
+        return messages.CNAME_ADDRESS.format(address=evidence.addresses[0])
+    return _missing(last)
+
+
+def _missing(lookup: DnsLookup) -> str:
+    if lookup.problem == "server_failed":
+        return messages.SERVER_FAILED.format(code=f" ({lookup.code})" if lookup.code else "")
+    return _MISSING[lookup.problem or "no_record"]
+
+
+def _advice(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
+    problems = {evidence.txt.problem, None if expected.needs_txt else evidence.chain[-1].problem}
+    if "unreachable" in problems:
+        return messages.ASK_OPERATOR
+    if problems & {"server_failed", "timed_out"}:
+        return messages.ASK_PROVIDER
+    if "loop" in problems:
+        return messages.BREAK_LOOP
+    return _advice_on_records(expected, evidence)
+
+
+def _advice_on_records(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
+    if evidence.txt.values:
+        return messages.CHANGE_TXT
+    if expected.needs_txt:
+        return messages.SET_TXT
+    if len(evidence.chain) > 1:
+        return messages.CHANGE_CNAME
+    return messages.USE_TXT if evidence.addresses else messages.SET_EITHER

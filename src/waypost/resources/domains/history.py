@@ -1,12 +1,17 @@
-"""How long an account has held a hostname unverified, also after deleting it: seven days in total.
+"""Which accounts have verified a hostname, and how long they held it unverified. Kept after the domain is deleted.
 
-Deleting and registering a hostname again does not restart the seven days, which would block it for its owner forever.
+A CNAME record names no account: one that a former owner left in place would verify the hostname for anybody. So a
+hostname that another account has ever verified is verified by a TXT record only.
+
+An account may hold a hostname unverified for seven days in total: deleting and registering it again does not restart
+them, which would block it for its owner forever.
 """
 
+import hashlib
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Column, Table, delete, func, select
+from sqlalchemy import Column, ColumnElement, String, Table, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.database import Id, Instant, Tx, metadata
@@ -26,6 +31,41 @@ _claims = Table(
     Column("ended_at", Instant, nullable=False, index=True),
 )
 _C = _claims.c
+
+_verified = Table(
+    "verified_names",
+    metadata,
+    Column("hostname", NAME, primary_key=True),
+    Column("account_digest", String(64), primary_key=True),
+    sqlite_with_rowid=False,
+)
+_V = _verified.c
+
+
+async def record_verified(tx: Tx, account_id: UUID, hostname: str) -> None:
+    row = {"hostname": hostname, "account_digest": digest(account_id, hostname)}
+    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
+    await tx.execute(insert(_verified).values(row).on_conflict_do_nothing())
+
+
+async def is_verified_by(tx: Tx, account_id: UUID, hostname: str) -> bool:
+    """Whether this account has ever verified it."""
+    return await _exists(tx, hostname, _V.account_digest == digest(account_id, hostname))
+
+
+async def is_verified_by_another(tx: Tx, account_id: UUID, hostname: str) -> bool:
+    """Whether another account has ever verified it."""
+    return await _exists(tx, hostname, _V.account_digest != digest(account_id, hostname))
+
+
+def digest(account_id: UUID, hostname: str) -> str:
+    """Identifies the account for one hostname. Reveals nothing about an account that was deleted."""
+    return hashlib.sha256(account_id.bytes + hostname.encode()).hexdigest()
+
+
+async def _exists(tx: Tx, hostname: str, condition: ColumnElement[bool]) -> bool:
+    found = select(_V.hostname).where(_V.hostname == hostname, condition).limit(1)
+    return (await tx.execute(found)).first() is not None
 
 
 async def record_end(tx: Tx, account_id: UUID, hostname: str, *, since: datetime, at: datetime) -> None:
