@@ -12,7 +12,7 @@ from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
 from waypost.resources.links.filters import LinkFilter
-from waypost.resources.links.list_plan import Lead, ListPlan, ListStatistics, Order, plan_list
+from waypost.resources.links.lists import Lead, ListPlan, ListStatistics, Order, plan_list
 from waypost.resources.links.model import Link, link_clicks
 
 FILTERS = [

@@ -6,7 +6,16 @@ A destination must be reachable and safe; a slug never passes from one account t
 from waypost.resources.links.account_data import delete_all_for, delete_rows, delete_some, export, ids_after
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
-from waypost.resources.links.lookups import (
+from waypost.resources.links.model import HOSTNAME, Link, links
+from waypost.resources.links.routes import (
+    PostgresRoutes,
+    SqliteRoutes,
+    host_changed,
+    host_pages_changed,
+    pixel_changed,
+)
+from waypost.resources.links.service import change, create, delete, find
+from waypost.resources.links.store import (
     SHORT_LINKS,
     add_clicks,
     check_exists,
@@ -18,10 +27,6 @@ from waypost.resources.links.lookups import (
     require,
     set_clicks,
 )
-from waypost.resources.links.model import HOSTNAME, Link, links
-from waypost.resources.links.route_invalidation import host_changed, host_pages_changed, pixel_changed
-from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
-from waypost.resources.links.service import change, create, delete, find
 
 __all__ = [
     "HOSTNAME",

@@ -12,7 +12,7 @@ from waypost.kit.fields import parse
 from waypost.kit.ids import new_id, parse_id
 from waypost.resources.links import forms, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.form_choices import find_choices
+from waypost.resources.links.filters import find_choices
 from waypost.resources.links.model import Link
 from waypost.resources.links.preview_pages import FORM, typed_card
 from waypost.resources.links.schemas import LinkChange, NewLink

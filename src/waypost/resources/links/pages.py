@@ -15,9 +15,8 @@ from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.links import form_pages, lists, preview_pages, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.filters import FILTERS, read_filter
-from waypost.resources.links.form_choices import find_choices
-from waypost.resources.links.list_plan import Order
+from waypost.resources.links.filters import FILTERS, find_choices, read_filter
+from waypost.resources.links.lists import Order
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import path_id, read_page, read_query

@@ -1,10 +1,11 @@
-"""Source of the redirect plane's routes: one link by its slug, as fast as each database allows.
+"""Source of the redirect plane's routes: one link by its slug, as fast as each database allows; invalidation of many.
 
 On SQLite it is plain `sqlite3` in the caller's thread: a read takes microseconds, a switch of threads takes longer.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,13 +13,16 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import sqlite
 
-from waypost.database import Database, KeyRing
-from waypost.kit.clock import from_microseconds
+from waypost.database import Database, KeyRing, Tx
+from waypost.kit.clock import Clock, from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, new_route, unserved
+from waypost.redirect import NEVER, Route, host_change, new_route, pixel_change, unserved
 from waypost.resources import domains, pixels
+from waypost.resources.links import store
 from waypost.resources.links.model import ALIVE, links
 from waypost.resources.pixels import PixelTags
+
+Publish = Callable[[Sequence[str]], None]
 
 _LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
 _FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
@@ -97,6 +101,20 @@ class PostgresRoutes:
         """The caller closes the database."""
 
 
+async def pixel_changed(publish: Publish, clock: Clock, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
+    return await _invalidate(publish, clock, tx, pixel_change(pixel_id))
+
+
+async def host_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
+    """The domain is served differently, and so are its links."""
+    return await _invalidate(publish, clock, tx, host_change(hostname))
+
+
+async def host_pages_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
+    """Visits of the domain that match no link lead elsewhere; its links are as before."""
+    return await _invalidate(publish, clock, tx, hostname)
+
+
 def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
     """`link`: the link's columns of a row of `_FIND`; `sealed`: the pixels' columns of all rows that have a pixel."""
     link_id, destination, expires_at, hostname, is_live = link
@@ -106,3 +124,9 @@ def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host
         return new_route(host, destination, link_id, expiry)
     in_order = sorted(sealed, key=lambda each: each[0])
     return new_route(host, destination, link_id, expiry, tags.decrypt(each[1:] for each in in_order))
+
+
+async def _invalidate(publish: Publish, clock: Clock, tx: Tx, message: str) -> Callable[[], None]:
+    """Invalidate the routes of many links with one message. Returns what the caller has to call after its commit."""
+    await store.announce(tx, [message], clock())
+    return partial(publish, [message])
