@@ -104,7 +104,7 @@ def _handlers(
     settings: Settings, db: Database, client: Outbound, domain_deps: domains.Deps, feed: ChangeFeed
 ) -> Handlers:
     return {
-        domain_detach.JOB: domain_detach.DomainDetach(db),
+        domain_detach.JOB: partial(domain_detach.detach_links, db),
         sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
         mail.JOB: mail.handler(wiring.mail_sender(settings)),
         plan.JOB: plan.CancelSubscriptions(wiring.plan_deps(settings, db, client, now).stripe),

@@ -20,7 +20,7 @@ from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
 from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
 from waypost.resources.clicks.model import KINDS, ClickKind, Subject
-from waypost.resources.links.store import find_owner
+from waypost.resources.links import find_accounts
 
 _BUFFER = 1 << 20
 
@@ -54,7 +54,7 @@ async def _link(db: Database, text: str, owner: UUID | None) -> Subject:
     found = None
     if link_id:
         async with db.read() as tx:
-            found = await find_owner(tx, link_id)
+            found = (await find_accounts(tx, [link_id])).get(link_id)
     if not (link_id and found) or owner not in {None, found}:
         raise NotFound(f"There is no link {text}{' of this account' if owner else ''}: the API lists the ids.")
     return Subject(link_id)

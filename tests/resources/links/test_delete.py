@@ -3,7 +3,7 @@
 from resources.links.env import Env, faults
 from sqlalchemy import select
 
-from waypost.resources.links import links
+from waypost.resources.links.model import links
 
 
 async def test_deletes_a_link(env: Env) -> None:

@@ -21,8 +21,10 @@ from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources import qrcodes
 from waypost.resources.domains.model import domains
-from waypost.resources.links import PostgresRoutes, SqliteRoutes, find_names, links, rules
-from waypost.resources.links.domain_detach import JOB, DomainDetach
+from waypost.resources.links import find_names, rules
+from waypost.resources.links.domain_detach import JOB, detach_links
+from waypost.resources.links.model import links
+from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
@@ -237,7 +239,7 @@ async def test_detaches_links_in_batches(env: Env, monkeypatch: pytest.MonkeyPat
         await env.make(slug=f"s{n}", hostname=NAME)
     await env.make(hostname="kept.test")
     await forget(db, gone)
-    await DomainDetach(db)(job(gone))
+    await detach_links(db, job(gone))
     assert await domains_of_links(db) == {kept, None}
 
 
@@ -250,7 +252,7 @@ async def test_a_link_that_moves_during_the_detach_stays_there(env: Env) -> None
     await forget(db, gone)
     async with db.write() as tx:
         await tx.execute(update(links).values(domain_id=kept))
-        freeing = asyncio.create_task(DomainDetach(db)(job(gone)))
+        freeing = asyncio.create_task(detach_links(db, job(gone)))
         await until_waiting(db, 1)
     await freeing
     assert await domains_of_links(db) == {kept}
@@ -299,7 +301,7 @@ async def free(db: Database) -> None:
         waiting = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == JOB))).scalars().all()
     assert waiting
     for payload in waiting:
-        await DomainDetach(db)(job(payload["domain_id"]))
+        await detach_links(db, job(payload["domain_id"]))
 
 
 async def until_waiting(db: Database, number: int) -> None:

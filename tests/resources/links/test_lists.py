@@ -11,8 +11,7 @@ from sqlalchemy import Select, update
 from waypost.database import Database
 from waypost.kit.pagination import PageRequest
 from waypost.resources.links import lists, trigrams
-from waypost.resources.links.filters import LinkFilter
-from waypost.resources.links.lists import Lead, ListPlan, ListStatistics, Order, plan_list
+from waypost.resources.links.lists import Lead, LinkFilter, ListPlan, ListStatistics, Order, plan_list
 from waypost.resources.links.model import Link, link_clicks
 
 FILTERS = [

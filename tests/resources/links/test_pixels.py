@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.redirect import Route, new_route
-from waypost.resources.links import PostgresRoutes, SqliteRoutes, rules
+from waypost.resources.links import rules
+from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 from waypost.resources.pixels import link_pixels, pixels
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 

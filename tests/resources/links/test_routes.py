@@ -9,8 +9,9 @@ from resources.links.env import KEYS, SHARED, Env
 
 from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
-from waypost.resources.links import PostgresRoutes, SqliteRoutes, store
+from waypost.resources.links import store
 from waypost.resources.links.model import ROUTE_CHANNEL
+from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
 
 
 def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:

@@ -8,6 +8,7 @@ from people import START
 
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
+from waypost.outbound import PagePreview
 from waypost.resources.links import rules
 from waypost.resources.links.schemas import NewLink
 
@@ -45,5 +46,5 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
 def test_a_link_is_active_while_it_resolves(is_on: bool, seconds: int | None, status: str) -> None:
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
     url = canonical("https://example.com/")
-    link = rules.new_link(new_id(), NewLink(), url, None, domain=None, image=None, now=START, link_id=new_id())
+    link = rules.new_link(new_id(), NewLink(), url, PagePreview(), domain=None, image=None, now=START, link_id=new_id())
     assert replace(link, is_on=is_on, expires_at=expires_at).status_at(START) == status

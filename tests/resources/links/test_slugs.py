@@ -1,5 +1,8 @@
 """Slugs: who may have which, and those the service makes."""
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,11 +48,13 @@ async def test_a_refused_request_claims_nothing(env: Env) -> None:
 
 
 async def test_a_generated_slug_never_revives_an_old_one(env: Env) -> None:
-    await env.delete(await env.make(slug="Abc2345"))
+    made = await env.make(slug="Abc2345")
+    async with env.deps.db.read() as tx:
+        link = replace(await store.require(tx, env.alice.account_id, UUID(made["id"])), id=new_id())
+    await env.delete(made)
     async with env.deps.db.write() as tx:
-        ids = {"account_id": env.alice.account_id, "link_id": new_id()}
-        assert not await store.claim_unused_slug(tx, "Abc2345", **ids)
-        assert await store.claim_slug(tx, "Abc2345", **ids)
+        assert not await store.claim_unused_slug(tx, link)
+        assert await store.claim_slug(tx, link)
 
 
 @pytest.mark.parametrize("slug", [*[word for word in sorted(RESERVED) if word.isalnum()][::5], "API", "Login"])

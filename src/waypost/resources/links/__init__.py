@@ -6,15 +6,9 @@ A destination must be reachable and safe; a slug never passes from one account t
 from waypost.resources.links.account_data import delete_all_for, delete_rows, delete_some, export, ids_after
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
-from waypost.resources.links.model import HOSTNAME, Link, links
-from waypost.resources.links.routes import (
-    PostgresRoutes,
-    SqliteRoutes,
-    host_changed,
-    host_pages_changed,
-    pixel_changed,
-)
-from waypost.resources.links.service import change, create, delete, find
+from waypost.resources.links.model import Link
+from waypost.resources.links.routes import host_changed, host_pages_changed, pixel_changed
+from waypost.resources.links.service import find
 from waypost.resources.links.store import (
     SHORT_LINKS,
     add_clicks,
@@ -29,18 +23,12 @@ from waypost.resources.links.store import (
 )
 
 __all__ = [
-    "HOSTNAME",
     "SHORT_LINKS",
     "Deps",
     "Link",
-    "PostgresRoutes",
-    "SqliteRoutes",
     "add_clicks",
-    "change",
     "check_exists",
     "count_clicks",
-    "create",
-    "delete",
     "delete_all_for",
     "delete_rows",
     "delete_some",
@@ -54,7 +42,6 @@ __all__ = [
     "host_changed",
     "host_pages_changed",
     "ids_after",
-    "links",
     "pixel_changed",
     "require",
     "set_clicks",

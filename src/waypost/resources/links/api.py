@@ -10,7 +10,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.fields import ONE_LINE
 from waypost.resources.links import lists, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.filters import MAX_SEARCH, read_filter
+from waypost.resources.links.lists import MAX_SEARCH, read_filter
 from waypost.resources.links.model import Link, LinkStatus
 from waypost.resources.links.schemas import LinkChange, LinkJson, NewLink, to_json
 from waypost.web import (

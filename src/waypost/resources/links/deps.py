@@ -24,7 +24,3 @@ class Deps:
     reserved: frozenset[str]
     """Slugs, in lower case, that nobody may have: more where short links share the application's host."""
     images: ImageCleaner = field(default_factory=ImageCleaner)
-
-    @property
-    def own_hosts(self) -> tuple[str, str]:
-        return self.shared_domain, self.base_url.partition("://")[2]

@@ -22,18 +22,13 @@ async def detach_domain(tx: Tx, account_id: UUID, domain_id: UUID, *, clock: Clo
     await jobs.enqueue(tx, JOB, {"domain_id": str(domain_id)}, now=clock(), account_id=account_id)
 
 
-class DomainDetach:
-    """Handler of the job `links.free`. Resumable: links that are done are not found again."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    async def __call__(self, job: Job) -> None:
-        domain = UUID(job.payload["domain_id"])
-        batch = select(links.c.id).where(links.c.domain_id == domain).limit(_BATCH)
-        # the domain twice: PostgreSQL checks a row again after waiting for it, and it may be on another domain by then
-        detach = update(links).where(links.c.id.in_(batch), links.c.domain_id == domain).values(domain_id=None)
-        is_done = False
-        while not is_done:
-            async with self._db.write() as tx:
-                is_done = (await tx.execute(detach)).rowcount == 0
+async def detach_links(db: Database, job: Job) -> None:
+    """Handler of the job. Resumable: links that are done are not found again."""
+    domain = UUID(job.payload["domain_id"])
+    batch = select(links.c.id).where(links.c.domain_id == domain).limit(_BATCH)
+    # the domain twice: PostgreSQL checks a row again after waiting for it, and it may be on another domain by then
+    detach = update(links).where(links.c.id.in_(batch), links.c.domain_id == domain).values(domain_id=None)
+    is_done = False
+    while not is_done:
+        async with db.write() as tx:
+            is_done = (await tx.execute(detach)).rowcount == 0

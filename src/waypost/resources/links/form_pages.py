@@ -1,23 +1,29 @@
-"""The form that creates or changes a link."""
+"""The form that creates or changes a link, and its parts that follow the input: the state of a slug, and a social card.
 
-from typing import Any
+A card's image is fetched and re-encoded here, because our pages load nothing from other hosts.
+"""
+
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from waypost.auth.sessions import Session
-from waypost.kit.errors import Invalid, Unavailable
-from waypost.kit.fields import parse
-from waypost.kit.ids import new_id, parse_id
-from waypost.resources.links import forms, service
+from waypost.kit.errors import Invalid, NotFound, PaymentRequired, RateLimited, Unavailable
+from waypost.kit.ids import parse_id
+from waypost.resources.links import checks, forms, media, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.filters import find_choices
+from waypost.resources.links.lists import find_choices
 from waypost.resources.links.model import Link
-from waypost.resources.links.preview_pages import FORM, typed_card
-from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.web import path_id
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+
+_TEMPLATE = "links/form.html"
+_IMAGE_HEADERS = media.DISPLAY_ONLY | {
+    "Cache-Control": "private, max-age=3600",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
@@ -27,55 +33,87 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
         Route("/links/new", pages.create, methods=["POST"]),
         Route("/links/{id}/edit", pages.edit),
         Route("/links/{id}/edit", pages.change, methods=["POST"]),
+        Route("/links/check-slug", pages.check_slug),
+        Route("/links/preview", pages.preview, methods=["POST"]),
+        Route("/links/card-image", pages.card_image),
     ]
 
 
+@dataclass(frozen=True)
 class _LinkFormPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
+    deps: Deps
+    auth: SessionAuth
+    views: Views
 
     async def new(self, request: Request) -> Response:
         """Blank, with `?url=` as destination, or with `?from=` as a copy of another link."""
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         source = request.query_params.get("from")
         if source is None:
-            form = forms.blank(self._deps, request.query_params.get("url"))
+            form = forms.blank(self.deps, request.query_params.get("url"))
         else:
-            form = forms.copy_of(await service.find(self._deps, session, await path_id(source)), self._deps)
+            form = forms.copy_of(await service.find(self.deps, session, await path_id(source)), self.deps)
         return await self._page(request, session, form)
 
     async def create(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         form = await read_form(request)
-        if not self._auth.is_live(session):
+        if not self.auth.is_live(session):
             return await self._page(request, session, form, status=402)
         try:
-            new, problems = parse(NewLink, forms.created(form))
-            id_ = parse_id(form.text("form_id")) or new_id()
-            link = await service.create_once(self._deps, session, new, problems, id_)
+            link = await service.create_once(self.deps, session, *forms.new_link(form))
         except (Invalid, Unavailable) as error:
             return await self._refused(request, session, form, error)
         return RedirectResponse(f"/links/{link.id}?done=created", 303)
 
     async def edit(self, request: Request) -> Response:
-        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._deps, session, id_)
-        return await self._page(request, session, forms.of_link(link, self._deps), link)
+        session, link = await self._link(request)
+        return await self._page(request, session, forms.of_link(link, self.deps), link)
 
     async def change(self, request: Request) -> Response:
-        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._deps, session, id_)
+        session, link = await self._link(request)
         form = await read_form(request)
-        if not self._auth.is_live(session):
+        if not self.auth.is_live(session):
             return await self._page(request, session, form, link, status=402)
         try:
-            change, problems = parse(LinkChange, forms.changes(form, link, self._deps))
-            await service.change(self._deps, session, id_, change, problems)
+            await service.change(self.deps, session, link.id, *forms.link_change(form, link, self.deps))
         except (Invalid, Unavailable) as error:
             return await self._refused(request, session, form, error, link)
-        return RedirectResponse(f"/links?done=changed&link={id_}", 303)
+        return RedirectResponse(f"/links?done=changed&link={link.id}", 303)
+
+    async def check_slug(self, request: Request) -> Response:
+        session = await self.auth.session(request)
+        slug, link_id = request.query_params.get("slug", ""), parse_id(request.query_params.get("link", ""))
+        state, problem = await service.slug_state(self.deps, session, slug, link_id) if slug else ("blank", "")
+        return self.views.block(request, _TEMPLATE, "slug_state", state=state, problem=problem)
+
+    async def preview(self, request: Request) -> Response:
+        session = await self.auth.session(request)
+        form, card, problem = await read_form(request), None, ""
+        try:
+            if form.text("destination_url").strip():
+                self.auth.require_live_plan(session)
+                await self.auth.limit_expensive(session, "preview")
+                found = await checks.preview(self.deps, session.account.id, *forms.destination(form))
+                card = forms.scraped_card(self.deps, form, found)
+        except Invalid as error:
+            problem = Form().with_errors(error.errors).error("destination_url")
+        except (PaymentRequired, RateLimited, Unavailable) as error:
+            problem = error.message
+        return self.views.block(request, _TEMPLATE, "card", card=card, problem=problem)
+
+    async def card_image(self, request: Request) -> Response:
+        session = await self.auth.session(request)
+        is_same_origin = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+        if not is_same_origin or not self.auth.is_live(session):
+            raise NotFound
+        await self.auth.limit_expensive(session, "image")
+        image = await checks.fetch_image(self.deps, session.account.id, request.query_params.get("url", ""))
+        return Response(image.content, media_type=media.TYPES[image.extension], headers=_IMAGE_HEADERS)
+
+    async def _link(self, request: Request) -> tuple[Session, Link]:
+        session = await self.auth.session(request)
+        return session, await service.find(self.deps, session, await path_id(request.path_params["id"]))
 
     async def _refused(
         self, request: Request, session: Session, form: Form, error: Invalid | Unavailable, link: Link | None = None
@@ -87,14 +125,18 @@ class _LinkFormPages:
     async def _page(
         self, request: Request, session: Session, form: Form, link: Link | None = None, *, status: int = 200
     ) -> Response:
-        async with self._deps.db.read() as tx:
+        async with self.deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
-        context: dict[str, Any] = {
-            "form": form,
-            "link": link,
-            "choices": choices,
-            "shared_domain": self._deps.shared_domain,
-            "card": typed_card(self._deps, form),
-            "is_live": self._auth.is_live(session),
-        }
-        return self._views.page(request, FORM, status=status, problem="", state="blank", **context)
+        return self.views.page(
+            request,
+            _TEMPLATE,
+            status=status,
+            problem="",
+            state="blank",
+            form=form,
+            link=link,
+            choices=choices,
+            shared_domain=self.deps.shared_domain,
+            card=forms.typed_card(self.deps, form),
+            is_live=self.auth.is_live(session),
+        )

@@ -6,20 +6,42 @@ may stay.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
 
-from waypost.kit.ids import new_id
+from waypost.kit.errors import Problems
+from waypost.kit.fields import parse
+from waypost.kit.ids import new_id, parse_id
 from waypost.kit.urls import UTM_KEYS, without_query_keys
+from waypost.outbound import PagePreview
 from waypost.resources.links import media
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.model import Link
+from waypost.resources.links.schemas import LinkChange, NewLink
 from waypost.web.dashboard import Form
 
 _TEXTS = ("destination_url", "slug", "title", "hostname", "og_title", "og_description", "og_image", "og_image_file")
 _STRIPPED = ("destination_url", "slug", "og_image")
 _OFFSET = re.compile(r"-?[0-9]{1,4}", re.ASCII)
 _MAX_OFFSET = 18 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class SocialCard:
+    """How a link looks where it is shared."""
+
+    host: str
+    title: str
+    description: str
+    image: str
+    """A URL, or empty."""
+    hosted_image: str
+    """The path of an image that is hosted here, or empty."""
+    page_title: str = ""
+    """Of the destination's page."""
 
 
 def blank(deps: Deps, destination_url: str | None = None) -> Form:
@@ -52,14 +74,58 @@ def copy_of(link: Link, deps: Deps) -> Form:
     return Form({**of_link(link, deps).fields, **new})
 
 
-def sent(form: Form) -> dict[str, Any]:
+def new_link(form: Form) -> tuple[NewLink, Problems, UUID]:
+    """With the id that makes a form submitted twice create one link."""
+    fields = {name: value for name, value in _sent(form).items() if value not in (None, [], {})}
+    return *parse(NewLink, fields), parse_id(form.text("form_id")) or new_id()
+
+
+def destination(form: Form) -> tuple[NewLink, Problems]:
+    """Only the destination's URL."""
+    return parse(NewLink, {"destination_url": form.text("destination_url").strip()})
+
+
+def link_change(form: Form, link: Link, deps: Deps) -> tuple[LinkChange, Problems]:
+    fields, before = _sent(form), of_link(link, deps)
+    kept = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in the link's order
+    fields["pixel_ids"] = list(dict.fromkeys([*kept, *fields["pixel_ids"]]))
+    unchanged = {**before.fields, "og_image_file": None, "expires_at": _timestamp(before.text("expires_at"), "")}
+    changed = {name: value for name, value in fields.items() if value != unchanged[name]}
+    if "utm_params" in changed or "destination_url" in changed:
+        changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
+    return parse(LinkChange, changed)
+
+
+def typed_card(deps: Deps, form: Form) -> SocialCard | None:
+    """The card as far as it is known without a request to the destination."""
+    host = _host(form.text("destination_url"))
+    title = form.text("og_title") or form.text("title")
+    return _card(deps, host, title, form.text("og_description"), form.text("og_image")) if host else None
+
+
+def scraped_card(deps: Deps, form: Form, page: PagePreview) -> SocialCard:
+    texts = page.og_title or page.title or "", page.og_description or "", page.og_image or ""
+    return _card(deps, _host(form.text("destination_url").strip()), *texts, page_title=page.title or "")
+
+
+def _card(deps: Deps, host: str, title: str, description: str, image: str, *, page_title: str = "") -> SocialCard:
+    hosted = image.removeprefix(deps.base_url) if media.is_url(deps.base_url, image) else ""
+    return SocialCard(host, title, description, image, hosted, page_title)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
+def _sent(form: Form) -> dict[str, Any]:
     """All fields of the form; blank ones are null."""
     fields: dict[str, Any] = {name: form.fields.get(name) for name in _TEXTS}
-    for name in _STRIPPED:
-        fields[name] = form.text(name).strip() or None
-    for name, value in fields.items():
-        if isinstance(value, str):  # browsers send line breaks as CRLF
-            fields[name] = value.replace("\r\n", "\n")
+    fields |= {name: form.text(name).strip() or None for name in _STRIPPED}
+    if description := form.text("og_description"):  # browsers send line breaks as CRLF
+        fields["og_description"] = description.replace("\r\n", "\n")
     tags = [*form.texts("tags"), *(tag.strip() for tag in form.text("new_tags").split(","))]
     params = form.fields.get("utm_params")
     return fields | {
@@ -68,21 +134,6 @@ def sent(form: Form) -> dict[str, Any]:
         "expires_at": _timestamp(form.text("expires_at"), form.text("expires_offset")),
         "pixel_ids": form.texts("pixel_ids"),
     }
-
-
-def created(form: Form) -> dict[str, Any]:
-    return {name: value for name, value in sent(form).items() if value not in (None, [], {})}
-
-
-def changes(form: Form, link: Link, deps: Deps) -> dict[str, Any]:
-    fields, before = sent(form), of_link(link, deps)
-    kept = [id_ for id_ in before.texts("pixel_ids") if id_ in fields["pixel_ids"]]  # in the link's order
-    fields["pixel_ids"] = list(dict.fromkeys([*kept, *fields["pixel_ids"]]))
-    unchanged = {**before.fields, "og_image_file": None, "expires_at": _timestamp(before.text("expires_at"), "")}
-    changed = {name: value for name, value in fields.items() if value != unchanged[name]}
-    if "utm_params" in changed or "destination_url" in changed:
-        changed |= {name: fields[name] for name in ("destination_url", "utm_params")}
-    return changed
 
 
 def _timestamp(local: str, offset: str) -> str | None:

@@ -4,8 +4,6 @@ import asyncio
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,17 +53,6 @@ def is_url(base_url: str, text: str) -> bool:
 class HostedImage(NamedTuple):
     name: str
     bytes: int
-
-
-@asynccontextmanager
-async def hosted_if_saved(directory: Path, image: CleanImage | None) -> AsyncIterator[HostedImage | None]:
-    """For the transaction that names the image: its file is on disk before, and is removed if that fails."""
-    hosted = await save(directory, image) if image else None
-    try:
-        yield hosted
-    except BaseException:
-        await discard(directory, hosted.name if hosted else None)
-        raise
 
 
 async def save(directory: Path, image: CleanImage) -> HostedImage:

@@ -61,14 +61,14 @@ links = Table(
     Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
 )
 ALIVE = links.c.deleted_at.is_(None)
-Index("uq_links_slug", links.c.slug, unique=True, sqlite_where=ALIVE, postgresql_where=ALIVE)
+_OF_ALIVE: dict[str, Any] = {"sqlite_where": ALIVE, "postgresql_where": ALIVE}
+Index("uq_links_slug", links.c.slug, unique=True, **_OF_ALIVE)
 TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
 """Sort key of lists by title: the searchable text begins with the title, case-folded."""
 Index(
     "ix_links_newest",  # covers the filters, so that links that do not match cost no row
     *(links.c[name] for name in ("account_id", "created_at", "id", "is_on", "expires_at")),
-    sqlite_where=ALIVE,
-    postgresql_where=ALIVE,
+    **_OF_ALIVE,
 )
 Index(
     "ix_links_title",
@@ -76,8 +76,7 @@ Index(
     TITLE,
     links.c.created_at.desc(),
     links.c.id.desc(),
-    sqlite_where=ALIVE,
-    postgresql_where=ALIVE,
+    **_OF_ALIVE,
 )
 Index(  # PostgreSQL allows no entry of this length
     "ix_links_search",
@@ -98,9 +97,7 @@ Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a
 _ON_DOMAIN = ALIVE & links.c.domain_id.is_not(None)
 Index(
     "ix_links_domain",
-    links.c.domain_id,
-    links.c.created_at,
-    links.c.id,
+    *(links.c[name] for name in ("domain_id", "created_at", "id")),
     sqlite_where=_ON_DOMAIN,
     postgresql_where=_ON_DOMAIN,
 )
@@ -181,11 +178,11 @@ CLICKS: ColumnElement[int] = func.coalesce(
 """For a link of the surrounding statement."""
 
 _FROM_OTHER_TABLES: dict[str, ColumnElement[Any]] = {
-    "hostname": HOSTNAME.label("hostname"),
-    "clicks": CLICKS.label("clicks"),
-    "pixel_ids": pixels.ids_of(links.c.id).label("pixel_ids"),
+    "hostname": HOSTNAME,
+    "clicks": CLICKS,
+    "pixel_ids": pixels.ids_of(links.c.id),
 }
-
 COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
-    _FROM_OTHER_TABLES[name] if name in _FROM_OTHER_TABLES else links.c[name] for name in Link.__dataclass_fields__
+    _FROM_OTHER_TABLES[name].label(name) if name in _FROM_OTHER_TABLES else links.c[name]
+    for name in Link.__dataclass_fields__
 )

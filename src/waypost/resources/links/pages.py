@@ -13,10 +13,9 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links import form_pages, lists, preview_pages, service
+from waypost.resources.links import form_pages, lists, service
 from waypost.resources.links.deps import Deps
-from waypost.resources.links.filters import FILTERS, find_choices, read_filter
-from waypost.resources.links.lists import Order
+from waypost.resources.links.lists import FILTERS, Order, find_choices, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
 from waypost.web import path_id, read_page, read_query
@@ -54,31 +53,30 @@ def routes(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparkline
     return [
         Route("/links", pages.browse),
         *form_pages.routes(deps, auth, views),
-        *preview_pages.routes(deps, auth, views),
         Route("/links/{id}/switch", pages.toggle, methods=["POST"]),
         Route("/links/{id}/delete", pages.confirm_delete),
         Route("/links/{id}/delete", pages.delete, methods=["POST"]),
     ]
 
 
+@dataclass(frozen=True)
 class _LinkPages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, sparklines: Sparklines) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-        self._sparklines = sparklines
+    deps: Deps
+    auth: SessionAuth
+    views: Views
+    sparklines: Sparklines
 
     async def browse(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         problems = Problems()
-        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
+        filter_ = read_filter(read_query(request), self.deps.shared_domain, problems)
         page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
-        async with self._deps.db.read_for(session.account.id) as tx:
+        async with self.deps.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
-                now, order = self._deps.clock(), _order(form)
+                now, order = self.deps.clock(), _order(form)
                 found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
             rows = await self._rows(tx, found)
             choices = None if is_part else await find_choices(tx, session.account.id)
@@ -86,42 +84,42 @@ class _LinkPages:
         context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_part:
-            answer = self._views.block(request, "links/list.html", "found", status=status, **context)
+            answer = self.views.block(request, "links/list.html", "found", status=status, **context)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
-        context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
+        context |= {"choices": choices, "shared_domain": self.deps.shared_domain}
         context["notice"] = _DONE.get(request.query_params.get("done", ""))
-        return self._views.page(request, "links/list.html", status=status, **context)
+        return self.views.page(request, "links/list.html", status=status, **context)
 
     async def toggle(self, request: Request) -> Response:
-        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
-            self._auth.require_live_plan(session)
-        link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
+            self.auth.require_live_plan(session)
+        link = await service.change(self.deps, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_on else "off", link.id)
-        async with self._deps.db.read() as tx:
+        async with self.deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self._views.block(request, "links/toggled.html", "row", **context)
+        return self.views.block(request, "links/toggled.html", "row", **context)
 
     async def confirm_delete(self, request: Request) -> Response:
         """A page, or for a script the content of a dialog."""
-        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
-        link = await service.find(self._deps, session, id_)
+        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
+        link = await service.find(self.deps, session, id_)
         context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
         if "hx-request" in request.headers:
-            return self._views.block(request, "links/delete.html", "question", **context)
-        return self._views.page(request, "links/delete.html", **context)
+            return self.views.block(request, "links/delete.html", "question", **context)
+        return self.views.page(request, "links/delete.html", **context)
 
     async def delete(self, request: Request) -> Response:
-        session, id_ = await self._auth.session(request), await path_id(request.path_params["id"])
-        await service.delete(self._deps, session, id_)
+        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
+        await service.delete(self.deps, session, id_)
         return _back(request, "deleted", None)
 
     async def _rows(self, tx: Tx, found: Page[Link]) -> Page[LinkRow]:
-        recent = await self._sparklines(tx, [link.id for link in found.items]) if found.items else {}
+        recent = await self.sparklines(tx, [link.id for link in found.items]) if found.items else {}
         return found.map(lambda link: self._row(link, recent[link.id]))
 
     def _row(self, link: Link, recent: Sequence[int]) -> LinkRow:
@@ -129,7 +127,7 @@ class _LinkPages:
         return LinkRow(link, self._short_url(link), host, sum(recent), points(recent))
 
     def _short_url(self, link: Link) -> str:
-        return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
+        return f"{link.hostname or self.deps.shared_domain}/{link.slug}"
 
 
 def points(counts: Sequence[int]) -> str:

@@ -15,16 +15,10 @@ from waypost.redirect import pages
 from waypost.resources.links import media
 from waypost.resources.links.model import ALIVE, HOSTNAME, links
 
-_FIND = select(
-    HOSTNAME.label("hostname"),
-    links.c.slug,
-    links.c.destination_url,
-    links.c.title,
-    links.c.og_title,
-    links.c.og_description,
-    links.c.og_image,
-    links.c.og_image_media,
-).where(links.c.id == bindparam("link_id"), ALIVE, links.c.is_on)
+_SHOWN = ("slug", "destination_url", "title", "og_title", "og_description", "og_image", "og_image_media")
+_FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _SHOWN)).where(
+    links.c.id == bindparam("link_id"), ALIVE, links.c.is_on
+)
 
 _MAX_LABEL = 90  # characters
 
@@ -73,13 +67,15 @@ async def render_page(db: Database, shared_domain: str, base_url: str, link_id: 
 
 def render(page: PreviewPage) -> bytes:
     """Insert each text once: none of them is parsed for placeholders."""
+    is_short = len(page.destination) <= _MAX_LABEL
+    label = page.destination if is_short else f"{page.destination[: _MAX_LABEL - 1]}…"
     return _PAGE.format(
         title=escape(page.title),
         tags="\n".join(_tags(page)),
         style=pages.STYLE,
         description=escape(page.description),
         destination=escape(page.destination),
-        label=escape(_shortened(page.destination)),
+        label=escape(label),
     ).encode()
 
 
@@ -95,7 +91,3 @@ def _tags(page: PreviewPage) -> Iterator[str]:
 
 def _meta(key: str, name: str, content: str) -> str:
     return f'<meta {key}="{name}" content="{escape(content)}">'
-
-
-def _shortened(url: str) -> str:
-    return url if len(url) <= _MAX_LABEL else url[: _MAX_LABEL - 1] + "…"

@@ -9,12 +9,14 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from waypost.kit.errors import Problems
+from waypost.kit.ids import parse_id
 from waypost.kit.urls import Url, with_query, without_query_keys
 from waypost.outbound import PagePreview
 from waypost.resources.links import media
 from waypost.resources.links.media import HostedImage
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import MAX_SLUG, MAX_URL, LinkChange, NewLink
+from waypost.resources.links.schemas import MAX_SLUG, MAX_URL, LinkChange, LinkFields, NewLink
 
 SlugState = Literal["free", "own", "current", "taken", "refused"]
 """`own`: free for this account only, which used it before. `current`: the slug of the link itself."""
@@ -87,6 +89,13 @@ def is_rude(slug: str) -> bool:
     return any(word in lower or word in lower.translate(_LOOK_ALIKES) for word in _RUDE)
 
 
+def check_pixels(fields: LinkFields, known: Collection[UUID], problems: Problems) -> None:
+    for index, sent in enumerate(fields.pixel_ids or []):
+        id_ = parse_id(sent) if isinstance(sent, str) else None
+        if id_ not in known:
+            problems.add(f"pixel_ids.{index}", NO_SUCH_PIXEL if id_ else NOT_AN_ID)
+
+
 def is_own_host(url: Url, own: Sequence[str]) -> bool:
     """Whether the URL is on one of `own` (`host[:port]`). The default ports of http and https count as one."""
     return (url.host, _unless_default(url.port)) in {_host_and_port(netloc) for netloc in own}
@@ -106,7 +115,7 @@ def new_link(
     account: UUID,
     new: NewLink,
     url: Url,
-    preview: PagePreview | None,
+    scraped: PagePreview,
     *,
     domain: UUID | None,
     image: HostedImage | None,
@@ -114,7 +123,6 @@ def new_link(
     link_id: UUID,
 ) -> Link:
     """Explicit values win over scraped ones, field by field (spec, Links rule 2). The slug may still be empty."""
-    scraped = preview or PagePreview()
     return Link(
         id=link_id,
         account_id=account,

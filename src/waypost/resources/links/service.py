@@ -1,20 +1,20 @@
 """Create, change, delete and find links. Verbs that write open their own transaction; nothing slow is inside one."""
 
-import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
 from waypost import auth
 from waypost.database import Tx
-from waypost.kit.errors import Invalid, NotFound, Problems
-from waypost.kit.fields import parse
+from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
-from waypost.outbound import PagePreview
-from waypost.resources import webhooks
+from waypost.resources import domains, pixels, webhooks
 from waypost.resources.links import checks, media, rules, store
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.images import CleanImage
 from waypost.resources.links.model import Link
-from waypost.resources.links.schemas import LinkChange, NewLink, to_json
+from waypost.resources.links.schemas import LinkChange, LinkFields, NewLink, to_json
 
 
 async def create(
@@ -29,14 +29,14 @@ async def create(
     found = await checks.inspect(deps, account, new, targets.url, problems)
     if targets.url is None:
         raise Invalid(problems.errors)
-    async with media.hosted_if_saved(deps.media, found.image) as image, deps.db.write() as tx:
+    async with _hosted_if_saved(deps, found.image) as image, deps.db.write() as tx:
         domain, id_, now = targets.domain, link_id or new_id(), deps.clock()
         draft = rules.new_link(
             account, new, targets.url, found.preview, domain=domain, image=image, now=now, link_id=id_
         )
-        link = replace(draft, slug=await _claim_slug(deps, tx, draft))
-        await checks.hold_pixels(tx, account, new, problems)
-        await checks.reserve_domain(tx, None, domain, problems)
+        link = await _claim_slug(deps, tx, draft)
+        await _hold_pixels(tx, account, new, problems)
+        await _reserve_domain(tx, None, domain, problems)
         problems.raise_if_any()
         if not await store.add(tx, link):
             raise Invalid({"body": [rules.FORM_USED]})
@@ -71,13 +71,13 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
     changed = rules.changed_link(link, change, url, domain=domain, image=None, base_url=base_url)
     checks.check_length(changed.destination_url, problems)
     found = await checks.inspect(deps, account, change, url, problems)
-    async with media.hosted_if_saved(deps.media, found.image) as image, deps.db.write() as tx:
-        before = _required(await store.find_for_change(tx, account, link_id))  # it may have changed meanwhile
+    async with _hosted_if_saved(deps, found.image) as image, deps.db.write() as tx:
+        before = await store.require_for_change(tx, account, link_id)  # it may have changed meanwhile
         after = rules.changed_link(before, change, url, domain=domain, image=image, base_url=base_url)
         checks.check_length(after.destination_url, problems)
-        await checks.hold_pixels(tx, account, change, problems)
+        await _hold_pixels(tx, account, change, problems)
         await _move_slug(tx, before, after)  # first the slug, then the domain, as in `create`: that avoids deadlocks
-        await checks.reserve_domain(tx, before.domain_id, after.domain_id, problems)
+        await _reserve_domain(tx, before.domain_id, after.domain_id, problems)
         problems.raise_if_any()
         if after == before:
             return before
@@ -94,7 +94,7 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
 
 async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
     async with deps.db.write() as tx:
-        link = _required(await store.find_for_change(tx, caller.account.id, link_id))
+        link = await store.require_for_change(tx, caller.account.id, link_id)
         now = deps.clock()
         await store.mark_deleted(tx, link, now)
         await _count_image(tx, link.account_id, -link.og_image_bytes)
@@ -104,16 +104,8 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
 
 
 async def find(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:
-    return _required(await _find_or_none(deps, caller, link_id))
-
-
-async def preview(deps: Deps, caller: auth.Caller, destination_url: str) -> PagePreview:
-    """Title and Open Graph tags of the destination's page. Raises Invalid as `create` would."""
-    new, problems = parse(NewLink, {"destination_url": destination_url})
-    checks.check_required(new, problems)
-    url = await checks.check_destination(deps, caller.account.id, new, problems)
-    found = await checks.inspect(deps, caller.account.id, new, url, problems)
-    return found.preview or PagePreview()
+    async with deps.db.point_read() as tx:
+        return await store.require(tx, caller.account.id, link_id)
 
 
 async def slug_state(deps: Deps, caller: auth.Caller, slug: str, link_id: UUID | None) -> tuple[rules.SlugState, str]:
@@ -130,23 +122,34 @@ async def _find_or_none(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link 
         return await store.find(tx, caller.account.id, link_id)
 
 
-def _required(link: Link | None) -> Link:
-    if link is None:
-        raise NotFound
-    return link
+@asynccontextmanager
+async def _hosted_if_saved(deps: Deps, image: CleanImage | None) -> AsyncIterator[media.HostedImage | None]:
+    """For the transaction that names the image: its file is on disk before, and is removed if that fails."""
+    hosted = await media.save(deps.media, image) if image else None
+    try:
+        yield hosted
+    except BaseException:
+        if hosted:
+            await media.discard(deps.media, hosted.name)
+        raise
 
 
-async def _claim_slug(deps: Deps, tx: Tx, draft: Link) -> str:
+async def _claim_slug(deps: Deps, tx: Tx, draft: Link) -> Link:
     """Raises Invalid when a chosen slug is taken; generated ones are tried until one is free."""
     if draft.slug:
-        if not await store.claim_slug(tx, draft.slug, account_id=draft.account_id, link_id=draft.id):
-            raise Invalid({"slug": [rules.SLUG_TAKEN]})
-        return draft.slug
-    for attempt in itertools.count():
-        slug = rules.generated_slug(attempt, deps.reserved)
-        if await store.claim_unused_slug(tx, slug, account_id=draft.account_id, link_id=draft.id):
-            break
-    return slug
+        await _claim(tx, draft)
+        return draft
+    attempt = 0
+    while True:
+        link = replace(draft, slug=rules.generated_slug(attempt, deps.reserved))
+        if await store.claim_unused_slug(tx, link):
+            return link
+        attempt += 1
+
+
+async def _claim(tx: Tx, link: Link) -> None:
+    if not await store.claim_slug(tx, link):
+        raise Invalid({"slug": [rules.SLUG_TAKEN]})
 
 
 async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
@@ -155,10 +158,21 @@ async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
         return
     if before.slug < after.slug:
         await store.release_slug(tx, before.slug)
-    if not await store.claim_slug(tx, after.slug, account_id=after.account_id, link_id=after.id):
-        raise Invalid({"slug": [rules.SLUG_TAKEN]})
+    await _claim(tx, after)
     if before.slug > after.slug:
         await store.release_slug(tx, before.slug)
+
+
+async def _hold_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:
+    """Decides: until the transaction ends nobody deletes one of them."""
+    if fields.pixels:
+        rules.check_pixels(fields, await pixels.hold(tx, account, fields.pixels), problems)
+
+
+async def _reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
+    """Decides, and counts the link: until the transaction ends nobody deletes the domain."""
+    if before != after and not await domains.move_link(tx, before, after):
+        problems.add("hostname", rules.NO_SUCH_DOMAIN)
 
 
 async def _count_image(tx: Tx, account: UUID, difference: int) -> None:

@@ -6,6 +6,7 @@ The database alone decides that slugs are unique, and it does so here.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Subquery, bindparam, delete, func, insert, select, text, update
@@ -60,16 +61,14 @@ SHORT_LINKS = select(
 """Every link, deleted ones included, for the statements of other packages. The databases merge it into them."""
 
 
-async def claim_slug(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+async def claim_slug(tx: Tx, link: Link) -> bool:
     """Take a slug that nobody has, or that this account had before. A concurrent claim of it waits for our commit."""
-    row = {"slug": slug, "account_id": account_id, "link_id": link_id}
-    return (await tx.execute(_CLAIM, row)).one_or_none() is not None
+    return (await tx.execute(_CLAIM, _slug_row(link))).one_or_none() is not None
 
 
-async def claim_unused_slug(tx: Tx, slug: str, *, account_id: UUID, link_id: UUID) -> bool:
+async def claim_unused_slug(tx: Tx, link: Link) -> bool:
     """Take a slug that nobody ever had: a generated one must not revive a printed QR code."""
-    row = {"slug": slug, "account_id": account_id, "link_id": link_id}
-    return (await tx.execute(_CLAIM_UNUSED, row)).one_or_none() is not None
+    return (await tx.execute(_CLAIM_UNUSED, _slug_row(link))).one_or_none() is not None
 
 
 async def release_slug(tx: Tx, slug: str) -> None:
@@ -107,17 +106,11 @@ async def find(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link | No
     return None if row is None else Link(*row)
 
 
-async def find_owner(tx: Tx, link_id: UUID) -> UUID | None:
-    """Return the account of a link, which may be deleted."""
-    owner: UUID | None = await tx.scalar(select(links.c.account_id).where(links.c.id == link_id))
-    return owner
-
-
-async def find_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link | None:
+async def require_for_change(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
     """Nobody else changes it until the transaction ends (on SQLite it is the only writer anyway)."""
     locked = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id).with_for_update()
     await tx.execute(locked)
-    return await find(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
+    return await require(tx, account_id, link_id)  # after the wait: a lock does not re-read rows of other tables
 
 
 async def save(tx: Tx, before: Link, after: Link) -> None:
@@ -157,7 +150,7 @@ async def announce(tx: Tx, changed: Iterable[str], at: datetime) -> None:
     await tx.execute(delete(route_changes).where(route_changes.c.at < at - _CHANGES_KEPT))
 
 
-async def require(tx: Tx, account_id: UUID, link_id: UUID) -> Link:
+async def require(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:
     """Raises NotFound, also for another account's link and for a deleted one."""
     link = await find(tx, account_id, link_id)
     if link is None:
@@ -237,3 +230,7 @@ async def _remove_tags(tx: Tx, link: Link) -> None:
         c = link_tags.c
         of_link = (c.account_id == link.account_id, c.tag.in_(link.tags), c.link_id == link.id)
         await tx.execute(delete(link_tags).where(*of_link))
+
+
+def _slug_row(link: Link) -> dict[str, Any]:
+    return {"slug": link.slug, "account_id": link.account_id, "link_id": link.id}

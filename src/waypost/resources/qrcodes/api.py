@@ -9,7 +9,7 @@ from waypost.auth import Caller
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import CodeImage
+from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, QrCodeJson, of_form, to_json
 from waypost.resources.qrcodes.style import MEDIA_TYPES, warnings
@@ -44,10 +44,6 @@ _IMAGE_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 _CACHING = {"Cache-Control": "public, max-age=86400"}
-SAFE_HEADERS = {
-    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 async def _style_fields(request: Request) -> dict[str, Any]:

@@ -19,6 +19,12 @@ from waypost.resources.qrcodes.style import ImageFormat, parse_style
 DRAWING_VERSION = 1
 """Increase it when the drawing changes, so that browsers drop their cached images."""
 
+SAFE_HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Browsers only display an image."""
+
 _DRAWERS = {"png": drawing.png, "svg": drawing.svg}
 _MAX_BYTES = 32 << 20
 _WAITING, _WAITING_EACH = 512, 128

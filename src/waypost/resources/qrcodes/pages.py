@@ -11,9 +11,8 @@ from starlette.routing import Route
 from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.resources.qrcodes import service
-from waypost.resources.qrcodes.api import SAFE_HEADERS
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.image_cache import CodeImage
+from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, of_form
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
