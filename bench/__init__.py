@@ -1,4 +1,4 @@
-"""Measures the running service against something else in the same run. Refuses to judge from one round or one number.
+"""Benchmarks of the running service, mostly as ratios to a reference in the same run. `make bench` runs them.
 
-Nothing here is imported by the service or by its tests; `make bench` runs it.
+The service does not import this package.
 """

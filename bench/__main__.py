@@ -1,6 +1,6 @@
-"""`make bench`, or `python -m bench [--short] [--out FILE] [NAME …]`: runs benchmarks, prints and writes one table.
+"""`make bench`, or `python -m bench [--short] [--out FILE] [NAME …]`: run benchmarks, print and write one table.
 
-A short run, or one of only some benchmarks, is printed only, unless a file is named.
+A short or partial run only prints its table, unless `--out` names a file.
 """
 
 import argparse
@@ -13,26 +13,26 @@ import traceback
 from pathlib import Path
 
 from bench import (
-    codes,
+    cold_redirects,
     creates,
-    delivering,
     domains,
     drain,
-    draining,
-    enriching,
-    figures,
-    finds,
-    firing,
-    lists,
-    memory,
-    misses,
+    enrichment,
+    link_by_id,
+    link_count,
+    link_list,
     pages,
+    pixel_pages,
+    qrcodes,
     redirects,
+    redirects_while_draining,
     report,
-    sizes,
+    route_memory,
     startup,
+    stats,
     tls,
-    working,
+    webhooks,
+    worker_memory,
 )
 from bench.report import Row
 from bench.run import Run
@@ -43,20 +43,21 @@ BENCHMARKS = {
     "redirects": redirects.measure,
     "domains": domains.measure,
     "tls": tls.measure,
-    "firing": firing.measure,
-    "misses": misses.measure,
-    "sizes": sizes.measure,
-    "memory": memory.measure,
-    "lists": lists.measure,
-    "finds": finds.measure,
-    "draining": draining.measure,  # writes clicks into the store that the benchmarks before it share
+    "pixel-pages": pixel_pages.measure,
+    "cold-redirects": cold_redirects.measure,
+    "link-count": link_count.measure,
+    "route-memory": route_memory.measure,
+    "link-list": link_list.measure,
+    "link-by-id": link_by_id.measure,
+    # Writes clicks into the store that the benchmarks before it share.
+    "redirects-while-draining": redirects_while_draining.measure,
     "creates": creates.measure,
-    "enriching": enriching.measure,
-    "figures": figures.measure,
-    "drain": drain.measure,  # adds clicks to the stores that `figures` asks
-    "working": working.measure,
-    "delivering": delivering.measure,
-    "codes": codes.measure,
+    "enrichment": enrichment.measure,
+    "stats": stats.measure,
+    "drain": drain.measure,  # adds clicks to the stores that `stats` reads
+    "worker-memory": worker_memory.measure,
+    "webhooks": webhooks.measure,
+    "qrcodes": qrcodes.measure,
     "pages": pages.measure,
     "startup": startup.measure,
 }
@@ -65,33 +66,33 @@ _DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 def main() -> int:
     given, load = _arguments(), os.getloadavg()[0]
-    os.sched_setaffinity(0, {int(LOAD_CORE)})  # servers are put on cores of their own
+    os.sched_setaffinity(0, {int(LOAD_CORE)})  # servers run on other cores
     with (
         tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory,
-        contextlib.ExitStack() as lasting,
+        contextlib.ExitStack() as cleanup,
     ):
-        Path(directory).chmod(0o755)  # PostgreSQL runs as a user of its own
-        run = (Run.short if given.short else Run.full)(Path(directory), lasting)
+        Path(directory).chmod(0o755)  # PostgreSQL runs as a different user
+        run = (Run.short if given.short else Run.full)(Path(directory), cleanup)
         rows = [row for name in given.names or BENCHMARKS for row in _measured(name, run)]
     print(report.table(rows))
     print(report.machine(load))
     if out := given.out or (None if given.short or given.names else _DOCUMENT):
         out.write_text(report.document(rows, " ".join(["python -m bench", *sys.argv[1:]]), load))
         print(f"written to {out}")
-    return int(any(row.figure == report.FAILED for row in rows))
+    return int(any(row.value == report.FAILED for row in rows))
 
 
 def _measured(name: str, run: Run) -> list[Row]:
-    """A benchmark that fails is a row of the table: the others are still worth knowing."""
+    """Rows of one benchmark. A failure becomes a row, and the others still run."""
     began = time.monotonic()
     say(f"{name} …")
     try:
         rows = BENCHMARKS[name](run)
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is told
+    except Exception as error:  # noqa: BLE001  # every error becomes a row
         traceback.print_exc()
         rows = [report.failed(name, error)]
     for row in rows:
-        say(f"{row.what}: {row.figure} {row.target} {row.verdict} ({row.detail})")
+        say(f"{row.what}: {row.value} {row.target} {row.verdict} ({row.detail})")
     say(f"{name} took {time.monotonic() - began:.0f} s")
     return rows
 
@@ -99,7 +100,7 @@ def _measured(name: str, run: Run) -> list[Row]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Waypost.")
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME", help=", ".join(BENCHMARKS))
-    parser.add_argument("--short", action="store_true", help="small and quick: to see that it works, not to judge")
+    parser.add_argument("--short", action="store_true", help="small and fast: checks that it works, not the speed")
     parser.add_argument("--out", type=Path, help="where to write the report")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""A small HTTP client that costs next to nothing and times each answer. Knows only answers with a content length."""
+"""A small HTTP client that uses little CPU and times each response. Supports only responses with a content length."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     body: bytes
     milliseconds: float
@@ -25,7 +25,7 @@ class Answer:
 
 
 class Client:
-    """One connection that is kept."""
+    """One persistent connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
         self._reader = reader
@@ -38,8 +38,8 @@ class Client:
 
     async def request(
         self, method: str, path: str, *, key: str, body: object = None, content: bytes = b"", content_type: str = ""
-    ) -> Answer:
-        """`body` is sent as JSON; `content`, of a `content_type`, as it is."""
+    ) -> Response:
+        """`body` is sent as JSON, `content` unchanged with its `content_type`."""
         if body is not None:
             content, content_type = json.dumps(body).encode(), "application/json"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nAuthorization: Bearer {key}\r\n"
@@ -49,8 +49,8 @@ class Client:
         self._writer.write(f"{head}Accept: application/json\r\n\r\n".encode() + content)
         lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         length = next(int(line[15:]) for line in lines if line.startswith(b"content-length:"))
-        answer = await self._reader.readexactly(length)
-        return Answer(int(lines[0].split()[1]), answer, (time.perf_counter() - began) * 1000)
+        response = await self._reader.readexactly(length)
+        return Response(int(lines[0].split()[1]), response, (time.perf_counter() - began) * 1000)
 
     async def close(self) -> None:
         self._writer.close()
@@ -58,5 +58,5 @@ class Client:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that so many percent do not exceed."""
+    """The nearest-rank percentile."""
     return sorted(values)[math.ceil(len(values) * percent / 100) - 1]

@@ -1,7 +1,8 @@
-"""Custom domains: redirects with as many as there are links against redirects with one, and a Caddy's questions.
+"""Custom domains: redirects with one domain per link relative to one domain in total, and Caddy's TLS ask requests.
 
-Both servers have the same links, in memory, and run on the same core. The questions are of made-up names, each asked
-once over one connection, of SQLite and of PostgreSQL, which hold as many domains. Not measured: TLS, which `tls` does.
+Both servers have the same links in memory and run on the same core. The ask requests are for unknown hostnames, each
+requested once over one connection, with SQLite and with PostgreSQL, which have as many domains. Not measured: TLS (see
+`tls`).
 """
 
 import asyncio
@@ -28,35 +29,35 @@ from waypost.resources.domains.model import domains
 from waypost.resources.links.model import links
 
 _BATCH = 20_000
-_QUESTIONS = 1_000
+_ASK_REQUESTS = 1_000
 
 
 @dataclass(frozen=True)
-class _Place:
+class _DatabaseUrl:
     url: str
 
 
 def measure(run: Run) -> list[Row]:
     many, one = (_seeded(f"sqlite:///{run.new_directory() / 'waypost.db'}", run.few, count) for count in (run.few, 1))
-    env = run.few * 2 + 1_000
+    capacity = run.few * 2 + 1_000
     with (
-        waypost(many, run.new_directory(), routes_in_memory=env) as ours,
-        waypost(one, run.new_directory(), routes_in_memory=env) as theirs,
+        waypost(many, run.new_directory(), routes_in_memory=capacity) as ours,
+        waypost(one, run.new_directory(), routes_in_memory=capacity) as theirs,
     ):
-        rows = [_duel(run, ours, theirs)]
-        ours.go_on()
-        rows.append(_asked(run, ours, "SQLite"))
+        rows = [_compare(run, ours, theirs)]
+        ours.resume()
+        rows.append(_measure_ask(run, ours, "SQLite"))
     with postgres() as url, waypost(_seeded(url, 0, run.few), run.new_directory()) as server:
-        return [*rows, _asked(run, server, "PostgreSQL")]
+        return [*rows, _measure_ask(run, server, "PostgreSQL")]
 
 
 def _seeded(url: str, link_count: int, domain_count: int) -> HasUrl:
     asyncio.run(_seed(url, link_count, domain_count))
-    return _Place(url)
+    return _DatabaseUrl(url)
 
 
 async def _seed(url: str, link_count: int, domain_count: int) -> None:
-    """Links by their numbers on the domains, in turn."""
+    """Spread the links over the domains by number."""
     db = Database(url)
     await migrate(db)
     account = await new_account(db, "seed")
@@ -80,27 +81,27 @@ def _host_of(number: int) -> str:
     return f"h{number:06d}.bench.test"
 
 
-def _duel(run: Run, ours: Server, theirs: Server) -> Row:
-    wrk.walk(ours.port, run.few, _host_of)
-    wrk.walk(theirs.port, run.few, lambda _: _host_of(0))
+def _compare(run: Run, ours: Server, theirs: Server) -> Row:
+    wrk.warm_up(ours.port, run.few, _host_of)
+    wrk.warm_up(theirs.port, run.few, lambda _: _host_of(0))
     contenders = [
         Contender(server, "hosts.lua", [str(run.few), str(count)]) for server, count in ((ours, run.few), (theirs, 1))
     ]
     many, one = wrk.alternate(run, contenders)
     rates = f"{run.few:,} links each; {wrk.spread(many)}, with one {wrk.spread(one)}"
-    what = f"redirects on {run.few:,} custom domains, against those on one"
+    what = f"redirects on {run.few:,} custom domains, relative to one domain"
     return at_least(what, wrk.rate_ratio(many, one), 0.9, rates)
 
 
-def _asked(run: Run, server: Server, database: str) -> Row:
-    made_up = random.Random(1)
-    names = [f"{made_up.getrandbits(64):x}.example.com" for _ in range(_QUESTIONS)]
+def _measure_ask(run: Run, server: Server, database: str) -> Row:
+    rng = random.Random(1)
+    names = [f"{rng.getrandbits(64):x}.example.com" for _ in range(_ASK_REQUESTS)]
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     _ask(connection, _host_of(0), 200)
     took = [_ask(connection, name, 404) for name in names]
     connection.close()
     detail = f"{run.few:,} domains in {database}; median {statistics.median(took):.2f} ms, longest {max(took):.2f} ms"
-    what = f"the question of a Caddy whether {_QUESTIONS:,} made-up names have domains, p99, {database}"
+    what = f"Caddy's TLS ask request for {_ASK_REQUESTS:,} unknown hostnames, p99, {database}"
     return at_most(what, statistics.quantiles(took, n=100)[98], 10, detail, " ms")
 
 
@@ -108,9 +109,9 @@ def _ask(connection: http.client.HTTPConnection, name: str, expected: int) -> fl
     """Milliseconds."""
     began = time.perf_counter()
     connection.request("GET", f"/internal/tls?domain={name}")
-    answer = connection.getresponse()
-    answer.read()
+    response = connection.getresponse()
+    response.read()
     took = (time.perf_counter() - began) * 1e3
-    if answer.status != expected:
-        raise Failed(f"{name}: {answer.status}")
+    if response.status != expected:
+        raise Failed(f"{name}: {response.status}")
     return took

@@ -1,7 +1,7 @@
-"""How fast a backlog of visits becomes clicks: segments written beforehand, drained batch by batch until none is left.
+"""Drain rate: how fast a backlog of visits becomes clicks. Segments are written first and then drained batch by batch.
 
-Enrichment, rows, counters, figures and the spool position are all in it, and each commit reaches the disk. Nobody else
-writes. Measured on an empty database, and on one with a year of clicks; on all cores, as a worker runs.
+This includes enrichment, rows, counters, statistics and the spool position, and each commit reaches the disk. There are
+no other writers. Measured on an empty database and on one with a year of clicks, on all cores, as a worker runs.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from uuid import UUID
 from sqlalchemy import func, select
 
 from bench.postgres import postgres
-from bench.report import Failed, Row, at_least, told
+from bench.report import Failed, Row, at_least, without_target
 from bench.run import Run
 from bench.seed import add_links, new_account, say
-from bench.servers import everywhere
+from bench.servers import on_all_cores
 from bench.visits import new_rules, write_visits
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -29,7 +29,7 @@ _TARGETS = {"SQLite": 25_000, "PostgreSQL": 15_000}  # clicks a second
 
 
 def measure(run: Run) -> list[Row]:
-    with everywhere():
+    with on_all_cores():
         return _measured(run)
 
 
@@ -44,14 +44,14 @@ def _measured(run: Run) -> list[Row]:
 def _on_empty(database: str, url: str, run: Run) -> Row:
     rate, longest = asyncio.run(_drained(url, asyncio.run(_new_links(url)), run))
     detail = f"{run.visits:,} visits of {_LINKS:,} links; longest batch {longest * 1000:.0f} ms"
-    return told(f"drain rate on an empty {database}", f"{rate:,.0f} clicks/s", detail)
+    return without_target(f"drain rate on an empty {database}", f"{rate:,.0f} clicks/s", detail)
 
 
 def _on_full(database: str, bound: float, run: Run) -> Row:
-    stored = run.full_store(database)
-    rate, longest = asyncio.run(_drained(stored.url, stored.links, run))
-    detail = f"{run.visits:,} visits of {len(stored.links):,} links; longest batch {longest * 1000:.0f} ms"
-    return at_least(f"drain rate on {database} with {stored.clicks:,} clicks stored", rate, bound, detail, " clicks/s")
+    store = run.click_store(database)
+    rate, longest = asyncio.run(_drained(store.url, store.links, run))
+    detail = f"{run.visits:,} visits of {len(store.links):,} links; longest batch {longest * 1000:.0f} ms"
+    return at_least(f"drain rate on {database} with {store.clicks:,} clicks stored", rate, bound, detail, " clicks/s")
 
 
 async def _new_links(url: str) -> list[UUID]:

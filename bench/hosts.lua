@@ -1,4 +1,4 @@
--- Visits random slugs, each on its custom domain. Arguments: how many there are; how many domains; the round.
+-- Visits random slugs, each on its custom domain. Arguments: number of slugs; number of domains; round.
 local count, domains
 
 function init(args)

@@ -1,5 +1,5 @@
--- Reads random paths with one key after the other. Arguments: a file of paths; a file of keys; how many requests in a
--- row each key makes; how many keys further each round begins, so that no key's budget is used up; the round.
+-- Requests random paths with one key after the other. Arguments: a file of paths; a file of keys; consecutive requests
+-- of a key; by how many keys the start moves each round, so that no key reaches its rate limit; round.
 local paths, keys, burst, first, sent = {}, {}, 1, 0, 0
 
 function init(args)

@@ -1,4 +1,4 @@
-"""The yardstick of redirects: nginx, one worker, `return 302` out of a map of the same slugs, access log on."""
+"""The reference for redirects: nginx with one worker, `return 302` from a map of the same slugs, and an access log."""
 
 import contextlib
 from pathlib import Path
@@ -24,7 +24,7 @@ http {{
 
 
 def nginx(directory: Path, slugs: int, more: str = "") -> contextlib.AbstractContextManager[Server]:
-    """`more` lines of its `server`."""
+    """`more`: further lines of its `server` block."""
     port = free_port()
     with (directory / "map").open("w") as lines:
         lines.writelines(f"/{slug_of(number)} {destination_of(number)};\n" for number in range(slugs))

@@ -1,4 +1,4 @@
--- Asks for one path. Arguments: the path; the round.
+-- Requests one path. Arguments: the path; round.
 function init(args)
   wrk.path = args[1]
 end

@@ -1,6 +1,6 @@
-"""The ad platforms, scripted: their hosts on loopback over TLS, and scripts that fire as theirs do. Also a destination.
+"""Fake ad platforms: their hosts on loopback over TLS, with scripts that fire like theirs. Also a destination.
 
-A browser is led here by `ARGUMENTS`. Every request is kept; hosts can be made to hang or to hang up.
+Start Chromium with `arguments` to use them. Every request is recorded. Hosts can hang, or close connections.
 """
 
 import asyncio
@@ -16,23 +16,23 @@ import trustme
 DESTINATION = "http://destination.test/"
 _FACEBOOK = """(() => {
   const ids = [];
-  const heard = (what, ...rest) => {
+  const handle = (what, ...rest) => {
     if (what === "init") ids.push(rest[0]);
     if (what === "track") for (const id of ids) {
-      const told = new URLSearchParams({ id, ev: rest[0], eid: rest[2].eventID });
-      new Image().src = "https://www.facebook.com/tr/?" + told;
+      const params = new URLSearchParams({ id, ev: rest[0], eid: rest[2].eventID });
+      new Image().src = "https://www.facebook.com/tr/?" + params;
     }
   };
-  fbq.callMethod = heard;
-  for (const given of fbq.queue) heard(...given);
+  fbq.callMethod = handle;
+  for (const given of fbq.queue) handle(...given);
 })();"""
 _TIKTOK = """(() => {
   const own = new URL(document.currentScript.src).searchParams;
   const queue = window[own.get("lib")];
   if (!(own.get("sdkid") in queue._i)) throw new Error("not loaded");
   for (const [what, properties, options] of queue) if (what === "page") {
-    const told = new URLSearchParams({ id: own.get("sdkid"), ev: "Pageview", eid: options.event_id });
-    navigator.sendBeacon("https://analytics.tiktok.com/api/v2/pixel?" + told, "{}");
+    const params = new URLSearchParams({ id: own.get("sdkid"), ev: "Pageview", eid: options.event_id });
+    navigator.sendBeacon("https://analytics.tiktok.com/api/v2/pixel?" + params, "{}");
   }
 })();"""
 _PINTEREST = """(() => {
@@ -40,15 +40,15 @@ _PINTEREST = """(() => {
   for (const [what, given] of pintrk.queue) {
     if (what === "load") ids.push(given);
     if (what === "page") for (const id of ids) {
-      const told = new URLSearchParams({ id, ev: "page", eid: given.event_id });
-      fetch("https://ct.pinterest.com/v3/?" + told, { mode: "no-cors", keepalive: true });
+      const params = new URLSearchParams({ id, ev: "page", eid: given.event_id });
+      fetch("https://ct.pinterest.com/v3/?" + params, { mode: "no-cors", keepalive: true });
     }
   }
 })();"""
 _GOOGLE = """(() => {
   for (const [what, id] of dataLayer) if (what === "config") {
-    const told = new URLSearchParams({ id, ev: "page_view", eid: "" });
-    new Image().src = "https://googleads.g.doubleclick.net/pagead/viewthroughconversion/?" + told;
+    const params = new URLSearchParams({ id, ev: "page_view", eid: "" });
+    new Image().src = "https://googleads.g.doubleclick.net/pagead/viewthroughconversion/?" + params;
   }
 })();"""
 _SCRIPTS = {
@@ -74,21 +74,21 @@ SCRIPT_HOSTS = {
 @dataclass
 class Platforms:
     arguments: list[str] = field(default_factory=list)
-    """Of Chromium: the platforms' names and destination.test lead here, go.test to the links, others nowhere."""
-    asked: list[tuple[float, str]] = field(default_factory=list)
-    """(monotonic seconds, URL without its scheme), in their order."""
+    """For Chromium: resolve the platforms and destination.test to this server, go.test to 127.0.0.1, nothing else."""
+    requests: list[tuple[float, str]] = field(default_factory=list)
+    """(monotonic seconds, URL without scheme), in order."""
     hanging: set[str] = field(default_factory=set)
     hanging_up: set[str] = field(default_factory=set)
 
     def fired(self) -> list[tuple[str, str, str, str]]:
-        """(platform, pixel, event, its id) of each tag's request, in the order of their platforms."""
-        return sorted(found for _, url in self.asked if (found := _fired(url)))
+        """(platform, pixel, event, event id) of each pixel's request, sorted by platform."""
+        return sorted(found for _, url in self.requests if (found := _fired(url)))
 
     def first(self, start: str) -> float:
-        return next(at for at, url in self.asked if url.startswith(start))
+        return next(at for at, url in self.requests if url.startswith(start))
 
-    def forget(self) -> None:
-        self.asked.clear()
+    def clear(self) -> None:
+        self.requests.clear()
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
@@ -102,12 +102,12 @@ class Platforms:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
         await reader.readexactly(int(headers.get("content-length", 0)))
         host = headers["host"]
-        self.asked.append((time.monotonic(), host + lines[0].split(" ")[1]))
+        self.requests.append((time.monotonic(), host + lines[0].split(" ")[1]))
         if host in self.hanging:
             await reader.read()
         if host in self.hanging | self.hanging_up:
             return False
-        kind, body = _body(self.asked[-1][1])
+        kind, body = _body(self.requests[-1][1])
         writer.write(
             f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncache-control: no-store\r\n"
             f"content-length: {len(body)}\r\n\r\n{body}".encode()
@@ -146,7 +146,7 @@ def _body(url: str) -> tuple[str, str]:
 
 def _fired(url: str) -> tuple[str, str, str, str] | None:
     parts = urlsplit(f"//{url}")
-    told = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-    if parts.netloc not in _PLATFORMS or "eid" not in told:
+    params = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    if parts.netloc not in _PLATFORMS or "eid" not in params:
         return None
-    return _PLATFORMS[parts.netloc], told["id"], told["ev"], told["eid"]
+    return _PLATFORMS[parts.netloc], params["id"], params["ev"], params["eid"]

@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL cluster on a Unix socket with the server's own defaults: each commit reaches the disk."""
+"""A temporary PostgreSQL cluster on a Unix socket with default settings: each commit reaches the disk."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ _PROGRAMS = Path("/usr/lib/postgresql")
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """The URL of its one database."""
+    """The database URL."""
     directory = Path(tempfile.mkdtemp(prefix="waypost-bench-pg-"))  # short: a socket's path has 107 bytes at most
     directory.chmod(0o777)
     data = str(directory / "data")

@@ -1,8 +1,8 @@
-"""Webhook receivers over TLS, as fast as a Python process can be: `python -m bench.receivers DIRECTORY FAST CONTROL`.
+"""Webhook receivers over TLS, as fast as a Python process allows: `python -m bench.receivers DIRECTORY FAST CONTROL`.
 
-`FAST` of them answer at once, one hangs, one answers without end; the certificate lies in `DIRECTORY`. At the plain
-port `CONTROL`, `/ports` tells where they listen, in this order, and `/delays` how long after `data.at` (microseconds
-since 1970) each delivery came since it was last asked.
+`FAST` of them respond immediately, one hangs, and one never stops sending. Their certificate is in `DIRECTORY`. On the
+plain HTTP port `CONTROL`, `/ports` lists their ports in this order, and `/delays` the time from `data.at` (microseconds
+since 1970) to receipt of each delivery since the last request.
 """
 
 import asyncio
@@ -50,14 +50,14 @@ class Receiver(asyncio.Protocol):
             self._transport.write(_OK)
         elif self._kind == "endless":
             self._transport.write(_ENDLESS)
-            self._go_on()
+            self._keep_sending()
 
-    def _go_on(self) -> None:
-        """Until the other side has had enough."""
+    def _keep_sending(self) -> None:
+        """Until the client closes the connection."""
         if not self._transport.is_closing():
             if self._transport.get_write_buffer_size() < 65_536:
                 self._transport.write(bytes(16_384))
-            asyncio.get_running_loop().call_later(0.001, self._go_on)
+            asyncio.get_running_loop().call_later(0.001, self._keep_sending)
 
 
 class Control(asyncio.Protocol):

@@ -1,7 +1,7 @@
-"""Redirects of links in memory, each click spooled, on one core, against nginx with its access log on the same core.
+"""Redirects of links in memory, with spooled clicks, on one core, relative to nginx with an access log on that core.
 
-A browser's twelve headers cost more than wrk's one, so both are measured. Not measured: TLS, several web processes,
-visitors who open a connection each.
+A browser's twelve headers cost more than wrk's one, so both are measured. Not measured: TLS, several web processes, and
+a new connection for each visitor.
 """
 
 from bench import wrk
@@ -18,14 +18,17 @@ def measure(run: Run) -> list[Row]:
         nginx(run.new_directory(), run.few) as theirs,
         waypost(store, run.new_directory(), routes_in_memory=run.few * 2 + 1_000) as ours,
     ):
-        wrk.walk(ours.port, run.few)
-        return [row for headers in ("bare", "browser") for row in _duel(run, ours, theirs, headers)]
+        wrk.warm_up(ours.port, run.few)
+        return [row for headers in ("bare", "browser") for row in _compare(run, ours, theirs, headers)]
 
 
-def _duel(run: Run, ours: wrk.Server, theirs: wrk.Server, headers: str) -> list[Row]:
+def _compare(run: Run, ours: wrk.Server, theirs: wrk.Server, headers: str) -> list[Row]:
     arguments = [str(run.few), headers]
     own, other = wrk.alternate(run, [Contender(server, "slugs.lua", arguments) for server in (ours, theirs)])
-    what = {"bare": "redirects from memory, against nginx", "browser": "the same with a browser's 12 headers"}[headers]
+    what = {
+        "bare": "redirects from memory, relative to nginx",
+        "browser": "redirects with a browser's 12 headers, relative to nginx",
+    }[headers]
     rates = f"{run.few:,} links; Waypost {wrk.spread(own)}, nginx {wrk.spread(other)}"
     latency = f"Waypost {wrk.p99(own):.2f} ms, nginx {wrk.p99(other):.2f} ms"
     return [

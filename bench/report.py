@@ -1,4 +1,4 @@
-"""What a run found: rows with their targets, the machine they were found on, one Markdown table."""
+"""Results of a run: rows with their targets, a description of the machine, one Markdown table."""
 
 import os
 import platform
@@ -13,13 +13,13 @@ FAILED = "failed"
 
 
 class Failed(Exception):
-    """The run shows something that must not be: errors among the answers, lost writes, a server that does not start."""
+    """The run is invalid: error responses, lost writes, a server that does not start."""
 
 
 @dataclass(frozen=True)
 class Row:
     what: str
-    figure: str
+    value: str
     target: str = ""
     is_met: bool | None = None
     detail: str = ""
@@ -37,8 +37,8 @@ def at_most(what: str, value: float, bound: float, detail: str = "", unit: str =
     return Row(what, f"{_short(value)}{unit}", f"≤ {_short(bound)}{unit}", value <= bound, detail)
 
 
-def told(what: str, figure: str, detail: str = "") -> Row:
-    return Row(what, figure, detail=detail)
+def without_target(what: str, value: str, detail: str = "") -> Row:
+    return Row(what, value, detail=detail)
 
 
 def failed(what: str, why: object) -> Row:
@@ -46,8 +46,8 @@ def failed(what: str, why: object) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = ["| what | measured | target | met | how it came about |", "|---|---|---|---|---|"]
-    lines += [f"| {row.what} | {row.figure} | {row.target} | {row.verdict} | {row.detail} |" for row in rows]
+    lines = ["| Benchmark | Result | Target | Met | Details |", "|---|---|---|---|---|"]
+    lines += [f"| {row.what} | {row.value} | {row.target} | {row.verdict} | {row.detail} |" for row in rows]
     return "\n".join(lines)
 
 
@@ -56,19 +56,20 @@ def document(rows: Sequence[Row], command: str, load: float) -> str:
 
 Written by `{command}`; do not edit.
 
-What each row measures, and what it leaves out, stands at the top of its file in `bench/`. A ratio compares
-two servers of one run, on the same core, in alternating rounds: it is the median over the rounds.
+The docstring of each module in `bench/` says what it measures and what it leaves out. A ratio
+compares two servers in the same run, on the same core, in alternating rounds: it is the median of
+the rounds.
 
 {table(rows)}
 
-## Where and when
+## Environment
 
 {machine(load)}
 """
 
 
 def machine(load: float) -> str:
-    """`load`: of the machine before the run, which shows whether it had the machine to itself."""
+    """`load`: the load average before the run, which shows whether other programs were running."""
     parts = {
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "processor": f"{_processor()}, {os.cpu_count()} cores",
@@ -87,10 +88,10 @@ def _processor() -> str:
 
 
 def _nginx() -> str:
-    told_on_stderr = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
-    return told_on_stderr.strip().rpartition(" ")[2]
+    output = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
+    return output.strip().rpartition(" ")[2]
 
 
 def _short(value: float) -> str:
-    """Three digits that matter, without an exponent."""
+    """Three significant digits, without an exponent."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

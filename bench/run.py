@@ -1,4 +1,4 @@
-"""One run: how long and how large its measurements are, where its files lie, and the stores it has seeded."""
+"""One run: duration and size of its measurements, its directory, and the databases it has seeded."""
 
 import asyncio
 import tempfile
@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.furnished import Furnished, furnish
+from bench.click_store import ClickStore, new_click_store
+from bench.full_account import FullAccount, fill_account
 from bench.postgres import postgres
 from bench.seed import Store, new_store
-from bench.stored import Stored, new_stored
 
 
 @dataclass(frozen=True)
@@ -20,29 +20,29 @@ class Run:
     """Of each round."""
     many: int
     few: int
-    """How many links a large and an ordinary store hold."""
+    """Numbers of links in a large and in an ordinary database."""
     visits: int
     creates_each: int
-    """Creates by each of the clients at once. No more than 60: that is a key's budget."""
+    """Creates by each of the concurrent clients. At most 60, the rate limit of a key."""
     clicks: int
-    """How many are stored already where figures are asked for and more clicks come in."""
+    """Stored clicks where statistics are read and more clicks are drained."""
     drained: int
-    """Clicks during which the worker's memory is watched."""
+    """Clicks drained while the worker's memory is measured."""
     deliveries: int
     pending: int
-    """Deliveries that wait while the price of a claim is measured."""
+    """Pending deliveries while the duration of a claim is measured."""
     endless: int
-    """Deliveries to a receiver whose answers have no end."""
+    """Deliveries to a receiver whose responses never end."""
     drawings: int
-    """Of each style and format of codes."""
-    lasting: ExitStack
-    """Ends what outlives a benchmark, when the run ends."""
+    """For each style and format of QR codes."""
+    cleanup: ExitStack
+    """Closed at the end of the run: resources shared by several benchmarks."""
     stores: dict[int, Store] = field(default_factory=dict)
-    full_stores: dict[str, Stored] = field(default_factory=dict)
-    furnished: dict[str, Furnished] = field(default_factory=dict)
+    click_stores: dict[str, ClickStore] = field(default_factory=dict)
+    full_accounts: dict[str, FullAccount] = field(default_factory=dict)
 
     @classmethod
-    def full(cls, directory: Path, lasting: ExitStack) -> "Run":
+    def full(cls, directory: Path, cleanup: ExitStack) -> "Run":
         return cls(
             directory,
             rounds=7,
@@ -57,11 +57,11 @@ class Run:
             pending=1_000_000,
             endless=100_000,
             drawings=300,
-            lasting=lasting,
+            cleanup=cleanup,
         )
 
     @classmethod
-    def short(cls, directory: Path, lasting: ExitStack) -> "Run":
+    def short(cls, directory: Path, cleanup: ExitStack) -> "Run":
         return cls(
             directory,
             rounds=2,
@@ -76,33 +76,33 @@ class Run:
             pending=100_000,
             endless=1_000,
             drawings=50,
-            lasting=lasting,
+            cleanup=cleanup,
         )
 
     def store(self, links: int) -> Store:
-        """A store that is seeded once in a run; servers on it are started one after the other or only read."""
+        """A database seeded once in a run. Servers that write to it run one after the other."""
         if links not in self.stores:
             self.stores[links] = asyncio.run(new_store(self.new_directory() / "waypost.db", links))
         return self.stores[links]
 
-    def full_store(self, database: str) -> Stored:
-        """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; who adds to it comes last."""
-        if database not in self.full_stores:
-            made = new_stored(self._new_url(database), count=self.clicks, links=10_000)
-            self.full_stores[database] = asyncio.run(made)
-        return self.full_stores[database]
+    def click_store(self, database: str) -> ClickStore:
+        """A year of clicks in "SQLite" or "PostgreSQL". Seeded once in a run; benchmarks that add to it run last."""
+        if database not in self.click_stores:
+            made = new_click_store(self._new_url(database), count=self.clicks, links=10_000)
+            self.click_stores[database] = asyncio.run(made)
+        return self.click_stores[database]
 
-    def furnished_store(self, database: str) -> Furnished:
-        """All these clicks on the links of one account, which has of everything. Seeded once in a run."""
-        if database not in self.furnished:
-            made = new_stored(self._new_url(database), count=self.clicks, links=self.few, accounts=1)
-            self.furnished[database] = asyncio.run(furnish(asyncio.run(made), self.few))
-        return self.furnished[database]
+    def full_account(self, database: str) -> FullAccount:
+        """The same clicks on the links of one account that has every kind of object. Seeded once in a run."""
+        if database not in self.full_accounts:
+            made = new_click_store(self._new_url(database), count=self.clicks, links=self.few, accounts=1)
+            self.full_accounts[database] = asyncio.run(fill_account(asyncio.run(made), self.few))
+        return self.full_accounts[database]
 
     def _new_url(self, database: str) -> str:
         if database == "SQLite":
             return f"sqlite:///{self.new_directory() / 'waypost.db'}"
-        return self.lasting.enter_context(postgres())
+        return self.cleanup.enter_context(postgres())
 
     def new_directory(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.directory))

@@ -1,6 +1,6 @@
-"""Fills databases as the verbs of links and accounts would, only faster: many rows to a transaction.
+"""Seeds databases with the same rows as the service's own functions, but faster: many rows per transaction.
 
-Slugs lie scattered over the rows, as they do where chance makes them. No link has tags, an expiry or UTM parameters.
+Slugs are scattered over the rows, like random slugs. No link has tags, an expiry or UTM parameters.
 """
 
 import sys
@@ -21,7 +21,7 @@ from waypost.kit.ids import new_id
 from waypost.resources.links.model import Link, link_clicks, links, slugs
 
 _BATCH = 20_000
-_SCATTER = 611_953  # prime, so that it visits each number of a power of ten once
+_SCATTER = 611_953  # prime, so that it yields each number below a power of ten once
 _FIELDS = [
     field.name for field in fields(Link) if field.name not in {"clicks", "pixel_ids", "hostname"}
 ]  # kept elsewhere
@@ -64,7 +64,7 @@ async def new_account(db: Database, name: str, *, password: str = "") -> UUID:
 
 
 async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) -> list[UUID]:
-    """The ids, oldest first. `count` is a power of ten, or a half of one; slugs are numbered from `first`."""
+    """Return the ids, oldest first. `count` is a power of ten, or half of one. Slugs are numbered from `first`."""
     made, begin = [], now() - timedelta(seconds=count)
     for start in range(0, count, _BATCH):
         indexes = range(start, min(start + _BATCH, count))
@@ -85,12 +85,12 @@ async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) 
 
 
 async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
-    """The texts of keys with all scopes."""
+    """Return the texts of new keys with all scopes."""
     texts = [keys.generate() for _ in range(count)]
     async with db.write() as tx:
         for text in texts:
-            shown = text[: keys.SHOWN]
-            key = ApiKey(new_id(), account, "bench", shown, SCOPES, None, None, None, now())
+            prefix = text[: keys.PREFIX_LENGTH]
+            key = ApiKey(new_id(), account, "bench", prefix, SCOPES, None, None, None, now())
             await store.add_key(tx, key, keys.digest(text))
     return texts
 
@@ -109,7 +109,7 @@ def _link(account: UUID, number: int, at: datetime) -> Link:
         destination_url=destination_of(number),
         title=f"Landing page {number} of the spring edition",
         og_title=f"Landing page {number}",
-        og_description="What the page says of itself, in a sentence of the usual length.",
+        og_description="The page's own description, in a sentence of the usual length.",
         og_image=None,
         og_image_media=None,
         og_image_bytes=0,

@@ -1,6 +1,6 @@
-"""Starts servers on loopback and on named cores, waits until they answer, and ends them by their process id.
+"""Starts servers on loopback and on given cores, waits until they respond, and stops them by their process id.
 
-Who is not being measured stands still: a frozen server can take no time from the one that shares its core.
+Servers that are not being measured are frozen, so that they use no CPU time of a core that they share.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from bench.report import Failed
 SERVER_CORE, LOAD_CORE = "0", "1"
 ALL_CORES = f"0-{(os.cpu_count() or 2) - 1}"
 WAYPOST = str(Path(sys.executable).parent / "waypost")
-_START_LIMIT = 120.0  # seconds; nginx takes some for a map of a million slugs
+_START_LIMIT = 120.0  # seconds; nginx needs time for a map of a million slugs
 _END_LIMIT = 20.0
-_TROUBLE = re.compile(r"level=(error|critical)[^\n]*|\[(?:error|emerg|crit)\][^\n]*")
+_LOGGED_ERROR = re.compile(r"level=(error|critical)[^\n]*|\[(?:error|emerg|crit)\][^\n]*")
 
 
 @contextlib.contextmanager
-def everywhere() -> Iterator[None]:
-    """This process on all cores, for what it measures of itself."""
+def on_all_cores() -> Iterator[None]:
+    """Run this process on all cores, for measurements within it."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     try:
@@ -39,11 +39,11 @@ def everywhere() -> Iterator[None]:
 
 
 class HasUrl(Protocol):
-    """A store, of whatever kind."""
+    """Any seeded database."""
 
     @property
     def url(self) -> str:
-        """Of its database."""
+        """The database URL."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Server:
     log: Path
 
     def processes(self) -> list[int]:
-        """Its own and those it started."""
+        """Its own process and all descendants."""
         found, index = [self.pid], 0
         while index < len(found):
             with contextlib.suppress(FileNotFoundError):
@@ -66,7 +66,7 @@ class Server:
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
@@ -86,7 +86,7 @@ def started(
     directory: Path,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """`ready`: a path that is answered as soon as the server is there. Raises Failed also for errors in its log."""
+    """`ready`: a path that responds once the server runs. Also raises Failed for errors in its log."""
     log = directory / f"{name}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -101,16 +101,16 @@ def started(
         _wait_until_ready(server, process, ready)
         yield server
     finally:
-        server.go_on()
+        server.resume()
         _end(process)
-    if trouble := _TROUBLE.search(log.read_text(errors="replace")):
+    if trouble := _LOGGED_ERROR.search(log.read_text(errors="replace")):
         raise Failed(f"{name} logged: {trouble[0]}")
 
 
 def waypost(
     store: HasUrl, directory: Path, *, role: str = "web", cores: str = SERVER_CORE, **settings: object
 ) -> contextlib.AbstractContextManager[Server]:
-    """The service as it is run, on a store and with a data directory of its own. `settings` in lower case."""
+    """`waypost serve` with a database and its own data directory. `settings` in lower case."""
     port = free_port()
     given = {"base_url": f"http://127.0.0.1:{port}", "database_url": store.url, "spool_limit_mb": 16_384, **settings}
     environment = {f"WAYPOST_{name.upper()}": str(value) for name, value in given.items()}
@@ -121,13 +121,13 @@ def waypost(
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The command for a module of this package, whatever directory it is started in."""
+    """The command for a module of this package, independent of the working directory."""
     root = Path(__file__).parent.parent
     return ["env", f"PYTHONPATH={root}", sys.executable, "-m", f"bench.{name}", *arguments]
 
 
 def clean_environment() -> dict[str, str]:
-    """Without settings of the shell's, and free to keep compiled bytecode, which every installation has."""
+    """The environment without Waypost settings, and with bytecode caching, as in every installation."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -141,7 +141,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def answers(port: int, path: str) -> bool:
+def responds(port: int, path: str) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", path)
@@ -153,9 +153,9 @@ def answers(port: int, path: str) -> bool:
 
 
 def _wait_until_ready(server: Server, process: "subprocess.Popen[bytes]", path: str) -> None:
-    give_up = time.monotonic() + _START_LIMIT
-    while not answers(server.port, path):
-        if process.poll() is not None or time.monotonic() > give_up:
+    deadline = time.monotonic() + _START_LIMIT
+    while not responds(server.port, path):
+        if process.poll() is not None or time.monotonic() > deadline:
             raise Failed(f"{server.name} did not start: {server.log.read_text(errors='replace')[-500:]}")
         time.sleep(0.01)
 

@@ -1,5 +1,5 @@
--- Visits random slugs. Arguments: how many there are; "bare" for wrk's own headers,
--- "browser" for those of a browser; the round.
+-- Visits random slugs. Arguments: number of slugs; "bare" for wrk's own headers,
+-- "browser" for those of a browser; round.
 local browser = {
   "Connection: keep-alive",
   'sec-ch-ua: "Chromium";v="142", "Google Chrome";v="142", "Not_A Brand";v="99"',
@@ -10,7 +10,7 @@ local browser = {
   "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
   "Sec-Fetch-Site: cross-site",
   "Sec-Fetch-Mode: navigate",
-  "Referer: https://news.example.com/stories/2026/spring-edition",
+  "Referer: https://site.example.com/stories/2026/spring-edition",
   "Accept-Language: en-GB,en;q=0.9,de;q=0.8",
 }
 local count, rest

@@ -1,6 +1,6 @@
-"""How long an operator waits for `--help` and for `serve` to be ready, and what an idle service holds in memory.
+"""Duration of `--help`, time until `serve` is ready, and memory of an idle service.
 
-RSS counts what processes share once for each; PSS, told beside it, shares it out.
+RSS counts shared memory once per process. PSS, in the details, divides it among the processes.
 """
 
 import statistics
@@ -8,13 +8,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from bench.report import Failed, Row, at_most, told
+from bench.report import Failed, Row, at_most, without_target
 from bench.run import Run
 from bench.seed import Store
 from bench.servers import ALL_CORES, WAYPOST, Server, clean_environment, waypost
 
 _HELPS = 10
-_PROCESSES = 3  # parent, web, worker; the greeter has left by then
+_PROCESSES = 3  # parent, web, worker; the process that prints the welcome message has exited
 _SETTLED = 30.0  # seconds
 
 
@@ -24,7 +24,7 @@ def measure(run: Run) -> list[Row]:
     rss, pss = servers[-1]
     return [
         at_most("`waypost --help`", statistics.median(_help() for _ in range(_HELPS)), 0.3, "", " s"),
-        told("first `serve` until ready", f"{first:.2f} s", "the database is made, too"),
+        without_target("first `serve` until ready", f"{first:.2f} s", "includes creating the database"),
         at_most(
             "`serve` until ready", statistics.median(starts), 3, f"on all cores; slowest {max(starts):.2f} s", " s"
         ),
@@ -49,12 +49,12 @@ def _start(run: Run, directory: Path, *, migrated: bool = False) -> tuple[float,
 
 
 def _memory(server: Server) -> tuple[float, float]:
-    give_up = time.monotonic() + _SETTLED
+    deadline = time.monotonic() + _SETTLED
     while len(server.processes()) != _PROCESSES:
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             raise Failed(f"{len(server.processes())} processes are running")
         time.sleep(0.1)
-    time.sleep(1)  # what a start leaves behind is tidied
+    time.sleep(1)  # until memory used by the start is released
     texts = [Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() for pid in server.processes()]
     return _sum(texts, "Rss:"), _sum(texts, "Pss:")
 

@@ -1,6 +1,7 @@
-"""Redirects over built-in TLS, against nginx's: the same certificate (P-256) and map of slugs, its access log on.
+"""Redirects over built-in TLS, relative to nginx with the same certificate (P-256), map of slugs and an access log.
 
-Connections are kept, as browsers keep them: handshakes are few. Both run on the same core. Not measured: handshakes.
+Connections are persistent, as in browsers, so there are few handshakes. Both servers run on the same core. Not
+measured: handshakes.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ _TLS = """
 
 def measure(run: Run) -> list[Row]:
     directory, ports = run.new_directory(), (free_port(), free_port())
-    issued = trustme.CA().issue_cert(_HOST)  # P-256 unless told otherwise
+    issued = trustme.CA().issue_cert(_HOST)  # P-256 by default
     chain, key = issued.cert_chain_pems[0].bytes(), issued.private_key_pem.bytes()
     (directory / "chain.pem").write_bytes(chain)
     (directory / "key.pem").write_bytes(key)
@@ -45,7 +46,7 @@ def measure(run: Run) -> list[Row]:
         nginx(directory, run.few, _TLS.format(port=ports[1], directory=directory)) as theirs,
         waypost(store, run.new_directory(), routes_in_memory=run.few * 2 + 1_000, **settings) as ours,
     ):
-        wrk.walk(ours.port, run.few, lambda _: f"{_HOST}:{ports[0]}")
+        wrk.warm_up(ours.port, run.few, lambda _: f"{_HOST}:{ports[0]}")
         ciphers = [_cipher(port) for port in ports]
         contenders = [
             Contender(server, "slugs.lua", [str(run.few), "bare"], f"https://{_HOST}:{port}")
@@ -53,7 +54,7 @@ def measure(run: Run) -> list[Row]:
         ]
         own, other = wrk.alternate(run, contenders)
     rates = f"{run.few:,} links; Waypost {wrk.spread(own)}, {ciphers[0]}; nginx {wrk.spread(other)}, {ciphers[1]}"
-    return [at_least("redirects over built-in TLS, against nginx's over TLS", wrk.rate_ratio(own, other), 0.5, rates)]
+    return [at_least("redirects over built-in TLS, relative to nginx over TLS", wrk.rate_ratio(own, other), 0.5, rates)]
 
 
 async def _certify(url: str, chain: str, key: str) -> None:

@@ -1,7 +1,7 @@
-"""Redirects of this version against another one: `python -m bench.versions CHECKOUT`, where `make run` has been run.
+"""Redirects of this version relative to another: `python -m bench.versions CHECKOUT`, where `make run` has been run.
 
-Both versions serve the same links in alternating rounds on the same core. The same version twice is measured, too: how
-far that ratio is from 1 is the noise.
+Both versions serve the same links in alternating rounds on the same core. This version is also compared with itself:
+the distance of that ratio from 1 is the noise.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import report, wrk
-from bench.report import Row, told
+from bench.report import Row, without_target
 from bench.run import Run
 from bench.seed import slug_of
 from bench.servers import LOAD_CORE, SERVER_CORE, WAYPOST, Server, clean_environment, free_port, started
 from bench.wrk import Contender
 
-_LINKS = 20  # fewer than a key may make in a minute
+_LINKS = 20  # fewer than a key's rate limit per minute
 
 
 def measure(run: Run, other: Path) -> list[Row]:
@@ -37,8 +37,12 @@ def _rows(run: Run, servers: list[Server], headers: str) -> Iterator[Row]:
     contenders = [Contender(server, "slugs.lua", [str(_LINKS), headers]) for server in servers]
     this, again, other = wrk.alternate(run, contenders)
     rates = f"this {wrk.spread(this)}, other {wrk.spread(other)}"
-    yield told(f"redirects, {headers} headers: this version against the other", _ratio(this, other), rates)
-    yield told(f"redirects, {headers} headers: this version against itself", _ratio(this, again), "the noise")
+    yield without_target(
+        f"redirects, {headers} headers: this version relative to the other", _ratio(this, other), rates
+    )
+    yield without_target(
+        f"redirects, {headers} headers: this version relative to itself", _ratio(this, again), "the noise"
+    )
 
 
 def _ratio(ours: list[wrk.Round], theirs: list[wrk.Round]) -> str:
@@ -69,14 +73,14 @@ def _serving(program: str, directory: Path, destination: str) -> Iterator[Server
             url = f"http://127.0.0.1:{port}/api/v1/links"
             headers = ["-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
             subprocess.run(["curl", "-sf", "-o", os.devnull, *headers, "-d", body, url], check=True)
-        wrk.walk(port, _LINKS)
+        wrk.warm_up(port, _LINKS)
         yield server
 
 
 class _Page(http.server.BaseHTTPRequestHandler):
-    """Every destination is looked at before a link to it is made."""
+    """The destination, which the service reads before it creates a link."""
 
-    def do_GET(self) -> None:  # the library's name
+    def do_GET(self) -> None:  # the name is the library's
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -100,9 +104,9 @@ def main() -> int:
     os.sched_setaffinity(0, {int(LOAD_CORE)})
     with (
         tempfile.TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as directory,
-        contextlib.ExitStack() as lasting,
+        contextlib.ExitStack() as cleanup,
     ):
-        rows = measure(Run.full(Path(directory), lasting), Path(sys.argv[1]).resolve())
+        rows = measure(Run.full(Path(directory), cleanup), Path(sys.argv[1]).resolve())
     print(report.table(rows))
     print(report.machine(load))
     return 0

@@ -1,140 +1,227 @@
-"""What the benchmarks of deliveries stand on: receivers in a process of their own, subscriptions, a full queue."""
+"""Webhook deliveries: throughput, duration of a claim, isolation of receivers from each other, and memory.
 
-import json
+The deliverer runs in this process as it does in a worker, with TLS connections to receivers in another process, on all
+cores. Every outcome is committed. A minimal client that signs, checks and stores nothing shows what the receivers can
+handle.
+"""
+
+import asyncio
+import ssl
 import time
-import urllib.request
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from ipaddress import ip_network
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-import trustme
-from sqlalchemy import delete, func, insert, select, update
+import uvloop
 
-from bench.servers import ALL_CORES, free_port, module, started
+from bench.client import percentile
+from bench.postgres import postgres
+from bench.report import Failed, Row, at_least, at_most
+from bench.run import Run
+from bench.seed import say
+from bench.servers import on_all_cores
+from bench.webhook_setup import (
+    RECEIVERS,
+    Receivers,
+    count_of,
+    enqueue,
+    mark_all_delivered,
+    new_loop,
+    new_poster,
+    receivers,
+    subscribe,
+)
 from waypost.database import Database
-from waypost.database.secrets import KeyRing
+from waypost.database.migrations import migrate
 from waypost.kit.clock import now
-from waypost.kit.ids import new_id
-from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks import Deliverer, WebhookEvent, record_all
-from waypost.resources.webhooks.model import webhook_deliveries, webhooks
-from waypost.worker.loop import LeaseLoop
+from waypost.resources.webhooks import Deliverer
+from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks.delivery.pace import Pace
+from waypost.worker.run import collect_garbage_rarely
 
-RECEIVERS = 50
-TIMEOUT = 10.0
-_KEYS = KeyRing(["the benchmark's key"])
-_ACCOUNT = UUID(int=1)
-_PIECE = 5_000
-_LATER = [86_400.0] * 4  # seconds: a failed attempt is not repeated within a measurement
-
-
-@dataclass(frozen=True)
-class Receivers:
-    directory: Path
-    fast: Sequence[int]
-    """Ports, as the next two."""
-    hanging: int
-    endless: int
-    control: int
-
-    @property
-    def ca_file(self) -> Path:
-        return self.directory / "ca.pem"
-
-    def delays(self) -> list[float]:
-        """How long after its event each delivery came, in seconds, of those since the last call."""
-        return _told(self.control, "delays")
+_ROUNDS = 3
+_CLAIM = 32
+_EACH = 25  # deliveries to each healthy receiver …
+_EVERY = 0.2  # … one every so many seconds
+_QUEUED = 1_000  # to the one that hangs
+_TIMEOUT = 60.0
 
 
-@contextmanager
-def receivers(directory: Path) -> Iterator[Receivers]:
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(directory / "ca.pem")
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(directory / "receiver.pem")
-    control = free_port()
-    command = module("receivers", str(directory), str(RECEIVERS), str(control))
-    with started("receivers", command, port=control, ready="/", cores=ALL_CORES, directory=directory):
-        *fast, hanging, endless = map(int, _told(control, "ports"))
-        yield Receivers(directory, fast, hanging, endless, control)
+def measure(run: Run) -> list[Row]:
+    with on_all_cores(), receivers(run.new_directory()) as to:
+        rows = [row for database, url in _databases(run) for row in _rows(database, url, to, run)]
+        return [*rows, _memory(run, to)]
 
 
-def _told(control: int, what: str) -> list[float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{control}/{what}") as answer:
-        found: list[float] = json.load(answer)
-        return found
+def _databases(run: Run) -> Iterator[tuple[str, str]]:
+    yield "SQLite", _new_file(run)
+    with postgres() as url:
+        yield "PostgreSQL", url
 
 
-def new_poster(to: Receivers) -> Poster:
-    return Poster(Outbound(allow=[ip_network("127.0.0.0/8")], ca_file=to.ca_file))
+def _new_file(run: Run) -> str:
+    return f"sqlite:///{run.new_directory() / 'waypost.db'}"
 
 
-def new_loop(db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
-    deliverer = Deliverer(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_LATER)
-    return LeaseLoop(db, deliverer)
+def _rows(database: str, url: str, to: Receivers, run: Run) -> list[Row]:
+    uvloop.run(_migrated(url))
+    return [
+        _rate(database, url, to, run.deliveries),
+        uvloop.run(_isolation(database, url, to)),
+        uvloop.run(_claims(database, url, run.pending)),
+    ]
 
 
-async def subscribe(db: Database, ports: Iterable[int]) -> list[UUID]:
-    """One subscription for each port, each of another account. Whatever was there before goes."""
-    async with db.write() as tx:
-        await tx.execute(delete(webhook_deliveries))
-        await tx.execute(delete(webhooks))
-    return [await _subscribed(db, f"https://127.0.0.1:{port}/hook", now()) for port in ports]
+async def _migrated(url: str) -> None:
+    collect_garbage_rarely()  # as a worker does
+    db = Database(url)
+    await migrate(db)
+    await db.close()
 
 
-async def _subscribed(db: Database, url: str, at: datetime) -> UUID:
-    id_ = new_id()
-    row = {
-        "id": id_,
-        "account_id": new_id(),
-        "url": url,
-        "event_types": ["link.clicked"],
-        "secret": _KEYS.seal(webhooks.c.secret, id_, "whsec_of-the-benchmark"),
-        "created_at": at,
-        "updated_at": at,
-    }
-    async with db.write() as tx:
-        await tx.execute(insert(webhooks).values(row))
-    return id_
+def _rate(database: str, url: str, to: Receivers, count: int) -> Row:
+    """Alternates between the service and the minimal client."""
+    ours, bare = list[float](), list[float]()
+    for _ in range(_ROUNDS):
+        ours.append(uvloop.run(_delivered(url, to, count)))
+        bare.append(uvloop.run(_bare(to, count)))
+        say(f"{ours[-1]:,.0f}/s, bare {bare[-1]:,.0f}/s")
+    mine, theirs = percentile(ours, 50), percentile(bare, 50)
+    detail = f"{count:,} to {RECEIVERS} TLS receivers; {min(ours):,.0f} to {max(ours):,.0f}/s;"
+    detail += f" {mine / theirs:.2f} of the {theirs:,.0f}/s of a minimal client"
+    return at_least(f"webhook deliveries on {database}", mine, 1_000, detail, "/s")
 
 
-async def fill(db: Database, ids: Sequence[UUID], count: int) -> None:
-    """`count` deliveries of clicks that just happened, each subscription's turn after the other's."""
-    for start in range(0, count, _PIECE):
+async def _delivered(url: str, to: Receivers, count: int) -> float:
+    """Deliveries a second."""
+    db, poster = Database(url), new_poster(to)
+    await enqueue(db, await subscribe(db, to.fast), count)
+    loop, began = new_loop(db, poster), time.perf_counter()
+    while await loop.step():
+        pass
+    seconds = time.perf_counter() - began
+    delivered = await count_of(db, "delivered")
+    await poster.close()
+    await db.close()
+    if delivered != count:
+        raise Failed(f"{delivered:,} of {count:,} were delivered")
+    return count / seconds
+
+
+async def _bare(to: Receivers, count: int) -> float:
+    """The same with a minimal client, over as many connections as the deliverer uses."""
+    context, each = ssl.create_default_context(cafile=to.ca_file), count // Deliverer.at_once
+    body = b'{"data":{}}'.ljust(600)
+    request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    ports = [to.fast[number % RECEIVERS] for number in range(Deliverer.at_once)]
+    streams = [await asyncio.open_connection("127.0.0.1", port, ssl=context) for port in ports]
+
+    async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(each):
+            writer.write(request)
+            await reader.readuntil(b"\r\n\r\nok")
+        writer.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(post(*stream) for stream in streams))
+    return each * Deliverer.at_once / (time.perf_counter() - began)
+
+
+async def _isolation(database: str, url: str, to: Receivers) -> Row:
+    db, poster = Database(url), new_poster(to)
+    hanging, *healthy = await subscribe(db, [to.hanging, *to.fast])
+    await enqueue(db, [hanging], _QUEUED)
+    loop = new_loop(db, poster)
+    await loop.step()  # the first attempts hang now
+    to.delays()
+    recording = asyncio.create_task(_record_events(db, healthy))
+    delays, deadline = list[float](), time.monotonic() + _TIMEOUT
+    while len(delays) < RECEIVERS * _EACH and time.monotonic() < deadline:
+        await loop.step()
+        if recording.done():
+            delays += await asyncio.to_thread(to.delays)
+    await recording
+    await loop.close()
+    await poster.close()
+    await db.close()
+    if len(delays) < RECEIVERS * _EACH:
+        raise Failed(f"{len(delays):,} deliveries reached the healthy receivers")
+    detail = f"{RECEIVERS / _EVERY:.0f} a second to {RECEIVERS} healthy ones, {_QUEUED:,} queued to one that hangs;"
+    detail += f" p50 {percentile(delays, 50) * 1000:.0f} ms"
+    what = f"event to receiver while another receiver hangs, p99 on {database}"
+    return at_most(what, percentile(delays, 99), 1, detail, " s")
+
+
+async def _record_events(db: Database, ids: Sequence[UUID]) -> None:
+    for _ in range(_EACH):
+        await enqueue(db, ids, len(ids))
+        await asyncio.sleep(_EVERY)
+
+
+async def _claims(database: str, url: str, pending: int) -> Row:
+    db, few = Database(url), pending // 100
+    ids = await subscribe(db, range(1, RECEIVERS + 1))
+    await enqueue(db, ids, few)
+    with_few = await _claim_time(db)
+    await enqueue(db, ids, pending - few)
+    with_many = await _claim_time(db)
+    await db.close()
+    detail = f"{_CLAIM} deliveries of {RECEIVERS} subscriptions; {with_few * 1000:.1f} ms with {few:,} pending,"
+    detail += f" {with_many * 1000:.1f} ms with {pending:,}"
+    return at_most(
+        f"duration of a claim on {database} with 100 times as many pending deliveries",
+        with_many / with_few,
+        1.5,
+        detail,
+        "",
+    )
+
+
+async def _claim_time(db: Database) -> float:
+    """The median, in seconds."""
+    times = list[float]()
+    for _ in range(30):
         async with db.write() as tx:
-            for number in range(start, min(start + _PIECE, count), len(ids)):
-                to = {_ACCOUNT: ids[: count - number]}
-                await record_all(tx, [_click()], to)
+            began = time.perf_counter()
+            claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), limit=_CLAIM, pace=Pace())
+            times.append(time.perf_counter() - began)
+            await queue.settle(tx, [queue.DeliveryOutcome(each, "delivered", response_status=200) for each in claimed])
+        if len(claimed) != _CLAIM:
+            raise Failed(f"{len(claimed)} were claimed")
+    return percentile(times, 50)
 
 
-def _click() -> WebhookEvent:
-    """As large as a click's delivery is."""
-    data = {
-        "at": int(time.time() * 1_000_000),
-        "id": str(new_id()),
-        "link_id": str(new_id()),
-        "ip": "198.51.100.7",
-        "country": "DE",
-        "visitor_id": "9d1f0c8be2a34f67",
-        "referrer": "https://www.example.com/some/page",
-        "device": "mobile",
-        "browser": "Mobile Safari",
-        "platform": "iOS",
-        "created_at": "2026-11-20T02:56:16.123456Z",
-    }
-    return WebhookEvent("link.clicked", _ACCOUNT, new_id(), datetime.now(UTC), data)
+def _memory(run: Run, to: Receivers) -> Row:
+    """Private memory of this process after the first tenth and at the end. The receivers never stop sending.
+
+    As many deliveries are stored before as are sent, so that SQLite's caches, which grow to a limit, are full.
+    """
+    url = _new_file(run)
+    uvloop.run(_migrated(url))
+    sizes = uvloop.run(_sizes(url, to, run.endless))
+    change = max(abs(size / sizes[0] - 1) for size in sizes[1:]) * 100
+    detail = f"after {run.endless // 10:,}: {sizes[0]:.1f} MB, after {run.endless:,}: {sizes[-1]:.1f} MB"
+    return at_most("largest change of memory while every response is endless", change, 10, detail, " %")
 
 
-async def end_all(db: Database) -> None:
-    async with db.write() as tx:
-        await tx.execute(update(webhook_deliveries).values(status="delivered", next_attempt_at=None))
+async def _sizes(url: str, to: Receivers, count: int) -> list[float]:
+    db, poster = Database(url), new_poster(to)
+    ids, sizes = await subscribe(db, [to.endless] * RECEIVERS), list[float]()
+    loop = new_loop(db, poster)
+    await enqueue(db, ids, count)
+    await mark_all_delivered(db)
+    for _ in range(10):
+        await enqueue(db, ids, count // 10)
+        while await loop.step():
+            pass
+        sizes.append(_own_memory())
+    await poster.close()
+    await db.close()
+    return sizes
 
 
-async def count_of(db: Database, status: str) -> int:
-    counted = select(func.count()).select_from(webhook_deliveries).where(webhook_deliveries.c.status == status)
-    async with db.read() as tx:
-        return (await tx.execute(counted)).scalar_one()
+def _own_memory() -> float:
+    """Anonymous pages, in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon:"))

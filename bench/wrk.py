@@ -1,4 +1,4 @@
-"""Drives servers with wrk from a core of its own, in alternating rounds. Refuses a round with a single wrong answer."""
+"""Runs wrk against servers from a separate core, in alternating rounds. A single wrong response makes a run fail."""
 
 import re
 import resource
@@ -27,7 +27,7 @@ class Round:
     p99: float
     """Milliseconds."""
     busy: float
-    """The share of its core that wrk itself used: near 1, it was wrk that set the pace."""
+    """The share of its core that wrk used. Near 1, wrk was the bottleneck."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Contender:
     server: Server
     script: str
     arguments: Sequence[str]
-    """The script's; the number of the round comes after them."""
+    """Arguments of the script; the number of the round is appended."""
     origin: str = ""
-    """Where it is visited, if not over plain HTTP at its port."""
+    """The URL, if not plain HTTP on its port."""
 
 
-def shoot(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
-    """`script`: a Lua file beside this one."""
+def run_wrk(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -> Round:
+    """`script`: a Lua file in this directory."""
     options = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(Path(__file__).parent / script)]
     command = ["taskset", "-c", LOAD_CORE, "wrk", *options, f"{origin}/", "--", *arguments]
     before = _seconds_of_children()
@@ -56,15 +56,15 @@ def shoot(origin: str, script: str, arguments: Sequence[str], *, seconds: int) -
 
 
 def alternate(run: Run, contenders: Sequence[Contender]) -> list[list[Round]]:
-    """The rounds of each contender. All others stand still meanwhile."""
+    """Return the rounds of each contender. The others are frozen meanwhile."""
     for each in contenders:
         each.server.freeze()
     rounds: list[list[Round]] = [[] for _ in contenders]
     for number in range(run.rounds):
         for each, own in zip(contenders, rounds, strict=True):
-            each.server.go_on()
+            each.server.resume()
             origin = each.origin or f"http://127.0.0.1:{each.server.port}"
-            own.append(shoot(origin, each.script, [*each.arguments, str(number)], seconds=run.seconds))
+            own.append(run_wrk(origin, each.script, [*each.arguments, str(number)], seconds=run.seconds))
             each.server.freeze()
     return rounds
 
@@ -91,10 +91,10 @@ def spread(rounds: Sequence[Round]) -> str:
     return f"{rate(rounds):,.0f}/s ({slowest:,.0f} to {fastest:,.0f}; wrk {busy:.0%} busy)"
 
 
-def walk(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> None:
-    """Visits each slug once, with HEAD: that brings its route into memory and records no click.
+def warm_up(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> None:
+    """Visit each slug once with HEAD, which loads its route into memory and records no click.
 
-    `host_of`: its host by its number, where it is another than that of the port.
+    `host_of`: the host of a slug by its number, if it is not that of the port.
     """
     name = host_of or (lambda _: f"127.0.0.1:{port}")
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
@@ -102,15 +102,15 @@ def walk(port: int, slugs: int, host_of: Callable[[int], str] | None = None) -> 
             numbers = range(start, min(start + _PIPELINED, slugs))
             heads = [f"HEAD /{slug_of(number)} HTTP/1.1\r\nHost: {name(number)}\r\n\r\n" for number in numbers]
             connection.sendall("".join(heads).encode())
-            answers = b""
-            while answers.count(b"\r\n\r\n") < len(numbers):
-                answers += connection.recv(1 << 18) or _gone(port)
-            if answers.count(b" 302 Found") != len(numbers):
-                raise Failed(f"not every slug of {numbers} leads somewhere")
+            responses = b""
+            while responses.count(b"\r\n\r\n") < len(numbers):
+                responses += connection.recv(1 << 18) or _closed(port)
+            if responses.count(b" 302 Found") != len(numbers):
+                raise Failed(f"not every slug of {numbers} redirects")
 
 
-def _gone(port: int) -> bytes:
-    raise Failed(f"the server on port {port} hung up")
+def _closed(port: int) -> bytes:
+    raise Failed(f"the server on port {port} closed the connection")
 
 
 def _seconds_of_children() -> float:
@@ -121,5 +121,5 @@ def _seconds_of_children() -> float:
 def _percentile(output: str, percent: int) -> float:
     found = re.search(rf"\b{percent}%\s+([\d.]+)(us|ms|s)", output)
     if found is None:
-        raise Failed(f"wrk told no latency: {output}")
+        raise Failed(f"wrk printed no latency: {output}")
     return float(found[1]) * _UNITS[found[2]]

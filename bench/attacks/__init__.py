@@ -1,1 +1,1 @@
-"""Attacks on a started service, and what its other users notice meanwhile."""
+"""Attacks on a running service, and their effect on other users."""

@@ -1,6 +1,6 @@
-"""`make attack`, or `python -m bench.attacks [--short] [NAME …]`: attacks a started service and says what others felt.
+"""`make attack`, or `python -m bench.attacks [--short] [NAME …]`: attack a running service, measure effects on others.
 
-The whole run writes its table into docs/security.md.
+A complete run writes its table into docs/security.md.
 """
 
 import argparse
@@ -13,55 +13,55 @@ import traceback
 from pathlib import Path
 
 from bench import report
-from bench.attacks import expensive, incoming, outgoing, people
-from bench.attacks.stage import Felt, Stage, opened, say
+from bench.attacks import expensive, incoming, outgoing, sign_in
+from bench.attacks.scenario import Latencies, Scenario, say, started_scenario
 from bench.report import Row
 
-ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **people.ATTACKS}
+ATTACKS = {**outgoing.ATTACKS, **expensive.ATTACKS, **incoming.ATTACKS, **sign_in.ATTACKS}
 _DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 _BETWEEN = re.compile(r"(?<=<!-- attacks: begin -->\n).*(?=<!-- attacks: end -->)", re.DOTALL)
 
 
 def main() -> int:
     given, load = _arguments(), os.getloadavg()[0]
-    seconds, crowd = (2.0, 50) if given.short else (10.0, 1_000)
+    seconds, connections = (2.0, 50) if given.short else (10.0, 1_000)
     rows = []
     for name in given.names or ATTACKS:
         with tempfile.TemporaryDirectory(prefix="waypost-attack-") as directory:
-            rows += _attacked(name, Path(directory), seconds, crowd)
+            rows += _attacked(name, Path(directory), seconds, connections)
     text = f"{report.table(rows)}\n\n{report.machine(load)}\n"
     print(text)
     if not (given.short or given.names):
         _DOCUMENT.write_text(_BETWEEN.sub(lambda _: text, _DOCUMENT.read_text()))
-    return int(any(row.figure == report.FAILED or (row.is_met is False and not given.short) for row in rows))
+    return int(any(row.value == report.FAILED or (row.is_met is False and not given.short) for row in rows))
 
 
-def _attacked(name: str, directory: Path, seconds: float, crowd: int) -> list[Row]:
-    """On a service of its own, so that no attack is helped or hidden by the one before."""
+def _attacked(name: str, directory: Path, seconds: float, connections: int) -> list[Row]:
+    """Start a new service for each attack, so that no attack affects the next one."""
     say(f"{name} …")
     try:
-        with opened(directory, seconds=seconds, crowd=crowd) as stage:
-            rows = asyncio.run(_observed(name, stage))
-    except Exception as error:  # noqa: BLE001  # whatever it is becomes a row of the table
+        with started_scenario(directory, seconds=seconds, connections=connections) as scenario:
+            rows = asyncio.run(_observed(name, scenario))
+    except Exception as error:  # noqa: BLE001  # every error becomes a row
         traceback.print_exc()
         rows = [report.failed(name, error)]
     for row in rows:
-        say(f"{row.what}: {row.figure} {row.target} {row.verdict} ({row.detail})")
+        say(f"{row.what}: {row.value} {row.target} {row.verdict} ({row.detail})")
     return rows
 
 
-async def _observed(name: str, stage: Stage) -> list[Row]:
-    felt = list[Felt]()
-    async with stage.observed(felt):
-        await asyncio.sleep(min(3.0, stage.seconds))
-    stage.before = felt[0]
-    return await ATTACKS[name](stage)
+async def _observed(name: str, scenario: Scenario) -> list[Row]:
+    latencies = list[Latencies]()
+    async with scenario.observed(latencies):
+        await asyncio.sleep(min(3.0, scenario.seconds))
+    scenario.before = latencies[0]
+    return await ATTACKS[name](scenario)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.attacks", description="Attack Waypost.")
     parser.add_argument("names", nargs="*", choices=[*ATTACKS, []], metavar="NAME", help=", ".join(ATTACKS))
-    parser.add_argument("--short", action="store_true", help="small and quick: to see that it works, not to judge")
+    parser.add_argument("--short", action="store_true", help="small and fast: checks that it works, not the latencies")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Attacks on work that costs more than asking for it: searches, images, QR codes, exports."""
+"""Attacks with requests that cost the service more than the attacker: searches, images, QR codes."""
 
 import asyncio
 import io
@@ -10,9 +10,9 @@ from PIL import Image
 from sqlalchemy import update
 
 from bench.attacks.outgoing import website
-from bench.attacks.stage import Felt, Stage
+from bench.attacks.scenario import Latencies, Scenario
 from bench.client import Client
-from bench.report import Row, at_most, told
+from bench.report import Row, at_most, without_target
 from bench.seed import add_links
 from waypost.database import Database
 from waypost.resources.links.model import links
@@ -25,29 +25,29 @@ _UPLOAD_WITHIN = 2.0  # seconds
 _STORED = 2.0  # MB
 
 
-async def searches(stage: Stage) -> list[Row]:
-    """The longest search there is, among links of the longest texts, nearly all of which it nearly matches."""
-    db = Database(stage.database_url)
-    await add_links(db, stage.attacker.id, _LONG_LINKS, first=10_000)
+async def searches(scenario: Scenario) -> list[Row]:
+    """The longest possible search, over links with the longest texts, most of which almost match."""
+    db = Database(scenario.database_url)
+    await add_links(db, scenario.attacker.id, _LONG_LINKS, first=10_000)
     text = "https://example.com/" + "a" * 2_000
     async with db.write() as tx:
         long = {"destination_url": text, "title": "a" * 255, "search_text": f"{'a' * 255}\n{text}"}
-        await tx.execute(update(links).where(links.c.account_id == stage.attacker.id).values(**long))
+        await tx.execute(update(links).where(links.c.account_id == scenario.attacker.id).values(**long))
     await db.close()
-    felt, statuses = list[Felt](), list[int]()
-    async with stage.observed(felt):
-        await asyncio.gather(*(_search(stage, key, statuses) for key in (stage.attacker.keys * 2)[:_AT_ONCE]))
+    latencies, statuses = list[Latencies](), list[int]()
+    async with scenario.observed(latencies):
+        await asyncio.gather(*(_search(scenario, key, statuses) for key in (scenario.attacker.keys * 2)[:_AT_ONCE]))
     name = f"{_AT_ONCE} x the worst search over {_LONG_LINKS:,} long links"
-    *rows, calls = felt[0].rows(name, stage.before)
+    *rows, calls = latencies[0].rows(name, scenario.before)
     return [
         *rows,
-        at_most(f"{name}: another account's list, p99", felt[0].api_p99, _LIST_WITHIN, calls.detail, " ms"),
-        told(f"{name}: what the attacker got", _counts(statuses)),
+        at_most(f"{name}: another account's list, p99", latencies[0].api_p99, _LIST_WITHIN, calls.detail, " ms"),
+        without_target(f"{name}: responses to the attacker", _counts(statuses)),
     ]
 
 
-async def _search(stage: Stage, key: str, statuses: list[int]) -> None:
-    client, ended = await Client.open(stage.port), time.monotonic() + stage.seconds
+async def _search(scenario: Scenario, key: str, statuses: list[int]) -> None:
+    client, ended = await Client.open(scenario.port), time.monotonic() + scenario.seconds
     worst = "/api/v1/links?search=" + "a" * 253 + "b"
     while time.monotonic() < ended:
         statuses.append((await client.request("GET", worst, key=key)).status)
@@ -56,64 +56,67 @@ async def _search(stage: Stage, key: str, statuses: list[int]) -> None:
     await client.close()
 
 
-async def images(stage: Stage) -> list[Row]:
-    """Small files that hold large images, and grow when they are re-encoded."""
+async def images(scenario: Scenario) -> list[Row]:
+    """Small files with large images that grow when they are re-encoded."""
     inflating, ordinary = _inflating(), _ordinary()
-    felt, took, stored, statuses = list[Felt](), list[float](), list[float](), list[int]()
+    latencies, took, sizes, statuses = list[Latencies](), list[float](), list[float](), list[int]()
 
     async def attack(url: str, key: str) -> None:
-        status, answer = await _upload(stage.port, key, url, inflating)
+        status, response = await _upload(scenario.port, key, url, inflating)
         statuses.append(status)
         if status == 201:
-            stored.append(await _size_of(stage.port, answer["data"]["og_image"]) / 1e6)
+            sizes.append(await _size_of(scenario.port, response["data"]["og_image"]) / 1e6)
 
     async def neighbour(url: str) -> None:
         await asyncio.sleep(0.3)
         began = time.perf_counter()
-        status, _ = await _upload(stage.port, stage.neighbour.keys[-1], url, ordinary)
+        status, _ = await _upload(scenario.port, scenario.neighbour.keys[-1], url, ordinary)
         took.append(time.perf_counter() - began if status == 201 else 60.0)
 
-    async with website() as url, stage.observed(felt):
+    async with website() as url, scenario.observed(latencies):
         await asyncio.gather(
-            *(attack(f"{url}/{n}", stage.attacker.keys[n % len(stage.attacker.keys)]) for n in range(_UPLOADS)),
+            *(attack(f"{url}/{n}", scenario.attacker.keys[n % len(scenario.attacker.keys)]) for n in range(_UPLOADS)),
             neighbour(f"{url}/neighbour"),
         )
     name = f"{_UPLOADS} uploads of a {len(inflating) // 1000} KB image that inflates"
     return [
-        *felt[0].rows(name, stage.before),
+        *latencies[0].rows(name, scenario.before),
         at_most(f"{name}: another account's upload", took[0], _UPLOAD_WITHIN, unit=" s"),
-        at_most(f"{name}: the largest that was stored", max(stored, default=0), _STORED, _counts(statuses), " MB"),
+        at_most(f"{name}: largest stored image", max(sizes, default=0), _STORED, _counts(statuses), " MB"),
     ]
 
 
-async def codes(stage: Stage) -> list[Row]:
-    """QR codes of the largest size, each in a look that was never drawn before."""
-    client = await Client.open(stage.port)
-    link = (await client.request("GET", "/api/v1/links", key=stage.attacker.keys[0])).data
+async def codes(scenario: Scenario) -> list[Row]:
+    """QR codes of the largest size, each in a style that is not cached."""
+    client = await Client.open(scenario.port)
+    link = (await client.request("GET", "/api/v1/links", key=scenario.attacker.keys[0])).data
     if not link:
-        db = Database(stage.database_url)
-        await add_links(db, stage.attacker.id, 1, first=900_000)
+        db = Database(scenario.database_url)
+        await add_links(db, scenario.attacker.id, 1, first=900_000)
         await db.close()
-        link = (await client.request("GET", "/api/v1/links", key=stage.attacker.keys[0])).data
+        link = (await client.request("GET", "/api/v1/links", key=scenario.attacker.keys[0])).data
     path = f"/api/v1/links/{link[0]['id']}/qrcode"
     urls = []
-    for number, key in enumerate(stage.attacker.keys[:10] * 4):
-        look = {"size": 2048, "style": "fluid", "level": "H", "foreground": f"#{number:06x}"}
-        answer = await client.request("POST", path, key=key, body=look)
-        urls.append(answer.data["image_url"].removeprefix(stage.url))
-    felt, statuses = list[Felt](), list[int]()
+    for number, key in enumerate(scenario.attacker.keys[:10] * 4):
+        style = {"size": 2048, "style": "fluid", "level": "H", "foreground": f"#{number:06x}"}
+        response = await client.request("POST", path, key=key, body=style)
+        urls.append(response.data["image_url"].removeprefix(scenario.url))
+    latencies, statuses = list[Latencies](), list[int]()
 
     async def draw(url: str) -> None:
-        each = await Client.open(stage.port)
+        each = await Client.open(scenario.port)
         statuses.append((await each.request("GET", url, key="")).status)
         await each.close()
 
-    async with stage.observed(felt):
+    async with scenario.observed(latencies):
         await asyncio.gather(*map(draw, urls))
         await asyncio.sleep(0.5)
     await client.close()
     name = f"{len(urls)} QR codes of 2048 px at once"
-    return [*felt[0].rows(name, stage.before), told(f"{name}: what the attacker got", _counts(statuses))]
+    return [
+        *latencies[0].rows(name, scenario.before),
+        without_target(f"{name}: responses to the attacker", _counts(statuses)),
+    ]
 
 
 def _counts(statuses: list[int]) -> str:
@@ -121,9 +124,9 @@ def _counts(statuses: list[int]) -> str:
 
 
 def _inflating() -> bytes:
-    """A tile of noise, again and again: a lossless format keeps it once, another one must keep it all."""
-    chance = random.Random(1)  # the same each time
-    tile = Image.frombytes("RGB", (64, 64), chance.randbytes(64 * 64 * 3))
+    """A repeated tile of noise: a lossless format stores it once, a lossy one stores every copy."""
+    rng = random.Random(1)  # the same each time
+    tile = Image.frombytes("RGB", (64, 64), rng.randbytes(64 * 64 * 3))
     image = Image.new("RGB", (4992, 4992))
     for x in range(0, 4992, 64):
         for y in range(0, 4992, 64):
@@ -154,16 +157,16 @@ async def _upload(port: int, key: str, destination: str, image: bytes) -> tuple[
     )
     client = await Client.open(port)
     kind = f"multipart/form-data; boundary={edge}"
-    answer = await client.request("POST", "/api/v1/links", key=key, content=body, content_type=kind)
+    response = await client.request("POST", "/api/v1/links", key=key, content=body, content_type=kind)
     await client.close()
-    return answer.status, answer.json
+    return response.status, response.json
 
 
 async def _size_of(port: int, url: str) -> int:
     client = await Client.open(port)
-    answer = await client.request("GET", "/" + url.split("/", 3)[3], key="")
+    response = await client.request("GET", "/" + url.split("/", 3)[3], key="")
     await client.close()
-    return len(answer.body)
+    return len(response.body)
 
 
 ATTACKS = {"searches": searches, "images": images, "codes": codes}

@@ -1,4 +1,4 @@
-"""Attacks on connections: stalled bodies, unfinished heads, unwanted bodies, more connections than descriptors."""
+"""Attacks on connections: stalled bodies, incomplete heads, unexpected bodies, more connections than descriptors."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import AsyncIterator
 
-from bench.attacks.stage import Felt, Stage
+from bench.attacks.scenario import Latencies, Scenario
 from bench.report import Row, at_most
 
 _GROWTH = 50.0  # MB
@@ -14,9 +14,9 @@ _CLOSED_WITHIN = 40.0  # seconds
 _MALFORMED = 2_000
 
 
-async def crowds(stage: Stage) -> list[Row]:
-    """Bodies that stall, heads of tiny lines that never end, megabytes for a path that takes none."""
-    host, keys = f"Host: 127.0.0.1:{stage.port}\r\n", itertools.cycle(stage.attacker.keys)
+async def incomplete_requests(scenario: Scenario) -> list[Row]:
+    """Stalled bodies, endless heads of tiny lines, and a megabyte each for a path that accepts no such body."""
+    host, keys = f"Host: 127.0.0.1:{scenario.port}\r\n", itertools.cycle(scenario.attacker.keys)
 
     def stalled() -> bytes:
         head = (
@@ -27,59 +27,60 @@ async def crowds(stage: Stage) -> list[Row]:
     def unfinished() -> bytes:
         return f"GET / HTTP/1.1\r\n{host}".encode() + b"a:b\r\n" * 120
 
-    def unwanted() -> bytes:
+    def unexpected() -> bytes:
         return f"POST /api/stripe HTTP/1.1\r\n{host}Content-Length: 1000000\r\n\r\n".encode() + b"x" * 999_999
 
-    memory, felt = stage.web_memory(), list[Felt]()
+    memory, latencies = scenario.web_memory(), list[Latencies]()
     grown, began = 0, time.monotonic()
-    async with stage.observed(felt), _connections() as opened:
-        for sent in (stalled, unfinished, unwanted):
-            for _ in range(stage.crowd):
-                opened.append(asyncio.create_task(_hold(stage.port, sent())))
+    async with scenario.observed(latencies), _connections() as opened:
+        for sent in (stalled, unfinished, unexpected):
+            for _ in range(scenario.connections):
+                opened.append(asyncio.create_task(_hold(scenario.port, sent())))
                 await asyncio.sleep(0.001)
-                grown = max(grown, stage.web_memory() - memory) if len(opened) % 50 == 0 else grown
+                grown = max(grown, scenario.web_memory() - memory) if len(opened) % 50 == 0 else grown
         while not all(task.done() for task in opened) and time.monotonic() < began + 2 * _CLOSED_WITHIN:
             await asyncio.sleep(0.2)
-            grown = max(grown, stage.web_memory() - memory)
+            grown = max(grown, scenario.web_memory() - memory)
     longest = max((task.result() for task in opened if not task.cancelled()), default=2 * _CLOSED_WITHIN)
-    name = f"{stage.crowd:,} stalled bodies, {stage.crowd:,} unfinished heads, {stage.crowd:,} x 1 MB at /api/stripe"
+    count = f"{scenario.connections:,}"
+    name = f"{count} stalled bodies, {count} unfinished heads, {count} x 1 MB at /api/stripe"
     return [
-        *felt[0].rows(name, stage.before),
+        *latencies[0].rows(name, scenario.before),
         at_most(f"{name}: growth of the web process", grown / 1e6, _GROWTH, "resident memory, at its highest", " MB"),
-        at_most(f"{name}: the longest that a connection stayed open", longest, _CLOSED_WITHIN, unit=" s"),
+        at_most(f"{name}: longest time that a connection stayed open", longest, _CLOSED_WITHIN, unit=" s"),
     ]
 
 
-async def descriptors(stage: Stage) -> list[Row]:
-    """Connections that say nothing, more of them than the service may have."""
-    felt, count = list[Felt](), stage.crowd * 12
-    async with stage.observed(felt), _connections() as opened:
+async def descriptors(scenario: Scenario) -> list[Row]:
+    """Silent connections, more than the service has descriptors for."""
+    latencies, count = list[Latencies](), scenario.connections * 12
+    async with scenario.observed(latencies), _connections() as opened:
         for number in range(count):
-            opened.append(asyncio.create_task(_hold(stage.port, b"GET /")))
+            opened.append(asyncio.create_task(_hold(scenario.port, b"GET /")))
             if number % 20 == 0:
                 await asyncio.sleep(0.005)
-        await asyncio.sleep(min(3.0, stage.seconds))
-    return felt[0].rows(f"{count:,} connections that say nothing", stage.before)
+        await asyncio.sleep(min(3.0, scenario.seconds))
+    return latencies[0].rows(f"{count:,} silent connections", scenario.before)
 
 
-async def malformed(stage: Stage) -> list[Row]:
-    """Requests that are no HTTP, each of which once was a line of the log."""
-    felt, lines = list[Felt](), stage.log_lines()
-    async with stage.observed(felt):
+async def malformed(scenario: Scenario) -> list[Row]:
+    """Requests that are not HTTP, each of which was a line in the log in an earlier version."""
+    latencies, lines = list[Latencies](), scenario.log_lines()
+    async with scenario.observed(latencies):
         for _ in range(_MALFORMED // 50):
-            await asyncio.gather(*(_hold(stage.port, b"hello?\r\n\r\n") for _ in range(50)))
+            await asyncio.gather(*(_hold(scenario.port, b"hello?\r\n\r\n") for _ in range(50)))
         await asyncio.sleep(2)
     name = f"{_MALFORMED:,} malformed requests"
-    logged = stage.log_lines() - lines
-    return [*felt[0].rows(name, stage.before), at_most(f"{name}: lines in the log", logged, 5)]
+    logged = scenario.log_lines() - lines
+    return [*latencies[0].rows(name, scenario.before), at_most(f"{name}: lines in the log", logged, 5)]
 
 
-async def answered_bodies(stage: Stage) -> list[Row]:
-    """Bodies that go on after their request was refused, which once kept a connection open for good."""
-    head = f"POST /api/v1/links HTTP/1.1\r\nHost: 127.0.0.1:{stage.port}\r\nContent-Length: 100000000\r\n\r\n"
+async def answered_bodies(scenario: Scenario) -> list[Row]:
+    """Bodies that continue after their request was rejected; an earlier version kept such connections open."""
+    head = f"POST /api/v1/links HTTP/1.1\r\nHost: 127.0.0.1:{scenario.port}\r\nContent-Length: 100000000\r\n\r\n"
     began = time.monotonic()
     with contextlib.suppress(ConnectionError):
-        reader, writer = await asyncio.open_connection("127.0.0.1", stage.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", scenario.port)
         writer.write(head.encode())
         while time.monotonic() < began + _CLOSED_WITHIN and not reader.at_eof():
             writer.write(b"x" * 1_000)
@@ -87,7 +88,7 @@ async def answered_bodies(stage: Stage) -> list[Row]:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(reader.read(4_096), 0.5)
     lasted = time.monotonic() - began
-    return [at_most("a body that drips on after the answer: how long it is read", lasted, 20, unit=" s")]
+    return [at_most("a body that continues after the response: time until it is closed", lasted, 20, unit=" s")]
 
 
 @contextlib.asynccontextmanager
@@ -102,7 +103,7 @@ async def _connections() -> AsyncIterator[list["asyncio.Task[float]"]]:
 
 
 async def _hold(port: int, sent: bytes) -> float:
-    """Keeps a connection as long as the service does. Returns the seconds."""
+    """Keep a connection open until the service closes it. Return the seconds."""
     began = time.monotonic()
     with contextlib.suppress(OSError):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -115,4 +116,9 @@ async def _hold(port: int, sent: bytes) -> float:
     return time.monotonic() - began
 
 
-ATTACKS = {"crowds": crowds, "descriptors": descriptors, "malformed": malformed, "answered-bodies": answered_bodies}
+ATTACKS = {
+    "incomplete-requests": incomplete_requests,
+    "descriptors": descriptors,
+    "malformed": malformed,
+    "answered-bodies": answered_bodies,
+}

@@ -1,7 +1,7 @@
-"""What others notice: `python -m bench.attacks.observer PORT SLUG KEY …` times redirects and calls until stdin ends.
+"""Effect on others: `python -m bench.attacks.observer PORT SLUG KEY …` times redirects and API calls until stdin ends.
 
-Each redirect comes on a new connection, as a new visitor does; each call is another account's list of links, with one
-of its keys after the other because a key has 60 requests a minute. Prints milliseconds by kind as JSON.
+Each redirect uses a new connection, like a new visitor. Each call lists another account's links, with one of its keys
+after the other, because a key may make 60 requests a minute. Prints milliseconds by kind as JSON.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from bench.client import Client
 
 _REDIRECT_EVERY = 0.02  # seconds
 _CALL_EVERY = 0.2
-_PATIENCE = 20.0
-GAVE_UP = _PATIENCE * 1000
+_TIMEOUT = 20.0
+TIMED_OUT = _TIMEOUT * 1000
 
 
 async def observe(port: int, slug: str, keys: list[str]) -> dict[str, list[float]]:
@@ -27,32 +27,32 @@ async def observe(port: int, slug: str, keys: list[str]) -> dict[str, list[float
     async def visit() -> bool:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET /{slug} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
-        answer = await reader.readuntil(b"\r\n\r\n")
+        response = await reader.readuntil(b"\r\n\r\n")
         writer.close()
-        return answer.startswith(b"HTTP/1.1 302 ")
+        return response.startswith(b"HTTP/1.1 302 ")
 
     async def call() -> bool:
         client = await Client.open(port)
-        answer = await client.request("GET", "/api/v1/links", key=next(turns))
+        response = await client.request("GET", "/api/v1/links", key=next(turns))
         await client.close()
-        return answer.status == 200
+        return response.status == 200
 
     redirects, calls = await asyncio.gather(_timed(visit, _REDIRECT_EVERY, ended), _timed(call, _CALL_EVERY, ended))
     return {"redirect": redirects, "api": calls}
 
 
-async def _timed(ask: Callable[[], Awaitable[bool]], every: float, ended: asyncio.Event) -> list[float]:
-    """A wrong answer counts like none at all."""
+async def _timed(send: Callable[[], Awaitable[bool]], every: float, ended: asyncio.Event) -> list[float]:
+    """Milliseconds of each request. A wrong response counts as a timeout."""
     taken = []
     while not ended.is_set():
         began = time.perf_counter()
         try:
-            async with asyncio.timeout(_PATIENCE):
-                is_right = await ask()
+            async with asyncio.timeout(_TIMEOUT):
+                is_correct = await send()
         except (OSError, EOFError, TimeoutError):
-            is_right = False
+            is_correct = False
         milliseconds = (time.perf_counter() - began) * 1000
-        taken.append(milliseconds if is_right else GAVE_UP)
+        taken.append(milliseconds if is_correct else TIMED_OUT)
         await asyncio.sleep(max(0.0, every - milliseconds / 1000))
     return taken
 

@@ -1,16 +1,16 @@
-"""Attacks by those whom the service asks: a destination whose answer never begins, or never ends."""
+"""Attacks by destinations: responses that never begin or never end."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from bench.attacks.stage import Felt, Stage
+from bench.attacks.scenario import Latencies, Scenario
 from bench.client import Client
-from bench.report import Row, told
+from bench.report import Row, without_target
 
 _AT_ONCE = 4  # checks of an account
 
-Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Responder = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def _informational(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -33,25 +33,25 @@ async def _markup(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None
         await writer.drain()
 
 
-async def informational(stage: Stage) -> list[Row]:
-    return await _against(stage, "destinations that send 1xx answers without end", _informational)
+async def informational(scenario: Scenario) -> list[Row]:
+    return await _against(scenario, "destinations that send endless 1xx responses", _informational)
 
 
-async def headers(stage: Stage) -> list[Row]:
-    return await _against(stage, "destinations that send headers without end", _headers)
+async def headers(scenario: Scenario) -> list[Row]:
+    return await _against(scenario, "destinations that send endless headers", _headers)
 
 
-async def markup(stage: Stage) -> list[Row]:
-    return await _against(stage, "destinations of hostile HTML without end", _markup)
+async def markup(scenario: Scenario) -> list[Row]:
+    return await _against(scenario, "destinations that send endless hostile HTML", _markup)
 
 
-async def _against(stage: Stage, name: str, answer: Answer) -> list[Row]:
-    felt, statuses = list[Felt](), list[int]()
-    async with _server(answer) as url, stage.observed(felt):
-        ended = asyncio.get_running_loop().time() + stage.seconds
+async def _against(scenario: Scenario, name: str, respond: Responder) -> list[Row]:
+    latencies, statuses = list[Latencies](), list[int]()
+    async with _server(respond) as url, scenario.observed(latencies):
+        ended = asyncio.get_running_loop().time() + scenario.seconds
 
         async def create(key: str, number: int) -> None:
-            client = await Client.open(stage.port)
+            client = await Client.open(scenario.port)
             while asyncio.get_running_loop().time() < ended:
                 body = {"destination_url": f"{url}/{number}"}
                 statuses.append((await client.request("POST", "/api/v1/links", key=key, body=body)).status)
@@ -59,9 +59,9 @@ async def _against(stage: Stage, name: str, answer: Answer) -> list[Row]:
                     break
             await client.close()
 
-        await asyncio.gather(*(create(stage.attacker.keys[n], n) for n in range(_AT_ONCE)))
+        await asyncio.gather(*(create(scenario.attacker.keys[n], n) for n in range(_AT_ONCE)))
     counts = ", ".join(f"{statuses.count(status)} x {status}" for status in sorted(set(statuses)))
-    return [*felt[0].rows(name, stage.before), told(f"{name}: what the attacker got", counts)]
+    return [*latencies[0].rows(name, scenario.before), without_target(f"{name}: responses to the attacker", counts)]
 
 
 async def _page(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -72,16 +72,16 @@ async def _page(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
 
 
 def website() -> contextlib.AbstractAsyncContextManager[str]:
-    """A destination as it should be."""
+    """A destination that responds normally."""
     return _server(_page)
 
 
 @contextlib.asynccontextmanager
-async def _server(answer: Answer) -> AsyncIterator[str]:
+async def _server(respond: Responder) -> AsyncIterator[str]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             await reader.readuntil(b"\r\n\r\n")
-            await answer(reader, writer)
+            await respond(reader, writer)
         writer.transport.abort()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)

@@ -81,7 +81,7 @@ async def test_pixel_page_fires_its_tags_and_leaves(chromium, links, platforms, 
 
 async def test_each_platform_alone(chromium, links, platforms) -> None:
     for name in SCRIPT_HOSTS:
-        platforms.forget()
+        platforms.clear()
         visitor = await watched(chromium)
         await follow(visitor, links.add([(name, "ID-1")]))
         assert [found[:3] for found in platforms.fired()] == [(name, "ID-1", EVENTS[name])]
@@ -122,7 +122,7 @@ async def test_a_request_that_is_never_answered_is_left_behind(chromium, links, 
 async def test_without_scripts(chromium, links, platforms) -> None:
     visitor = await watched(chromium, java_script_enabled=False)
     await follow(visitor, links.add(PIXELS, f"{DESTINATION}?a=1&copy=2;url=x"), f"{DESTINATION}?a=1&copy=2;url=x")
-    assert [url for _, url in platforms.asked] == ["destination.test/?a=1&copy=2;url=x"]
+    assert [url for _, url in platforms.requests] == ["destination.test/?a=1&copy=2;url=x"]
 
 
 async def test_going_back_leads_to_where_the_visitor_came_from(chromium, links) -> None:
@@ -140,7 +140,7 @@ async def test_hostile_pixels_and_destinations_do_nothing(chromium, links, platf
         "Object.defineProperty(window, 'harmed', { set() { console.error('harmed') }, get() { return 1 } })"
     )
     for name, text in (TEXTS | FORMS).items():
-        platforms.forget()
+        platforms.clear()
         destination = f"{DESTINATION}?'><script>window.harmed=1</script>"
         pixels = [(platform, text) for platform in SCRIPT_HOSTS]
         await visitor.page.goto(links.add(pixels, destination), wait_until="commit")
@@ -158,10 +158,10 @@ async def test_a_container_is_no_script_of_the_page(chromium, links, platforms) 
         (["GTM-ABC123", "odd id"], "odd%20id"),
         (["GTM-ABC123", "odd id", "AW-1"], "AW-1"),
     ):
-        platforms.forget()
+        platforms.clear()
         visitor = await watched(chromium)
         await follow(visitor, links.add([("google_ads", text) for text in pixels]))
-        scripts = [url for _, url in platforms.asked if url.startswith(SCRIPT_HOSTS["google_ads"])]
+        scripts = [url for _, url in platforms.requests if url.startswith(SCRIPT_HOSTS["google_ads"])]
         assert scripts == [f"{SCRIPT_HOSTS['google_ads']}/gtag/js?id={asked}"]
         assert [found[1] for found in platforms.fired()] == sorted(pixels)
 

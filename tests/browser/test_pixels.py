@@ -89,14 +89,14 @@ async def test_a_deleted_pixel_fires_no_more(chromium, hosts, website, service: 
     visitor = await person(chromium)
     await follow(visitor, link, website)
     eventually(lambda: bool(clicks(service, link)), every=1)  # the news of the link, which drops its route, is over
-    hosts.forget()
+    hosts.clear()
     await follow(visitor, link, website)
     assert [name for name, *_ in hosts.fired()] == ["facebook", "tiktok"]
-    hosts.forget()
+    hosts.clear()
     assert service.client.delete(f"/api/v1/pixels/{gone['id']}").status_code == 204
     await follow(visitor, link, website)
     assert [name for name, *_ in hosts.fired()] == ["tiktok"]
-    assert {url.partition("/")[0] for _, url in hosts.asked} == {SCRIPT_HOSTS["tiktok"]}
+    assert {url.partition("/")[0] for _, url in hosts.requests} == {SCRIPT_HOSTS["tiktok"]}
     assert visitor.trouble == []
 
 
@@ -110,7 +110,7 @@ async def test_who_asks_for_privacy_is_only_counted(
     redirect = await arrived.request.redirected_from.response()
     assert (arrived.url, redirect.status) == (f"{website.url}/", 302)
     receiver.wait_for("/hook", 1)
-    assert hosts.asked == []
+    assert hosts.requests == []
 
     await follow(await person(chromium), link, website)  # what follows is of this visit only
     reported = [each.envelope for each in receiver.wait_for("/hook", 3)]

@@ -13,7 +13,7 @@ from random import Random
 from journeys.crowd import Asked
 from journeys.places import Place
 
-from bench.agents import Agent, agents
+from bench.user_agents import Agent, agents
 
 QUARTERS = 96
 DIMENSIONS = ("countries", "referrers", "devices", "browsers", "platforms")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from bench.reading import rasterised
+from bench.qr_readers import rasterised
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 

@@ -1,6 +1,6 @@
-"""Codes scan: two readers that know nothing of each other find the text and nothing else.
+"""Codes scan: two independent readers find the text and nothing else.
 
-The whole table, with every colour, size and mishap, is made by `python -m bench.scanning`.
+The whole table, with every colour, size and distortion, is written by `python -m bench.scanning`.
 """
 
 import base64
@@ -13,7 +13,7 @@ import pytest
 from browser.watching import chromium
 from playwright.async_api import Browser
 
-from bench.reading import WAYS, Picture, rasterised, read_by_zbar, read_by_zxing
+from bench.qr_readers import DISTORTIONS, ImageFile, rasterised, read_by_zbar, read_by_zxing
 from waypost.resources.qrcodes.drawing import png, svg
 from waypost.resources.qrcodes.style import CodeStyle, ErrorCorrection, ModuleStyle
 
@@ -23,14 +23,14 @@ TEXT = "https://go.example/spring?r=qr"
 COLOURED = {"foreground": "#1b4332", "background": "#f4a261"}
 STYLES, LEVELS = get_args(ModuleStyle), get_args(ErrorCorrection)
 
-Reads = Callable[[list[Picture], list[str]], None]
+Reads = Callable[[list[ImageFile], list[str]], None]
 
 
 @pytest.fixture
 def reads(tmp_path: Path) -> Reads:
     """Asserts that both find each image's text."""
 
-    def reads(images: list[Picture], texts: list[str]) -> None:
+    def reads(images: list[ImageFile], texts: list[str]) -> None:
         expected = [{text} for text in texts]
         assert read_by_zbar(images, tmp_path) == expected
         assert read_by_zxing(images) == expected
@@ -38,8 +38,8 @@ def reads(tmp_path: Path) -> Reads:
     return reads
 
 
-def both(text: str, code_style: CodeStyle) -> list[Picture]:
-    return [Picture(png(text, code_style)), Picture(rasterised(svg(text, code_style)))]
+def both(text: str, code_style: CodeStyle) -> list[ImageFile]:
+    return [ImageFile(png(text, code_style)), ImageFile(rasterised(svg(text, code_style)))]
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -49,14 +49,16 @@ def test_readers_scan_every_style_and_level(reads: Reads, style: ModuleStyle) ->
     reads(images, [TEXT] * len(images))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_scans_after_scaling_and_photographing(reads: Reads, way: str) -> None:
-    images = [WAYS[way](image, "#ffffff") for style in STYLES for image in both(TEXT, CodeStyle(style=style))]
+@pytest.mark.parametrize("distortion", DISTORTIONS)
+def test_scans_after_scaling_and_photographing(reads: Reads, distortion: str) -> None:
+    images = [
+        DISTORTIONS[distortion](image, "#ffffff") for style in STYLES for image in both(TEXT, CodeStyle(style=style))
+    ]
     reads(images, [TEXT] * len(images))
 
 
 def test_not_every_reader_scans_light_on_dark(tmp_path: Path) -> None:
-    image = Picture(png(TEXT, CodeStyle(foreground="#ffffff", background="#000000")))
+    image = ImageFile(png(TEXT, CodeStyle(foreground="#ffffff", background="#000000")))
     assert read_by_zbar([image], tmp_path) == [set()], "then its warning can go"
     assert read_by_zxing([image]) == [{TEXT}]
 
@@ -73,7 +75,7 @@ def test_scans_long_links_margins_and_small_sizes(reads: Reads, style: ModuleSty
 
 
 def test_scans_the_largest_size(reads: Reads) -> None:
-    reads([Picture(png(TEXT, CodeStyle(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
+    reads([ImageFile(png(TEXT, CodeStyle(style=style, size=2048))) for style in STYLES], [TEXT] * len(STYLES))
 
 
 async def test_scans_from_the_screen_of_a_browser(reads: Reads, chromium: Browser) -> None:
@@ -83,4 +85,4 @@ async def test_scans_from_the_screen_of_a_browser(reads: Reads, chromium: Browse
     sources = [f"data:image/svg+xml;base64,{base64.b64encode(each).decode()}" for each in drawn]
     await page.set_content("".join(f'<p><img width="180" src="{source}"></p>' for source in sources))
     images = await page.get_by_role("img").all()
-    reads([Picture(await image.screenshot()) for image in images], [TEXT] * len(STYLES))
+    reads([ImageFile(await image.screenshot()) for image in images], [TEXT] * len(STYLES))

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[4]))  # bench is no part of the installed package
 
-from bench.agents import Agent, agents
+from bench.user_agents import Agent, agents
 
 
 @pytest.fixture(scope="session")

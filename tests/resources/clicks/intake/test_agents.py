@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ua_parser_builtins.lazy import MATCHERS
 
-from bench.agents import Agent as Labelled
+from bench.user_agents import Agent as Labelled
 from waypost.resources.clicks.intake.agents import BROWSERS, PLATFORMS, Agent, agent_of
 
 IPHONE = b"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.agents import Agent
+from bench.user_agents import Agent
 from waypost.resources.clicks.intake.bots import NOT_BOTS, STRICTER, Bot, bot_of, listed_patterns, used_patterns
 
 CLIENTS = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.agents import Agent
+from bench.user_agents import Agent
 from waypost.redirect.spool import Visit
 from waypost.resources.clicks.intake.steps import Rules, new_click
 from waypost.resources.clicks.model import Click

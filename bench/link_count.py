@@ -1,6 +1,6 @@
-"""Whether redirects slow down as more links are in use: three servers that know and serve ever more, in turn.
+"""Slowdown of redirects as more links are in use: three servers with more and more links, in alternating rounds.
 
-All routes are in memory when it begins. The drop is told against the rate with the fewest links, round by round.
+All routes are in memory at the start. The slowdown is relative to the server with the fewest links, round by round.
 """
 
 from contextlib import ExitStack
@@ -19,8 +19,8 @@ def measure(run: Run) -> list[Row]:
         for count in counts:
             server = waypost(run.store(run.many), run.new_directory(), routes_in_memory=count * 2 + 1_000)
             contenders.append(Contender(stack.enter_context(server), "slugs.lua", [str(count), "bare"]))
-            wrk.walk(contenders[-1].server.port, count)
+            wrk.warm_up(contenders[-1].server.port, count)
         found = wrk.alternate(run, contenders)
     drop = max(1 - wrk.rate_ratio(rounds, found[0]) for rounds in found[1:])
     rates = ", ".join(f"{count:,}: {wrk.spread(rounds)}" for count, rounds in zip(counts, found, strict=True))
-    return [at_most("slower with more links in use, at worst", drop * 100, 15, rates, " %")]
+    return [at_most("slowdown with more links in use, maximum", drop * 100, 15, rates, " %")]

@@ -1,13 +1,13 @@
-"""A destination on loopback for the check of new links: a small page with title and Open Graph tags, on many addresses.
+"""A destination on loopback for new links: a small page with title and Open Graph tags, on many IP addresses.
 
-Many, because the service looks at one host's pages one after the other.
+It needs many, because the service reads one page per host at a time.
 """
 
 import asyncio
 import sys
 
 _PAGE = b"""<!doctype html><html><head><title>Spring edition</title>
-<meta property="og:title" content="The spring edition"><meta property="og:description" content="All that is new.">
+<meta property="og:title" content="The spring edition"><meta property="og:description" content="New this spring.">
 <meta property="og:image" content="/cover.png"></head><body><p>Hello.</p></body></html>"""
 _ANSWER = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"

@@ -1,7 +1,8 @@
-"""Adds a year of clicks up, a whole day in each transaction; `waypost stats rebuild` goes in small steps beside others.
+"""Aggregates a year of clicks, one day per transaction.
 
-A rebuild afterwards corrects nothing: these statements and its own were written apart, and agree. The leaders of days
-that are over are found by the worker's own part, as they would have been soon after midnight.
+`waypost stats rebuild` takes small steps instead, because others write at the same time.
+A rebuild afterwards corrects nothing: its statements were written independently of these, and agree. The worker's own
+code caches the top values of past days, as it would have done soon after midnight.
 """
 
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ WITH visits AS ({_VISITS}), seen AS (
     quarter - lag(quarter) OVER visitor AS since, lead(quarter) OVER visitor AS next
   FROM (SELECT DISTINCT subject, visitor_id, quarter FROM visits WHERE kind = 'human') AS came
   WINDOW visitor AS (PARTITION BY subject, visitor_id ORDER BY quarter)
-), marks AS (
+), first_seen AS (
   SELECT subject, quarter, count(*) AS visitors,
     sum(CASE WHEN since = 1 THEN 0 ELSE 1 END) AS new_in_15,
     sum(CASE WHEN since <= 2 THEN 0 ELSE 1 END) AS new_in_30,
@@ -66,7 +67,7 @@ WITH visits AS ({_VISITS}), seen AS (
 SELECT day, counts.subject, counts.quarter, clicks, crawlers, previews, prefetches, scans, first_at, last_at,
   coalesce(visitors, 0), coalesce(new_in_15, 0), coalesce(new_in_30, 0), coalesce(new_in_45, 0),
   coalesce(firsts, 0), coalesce(lasts, 0)
-FROM counts LEFT JOIN marks ON marks.subject = counts.subject AND marks.quarter = counts.quarter
+FROM counts LEFT JOIN first_seen ON first_seen.subject = counts.subject AND first_seen.quarter = counts.quarter
 ORDER BY 1, 2, 3"""
 
 _WHOLE_DAYS = f"""INSERT INTO click_totals (day, subject_id, quarter, clicks, crawlers, previews, prefetches, scans,
@@ -76,14 +77,14 @@ SELECT day, subject_id, {WHOLE_DAY}, sum(clicks), sum(crawlers), sum(previews), 
 FROM click_totals WHERE day = :day GROUP BY day, subject_id"""
 
 
-async def add_up(db: Database, days: range) -> None:
+async def aggregate(db: Database, days: range) -> None:
     statements = [text(statement) for statement in _statements(db.dialect)]
     for day in days:
         async with db.write() as tx:
             for statement in statements:
                 await tx.execute(statement, {"day": day})
-    keeper = TopValuesRefresher(db, clock=now)
-    while await keeper.step():
+    refresher = TopValuesRefresher(db, clock=now)
+    while await refresher.step():
         pass
 
 

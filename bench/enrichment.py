@@ -1,6 +1,6 @@
-"""What it takes to tell who came: spooled lines become clicks, on one core, and nothing is stored.
+"""CPU time of enrichment: spooled lines become clicks on one core, without storing them.
 
-User agents come from two thousand, each as often as it is met in life; most addresses are new.
+There are two thousand user agents with realistic frequencies. Most IP addresses are new.
 """
 
 import itertools
@@ -22,7 +22,7 @@ def measure(run: Run) -> list[Row]:
     lines, rules = new_lines([new_id() for _ in range(10_000)]), new_rules()
     rounds = [_round(list(itertools.islice(lines, run.visits // _ROUNDS)), rules) for _ in range(_ROUNDS)]
     detail = f"{run.visits:,} visits; from {min(rounds):.2f} to {max(rounds):.2f} µs; the first round fills the caches"
-    return [at_most("enrichment of a click", statistics.median(rounds), 8, detail, " µs")]
+    return [at_most("enrichment per click", statistics.median(rounds), 8, detail, " µs")]
 
 
 def _round(lines: list[bytes], rules: Rules) -> float:

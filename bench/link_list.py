@@ -1,6 +1,6 @@
-"""The first list page of an account with very many links, through HTTP with key, scope and budget checked.
+"""The first list page of an account with a million links, over HTTP, with key, scope and rate limit checked.
 
-One client, one request after the other: it is the latency of a page, not how many pages a second. Judged by its p99.
+One client sends one request after the other: the latency of a page is measured, not the throughput.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from bench.seed import Store, add_keys
 from bench.servers import waypost
 from waypost.database import Database
 
-_EACH = 50  # requests a key makes: within its budget
+_EACH = 50  # requests of a key: within its rate limit
 _KEYS = 8
 
 
@@ -36,9 +36,9 @@ async def _times(port: int, keys: list[str], total: int) -> list[float]:
     client, times = await Client.open(port), []
     for key in keys:
         for _ in range(_EACH):
-            answer = await client.request("GET", "/api/v1/links", key=key)
-            if answer.status != 200 or b'"total":%d' % total not in answer.body:
-                raise Failed(f"{answer.status}: {answer.body[-300:]!r}")
-            times.append(answer.milliseconds)
+            response = await client.request("GET", "/api/v1/links", key=key)
+            if response.status != 200 or b'"total":%d' % total not in response.body:
+                raise Failed(f"{response.status}: {response.body[-300:]!r}")
+            times.append(response.milliseconds)
     await client.close()
     return times[20:]  # the first ones open connections and fill caches

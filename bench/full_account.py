@@ -1,6 +1,6 @@
-"""What an account has besides links and clicks: tags, a domain, a pixel, a webhook with its log, somebody signed in.
+"""Objects of an account besides links and clicks: tags, a domain, a pixel, a webhook with deliveries, a session.
 
-Every second link has the one tag, every fortieth is off and every fortieth has expired, every fifth is on the domain.
+Every second link has the common tag, one in forty is disabled, one in forty has expired, one in five uses the domain.
 """
 
 import json
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, insert, update
 
-from bench.stored import Stored, tidy
+from bench.click_store import ClickStore, vacuum
 from waypost.auth import sessions
 from waypost.database import Database
 from waypost.database.secrets import KeyRing
@@ -31,44 +31,44 @@ _AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
-class Furnished:
-    stored: Stored
+class FullAccount:
+    store: ClickStore
     domain: UUID
     pixel: UUID
     webhook: UUID
     cookie: str
-    """Of whoever is signed in."""
+    """Of the session."""
 
 
-async def furnish(stored: Stored, deliveries: int) -> Furnished:
-    db, account, at = Database(stored.url), stored.account, now()
+async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
+    db, account, at = Database(store.url), store.account, now()
     domain, pixel, webhook = new_id(), new_id(), new_id()
     dates = {"created_at": at, "updated_at": at}
     async with db.write() as tx:
-        await tx.execute(insert(domains), _domain(domain, account, len(stored.links) // 5) | dates)
+        await tx.execute(insert(domains), _domain(domain, account, len(store.links) // 5) | dates)
         secret = _KEYS.seal(pixels.c.pixel_id, pixel, "1234567890")
-        told = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
-        await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **told, **dates})
+        row = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
+        await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **row, **dates})
         secret = _KEYS.seal(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
-        told = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
-        await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **told, **dates})
+        row = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
+        await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **row, **dates})
         token = await sessions.create(tx, account, user_agent="bench", ip="127.0.0.1", now=at)
-    await _write_links(db, stored, domain, at)
+    await _write_links(db, store, domain, at)
     for start in range(0, deliveries, _AT_ONCE):
         moments = [at - timedelta(seconds=deliveries - n) for n in range(start, min(start + _AT_ONCE, deliveries))]
         async with db.write() as tx:
-            await tx.execute(insert(webhook_deliveries), [_delivery(webhook, stored, moment) for moment in moments])
+            await tx.execute(insert(webhook_deliveries), [_delivery(webhook, store, moment) for moment in moments])
     await db.close()
-    tidy(stored.url)
-    return Furnished(stored, domain, pixel, webhook, f"waypost={token}")
+    vacuum(store.url)
+    return FullAccount(store, domain, pixel, webhook, f"waypost={token}")
 
 
-async def _write_links(db: Database, stored: Stored, domain: UUID, at: datetime) -> None:
+async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:
     written = update(links).where(links.c.id == bindparam("its"))
     values = {name: bindparam(f"its_{name}") for name in ("tags", "is_on", "expires_at", "domain_id")}
-    for start in range(0, len(stored.links), _AT_ONCE):
-        some = list(enumerate(stored.links[start : start + _AT_ONCE], start))
-        tagged = [{"account_id": stored.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]
+    for start in range(0, len(store.links), _AT_ONCE):
+        some = list(enumerate(store.links[start : start + _AT_ONCE], start))
+        tagged = [{"account_id": store.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]
         async with db.write() as tx:
             await tx.execute(written.values(values), [_link(number, id_, domain, at) for number, id_ in some])
             await tx.execute(insert(link_tags), tagged)
@@ -105,11 +105,11 @@ def _domain(id_: UUID, account: UUID, count: int) -> dict[str, Any]:
     }
 
 
-def _delivery(webhook: UUID, stored: Stored, at: datetime) -> dict[str, Any]:
-    data = {"link_id": str(stored.link), "country": "DE", "referrer": "https://www.example.com/some/page"}
+def _delivery(webhook: UUID, store: ClickStore, at: datetime) -> dict[str, Any]:
+    data = {"link_id": str(store.link), "country": "DE", "referrer": "https://www.example.com/some/page"}
     return {
         "id": new_id(),
-        "account_id": stored.account,
+        "account_id": store.account,
         "webhook_id": webhook,
         "event": "link.clicked",
         "body": json.dumps({"event": "link.clicked", "data": data}),

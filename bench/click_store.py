@@ -1,7 +1,7 @@
-"""A store as a year leaves it behind: ten million clicks on the links of twenty accounts, or of one, and their figures.
+"""A database after a year: ten million clicks on the links of twenty accounts, or of one, with their statistics.
 
-Links come up over the year, and attention to each decays over weeks; few get most of it. The clicks are written as rows
-past the drainer, which would take several times as long, and then added up.
+Links appear during the year, and the clicks of each decay over weeks; few links get most of them. Clicks are written
+directly as rows, because the drainer would take several times as long, and then aggregated.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from uuid import UUID
 
 import psycopg
 
-from bench.adding import add_up
-from bench.past import DAYS, Hit, Past, new_past
+from bench.aggregation import aggregate
+from bench.history import DAYS, History, Hit, new_history
 from bench.seed import add_links, new_account, say
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -30,13 +30,13 @@ _UUID_7 = 0x7000_8000_0000_0000_0000
 
 
 @dataclass(frozen=True)
-class Stored:
+class ClickStore:
     url: str
     clicks: int
     account: UUID
-    """The largest: three tenths of all clicks."""
+    """The largest, with three tenths of all clicks."""
     link: UUID
-    """The busiest."""
+    """The link with the most clicks."""
     link_clicks: int
     links: list[UUID]
 
@@ -45,23 +45,23 @@ class Stored:
         return "SQLite" if self.url.startswith("sqlite") else "PostgreSQL"
 
 
-async def new_stored(url: str, *, count: int, links: int, accounts: int = ACCOUNTS) -> Stored:
+async def new_click_store(url: str, *, count: int, links: int, accounts: int = ACCOUNTS) -> ClickStore:
     each = links // accounts
     owners, ids = await _links(url, each, accounts)
-    past = new_past(Random(11), count=count, links=links, accounts=accounts)
+    history = new_history(Random(11), count=count, links=links, accounts=accounts)
     write = _write_sqlite if url.startswith("sqlite") else _write_postgres
-    write(url, past, [owners[number // each] for number in range(links)], ids)
+    write(url, history, [owners[number // each] for number in range(links)], ids)
     say(f"{count:,} clicks stored")
     db = Database(url)
-    await add_up(db, _year())
+    await aggregate(db, _year())
     await db.close()
-    tidy(url)
-    say("… and added up")
-    return Stored(url, count, owners[0], ids[past.busiest], past.clicks[past.busiest], ids)
+    vacuum(url)
+    say("… and aggregated")
+    return ClickStore(url, count, owners[0], ids[history.busiest], history.clicks[history.busiest], ids)
 
 
 async def _links(url: str, each: int, accounts: int) -> tuple[list[UUID], list[UUID]]:
-    """(accounts, links): each account's are neighbours."""
+    """(accounts, links): the links of an account are adjacent."""
     db, owners, links = Database(url), [], []
     await migrate(db)
     for number in range(accounts):
@@ -71,8 +71,8 @@ async def _links(url: str, each: int, accounts: int) -> tuple[list[UUID], list[U
     return owners, links
 
 
-def _write_sqlite(url: str, past: Past, owners: list[UUID], links: list[UUID]) -> None:
-    """Nothing has to survive a crash here."""
+def _write_sqlite(url: str, history: History, owners: list[UUID], links: list[UUID]) -> None:
+    """Without durability: nothing has to survive a crash here."""
     keys = [(owner.bytes, link.bytes) for owner, link in zip(owners, links, strict=True)]
     insert = f"INSERT INTO clicks VALUES ({', '.join('?' * len(_COLUMNS))})"
     path = Path(url.removeprefix("sqlite:///"))
@@ -82,30 +82,32 @@ def _write_sqlite(url: str, past: Past, owners: list[UUID], links: list[UUID]) -
         indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE 'ix_clicks_%'").fetchall()
         for name, _ in indexes:
             connection.execute(f"DROP INDEX {name}")
-        for day, hits in _days(past):
+        for day, hits in _days(history):
             connection.execute("BEGIN")
-            connection.executemany(insert, _sqlite_rows(past, keys, day, hits))
+            connection.executemany(insert, _sqlite_rows(history, keys, day, hits))
             connection.execute("COMMIT")
         for _, sql in indexes:
             connection.execute(sql)
-        counted = [(count, link.bytes) for count, link in zip(past.clicks, links, strict=True)]
+        counted = [(count, link.bytes) for count, link in zip(history.clicks, links, strict=True)]
         connection.execute("BEGIN")
         connection.executemany("UPDATE link_clicks SET clicks = ? WHERE link_id = ?", counted)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = wal")
 
 
-def _sqlite_rows(past: Past, keys: list[tuple[bytes, bytes]], day: int, hits: list[Hit]) -> Iterator[tuple[Any, ...]]:
-    midnight, visitors = day * 86_400_000_000, past.profiles
+def _sqlite_rows(
+    history: History, keys: list[tuple[bytes, bytes]], day: int, hits: list[Hit]
+) -> Iterator[tuple[Any, ...]]:
+    midnight, visitors = day * 86_400_000_000, history.profiles
     for number, (moment, link, visitor) in enumerate(hits):
         at, (before, after) = midnight + moment, visitors[visitor % len(visitors)]
         id_ = ((at // 1000) << 80 | _UUID_7 | number).to_bytes(16, "big")
         yield id_, *keys[link], day, at, *before, visitor, *after
 
 
-def _write_postgres(url: str, past: Past, owners: list[UUID], links: list[UUID]) -> None:
+def _write_postgres(url: str, history: History, owners: list[UUID], links: list[UUID]) -> None:
     keys = [f"{owner}\t{link}" for owner, link in zip(owners, links, strict=True)]
-    profiles = [("\t".join(map(_copied, before)), "\t".join(map(_copied, after))) for before, after in past.profiles]
+    profiles = [("\t".join(map(_copied, before)), "\t".join(map(_copied, after))) for before, after in history.profiles]
     with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
         cursor.execute("SET maintenance_work_mem = '1GB'")
@@ -113,13 +115,13 @@ def _write_postgres(url: str, past: Past, owners: list[UUID], links: list[UUID])
         found = indexes.fetchall()
         for name, _ in found:
             cursor.execute(f"DROP INDEX {name}")
-        for day, hits in _days(past):
+        for day, hits in _days(history):
             with cursor.copy("COPY clicks FROM STDIN") as copy:
                 copy.write("".join(_postgres_lines(profiles, keys, day, hits)))
         for _, sql in found:
             cursor.execute(sql)
         with connection.transaction():
-            counted = [(count, link) for count, link in zip(past.clicks, links, strict=True)]
+            counted = [(count, link) for count, link in zip(history.clicks, links, strict=True)]
             cursor.executemany("UPDATE link_clicks SET clicks = %s WHERE link_id = %s", counted)
 
 
@@ -133,8 +135,8 @@ def _postgres_lines(profiles: list[tuple[str, str]], keys: list[str], day: int, 
         yield f"{id_:032x}\t{keys[link]}\t{day}\t{at}\t{before}\t{visitor}\t{after}\n"
 
 
-def tidy(url: str) -> None:
-    """What PostgreSQL does by and by in life: else it plans without knowing what is there."""
+def vacuum(url: str) -> None:
+    """PostgreSQL's planner needs statistics, which autovacuum would collect only later."""
     if not url.startswith("sqlite"):
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
@@ -144,12 +146,12 @@ def _copied(value: object) -> str:
     return "\\N" if value is None else str(value)
 
 
-def _days(past: Past) -> Iterator[tuple[int, list[Hit]]]:
+def _days(history: History) -> Iterator[tuple[int, list[Hit]]]:
     for number, day in enumerate(_year()):
-        yield day, past.hits(number)
+        yield day, history.hits(number)
 
 
 def _year() -> range:
-    """Up to yesterday; what is drained in a benchmark comes today."""
+    """Up to yesterday: benchmarks drain today's visits."""
     today = (datetime.now(UTC) - EPOCH).days
     return range(today - DAYS, today)

@@ -1,7 +1,7 @@
-"""Redirects while the worker drains their clicks on the same core: `serve` with web and worker, against nginx.
+"""Redirects while the worker drains their clicks on the same core: `serve` with web and worker, relative to nginx.
 
-The worker is nice, so under full load it falls behind; how much it drained meanwhile is told. Its backlog does not
-grow without end in life, since no core is fully loaded for hours.
+The worker has a lower priority, so it falls behind under full load; the details show how much it drained. In production
+the backlog is limited, since no core is fully loaded for hours.
 """
 
 import sqlite3
@@ -23,15 +23,20 @@ def measure(run: Run) -> list[Row]:
         nginx(run.new_directory(), run.few) as theirs,
         waypost(store, run.new_directory(), role="all", routes_in_memory=run.few * 2 + 1_000) as ours,
     ):
-        wrk.walk(ours.port, run.few)
+        wrk.warm_up(ours.port, run.few)
         contenders = [Contender(server, "slugs.lua", [str(run.few), "browser"]) for server in (ours, theirs)]
         own, other = wrk.alternate(run, contenders)
         drained = (_clicks(store) - before) / (run.rounds * run.seconds)
-    rates = f"Waypost {wrk.spread(own)} with {drained:,.0f} clicks/s drained meanwhile, nginx {wrk.spread(other)}"
+    rates = f"Waypost {wrk.spread(own)} with {drained:,.0f} clicks/s drained, nginx {wrk.spread(other)}"
     return [
-        at_least("redirects with the worker draining on the same core", wrk.rate_ratio(own, other), 0.25, rates),
+        at_least(
+            "redirects while the worker drains on the same core, relative to nginx",
+            wrk.rate_ratio(own, other),
+            0.25,
+            rates,
+        ),
         at_most(
-            "p99 with the worker draining",
+            "p99 while the worker drains, relative to nginx",
             wrk.p99_ratio(own, other),
             3,
             f"Waypost {wrk.p99(own):.2f} ms, nginx {wrk.p99(other):.2f} ms",

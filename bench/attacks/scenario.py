@@ -1,4 +1,4 @@
-"""A started service with two accounts: the attacker's, and the neighbour's, whose requests the observer times."""
+"""A running service with two accounts: the attacker, and the neighbour, whose requests the observer times."""
 
 import asyncio
 import contextlib
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
-from bench.attacks.observer import GAVE_UP
+from bench.attacks.observer import TIMED_OUT
 from bench.client import percentile
-from bench.report import Failed, Row, at_most, told
+from bench.report import Failed, Row, at_most, without_target
 from bench.seed import add_keys, add_links, new_account, slug_of
 from bench.servers import ALL_CORES, Server, module, waypost
 from waypost.database import Database
@@ -20,7 +20,7 @@ from waypost.database.migrations import migrate
 
 _LINKS = 100  # of the neighbour
 _KEYS = 12
-PASSWORD = "a long enough password of the neighbour's"  # of nobody else's
+PASSWORD = "a long enough password of the neighbour's"  # used nowhere else
 _REDIRECT_P50, _REDIRECT_P99 = 10.0, 50.0  # milliseconds
 
 
@@ -32,8 +32,8 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Felt:
-    """Milliseconds that others' requests took."""
+class Latencies:
+    """Milliseconds of other users' requests."""
 
     redirect: list[float]
     api: list[float]
@@ -42,13 +42,13 @@ class Felt:
     def api_p99(self) -> float:
         return _p99(self.api)
 
-    def rows(self, attack: str, before: "Felt") -> list[Row]:
-        detail = f"before: {_summary(before.redirect)}; meanwhile: {_summary(self.redirect)}"
-        calls = f"before: {_summary(before.api)}; meanwhile: {_summary(self.api)}"
+    def rows(self, attack: str, before: "Latencies") -> list[Row]:
+        detail = f"before: {_summary(before.redirect)}; during: {_summary(self.redirect)}"
+        calls = f"before: {_summary(before.api)}; during: {_summary(self.api)}"
         return [
             at_most(f"{attack}: a visitor's redirect, median", _p50(self.redirect), _REDIRECT_P50, detail, " ms"),
             at_most(f"{attack}: a visitor's redirect, p99", _p99(self.redirect), _REDIRECT_P99, detail, " ms"),
-            told(f"{attack}: another account's list of links, p99", f"{_p99(self.api):.0f} ms", calls),
+            without_target(f"{attack}: another account's list of links, p99", f"{_p99(self.api):.0f} ms", calls),
         ]
 
 
@@ -66,17 +66,17 @@ def _p99(taken: list[float]) -> float:
 
 
 @dataclass
-class Stage:
+class Scenario:
     server: Server
     directory: Path
     attacker: Account
     neighbour: Account
     seconds: float
-    """How long an attack without an end of its own goes on."""
+    """Duration of an attack that does not end by itself."""
     database_url: str
-    crowd: int
-    """Connections of an attack that opens many."""
-    before: Felt = field(default_factory=lambda: Felt([], []))
+    connections: int
+    """Number of connections in attacks that open many."""
+    before: Latencies = field(default_factory=lambda: Latencies([], []))
 
     @property
     def port(self) -> int:
@@ -87,8 +87,8 @@ class Stage:
         return f"http://127.0.0.1:{self.port}"
 
     @contextlib.asynccontextmanager
-    async def observed(self, felt: list[Felt]) -> AsyncIterator[None]:
-        """Adds to `felt` what others noticed while the block ran. Raises Failed when one was not answered at all."""
+    async def observed(self, latencies: list[Latencies]) -> AsyncIterator[None]:
+        """Append the latencies of others during the block to `latencies`. Raise Failed if a request timed out."""
         arguments = [str(self.port), slug_of(0), *self.neighbour.keys]
         process = await asyncio.create_subprocess_exec(
             *module("attacks.observer", *arguments), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
@@ -97,12 +97,12 @@ class Stage:
             yield
         finally:
             out, _ = await process.communicate(b"")
-        felt.append(Felt(**json.loads(out)))
-        if lost := sum(each >= GAVE_UP for each in felt[-1].redirect + felt[-1].api):
-            raise Failed(f"{lost} requests of others were not answered")
+        latencies.append(Latencies(**json.loads(out)))
+        if lost := sum(each >= TIMED_OUT for each in latencies[-1].redirect + latencies[-1].api):
+            raise Failed(f"{lost} requests of other users timed out")
 
     def web_memory(self) -> int:
-        """Bytes of the web process's resident memory."""
+        """Resident memory of the web process, in bytes."""
         for pid in self.server.processes():
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             if b"waypost.child" in command and b"\0web\0" in command:
@@ -115,13 +115,15 @@ class Stage:
 
 
 @contextlib.contextmanager
-def opened(directory: Path, *, seconds: float, crowd: int, database_url: str = "") -> Iterator[Stage]:
+def started_scenario(
+    directory: Path, *, seconds: float, connections: int, database_url: str = ""
+) -> Iterator[Scenario]:
     url = database_url or f"sqlite:///{directory / 'waypost.db'}"
-    attacker, neighbour = asyncio.run(_furnish(url))
+    attacker, neighbour = asyncio.run(_seed_accounts(url))
     store = _Store(url)
     options = {"outbound_allow": "127.0.0.0/8", "default_plan": "lifetime"}
     with waypost(store, directory, role="all", cores=ALL_CORES, **options) as server:
-        yield Stage(server, directory, attacker, neighbour, seconds, url, crowd)
+        yield Scenario(server, directory, attacker, neighbour, seconds, url, connections)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class _Store:
     url: str
 
 
-async def _furnish(url: str) -> tuple[Account, Account]:
+async def _seed_accounts(url: str) -> tuple[Account, Account]:
     db = Database(url)
     await migrate(db)
     found = []

@@ -1,7 +1,7 @@
-"""Redirects of links that are not in memory: random ones of a large store, with the route table at its smallest.
+"""Redirects of links that are not in memory: random links of a large database, with the smallest route table.
 
-The store's file is in the system's page cache, as it is on any machine that has run for a while. Not measured: the
-first read from a disk, and PostgreSQL.
+The database file is in the system's page cache, as on any machine that has run for a while. Not measured: the first
+read from a disk, and PostgreSQL.
 """
 
 from bench import wrk
@@ -25,4 +25,4 @@ def measure(run: Run) -> list[Row]:
     detail = (
         f"{run.many:,} links in SQLite, {_SMALLEST:,} in memory; Waypost {wrk.spread(own)}, nginx {wrk.spread(other)}"
     )
-    return [at_least("redirect of a link not in memory", wrk.rate_ratio(own, other), 0.25, detail)]
+    return [at_least("redirects not in memory, relative to nginx", wrk.rate_ratio(own, other), 0.25, detail)]

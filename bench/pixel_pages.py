@@ -1,7 +1,8 @@
-"""Pages with tags: how many a second, against nginx with a file of the same size, and how long they keep a visitor.
+"""Pages with pixels: requests per second, relative to nginx with a file of the same size, and the delay for visitors.
 
-Both servers run on the same core. The delay is told by a real Chromium, from the page's start to its leaving: what the
-browser takes for every document, request and commit, comes before. Scripted platforms answer at once, or never.
+Both servers run on the same core. Chromium measures the delay from the start of the page until it navigates away. The
+time that the browser needs for any document, for request and commit, comes before. Scripted platforms respond
+immediately, or never.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms, platforms
 from bench.report import Failed, Row, at_least, at_most
 from bench.run import Run
 from bench.seed import Store, add_links, new_account, slug_of
-from bench.servers import SERVER_CORE, Server, everywhere, free_port, started, waypost
+from bench.servers import SERVER_CORE, Server, free_port, on_all_cores, started, waypost
 from bench.wrk import Contender
 from waypost.database import Database, KeyRing
 from waypost.database.migrations import migrate
@@ -34,7 +35,7 @@ _LINKS = 1_000
 _KEY = "the benchmark's key"
 _PIXELS = [("facebook", "1234567890123456"), ("tiktok", "C4ABCDEFGHIJKLMNOPQR")]
 _FAST_VISITS, _HANGING_VISITS = 31, 5
-_TELLS = """const began = performance.now();
+_REPORT_DELAY = """const began = performance.now();
 navigation.addEventListener("navigate", () => console.debug(`left ${performance.now() - began}`));"""
 _CONF = """
 worker_processes 1; daemon off; pid {directory}/pid; error_log stderr;
@@ -57,20 +58,26 @@ def measure(run: Run) -> list[Row]:
     with waypost(seeded, run.new_directory(), secret_key=_KEY) as ours:
         page = _page(ours.port)
         with _nginx(run.new_directory(), page) as theirs:
-            rows = [_duel(run, ours, theirs, len(page))]
-        ours.go_on()
-        with everywhere():
+            rows = [_compare(run, ours, theirs, len(page))]
+        ours.resume()
+        with on_all_cores():
             fast, hanging = asyncio.run(_delays(ours.port))
     detail = f"{len(fast)} visits, {min(fast):.0f} to {max(fast):.0f} ms"
     return [
         *rows,
-        at_most("a page with two tags keeps a visitor, median", statistics.median(fast), 100, detail, " ms"),
-        at_most("the same with scripts that hang, longest", max(hanging), 1_600, f"{len(hanging)} visits", " ms"),
+        at_most("delay by a page with two pixels, median", statistics.median(fast), 100, detail, " ms"),
+        at_most(
+            "delay by a page with two pixels whose scripts hang, maximum",
+            max(hanging),
+            1_600,
+            f"{len(hanging)} visits",
+            " ms",
+        ),
     ]
 
 
 async def _seeded(path: Path) -> Store:
-    """Each link has the same two pixels, and leads to the scripted destination."""
+    """Each link has the same two pixels and the scripted destination."""
     db, keys = Database(f"sqlite:///{path}"), KeyRing([_KEY])
     await migrate(db)
     account = await new_account(db, "seed")
@@ -88,14 +95,14 @@ async def _seeded(path: Path) -> Store:
 
 
 def _page(port: int) -> bytes:
-    """The page of one link; every other link's is asked for, too, which brings its route into memory."""
+    """The page of one link. Requests all pages, which loads their routes into memory."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     for number in range(_LINKS):
         connection.request("GET", f"/{slug_of(number)}")
-        answer = connection.getresponse()
-        page = answer.read()
-        if answer.status != 200 or any(theirs.encode() not in page for _, theirs in _PIXELS):
-            raise Failed(f"no page with tags: {answer.status} {page[:200]!r}")
+        response = connection.getresponse()
+        page = response.read()
+        if response.status != 200 or any(theirs.encode() not in page for _, theirs in _PIXELS):
+            raise Failed(f"no page with pixels: {response.status} {page[:200]!r}")
     connection.close()
     return page
 
@@ -103,30 +110,30 @@ def _page(port: int) -> bytes:
 def _nginx(directory: Path, page: bytes) -> contextlib.AbstractContextManager[Server]:
     port, conf = free_port(), directory / "nginx.conf"
     (directory / "page.html").write_bytes(page)
-    for place in (directory, directory / "page.html"):
-        place.chmod(0o755)  # nginx's worker is a user of its own
+    for path in (directory, directory / "page.html"):
+        path.chmod(0o755)  # nginx's worker runs as a different user
     conf.write_text(_CONF.format(directory=directory, port=port))
     command = ["nginx", "-c", str(conf), "-e", "stderr"]
     return started("nginx", command, port=port, ready="/", cores=SERVER_CORE, directory=directory)
 
 
-def _duel(run: Run, ours: Server, theirs: Server, size: int) -> Row:
+def _compare(run: Run, ours: Server, theirs: Server, size: int) -> Row:
     contenders = [Contender(server, "slugs.lua", [str(_LINKS), "browser"]) for server in (ours, theirs)]
     own, other = wrk.alternate(run, contenders)
     rates = f"{size:,} bytes; Waypost {wrk.spread(own)}, nginx {wrk.spread(other)}"
     return at_least(
-        "pages with two tags, against nginx with a file of that size", wrk.rate_ratio(own, other), 0.5, rates
+        "pages with two pixels, relative to nginx with a file of that size", wrk.rate_ratio(own, other), 0.5, rates
     )
 
 
 async def _delays(port: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of each visit: with platforms that answer, then with such whose scripts hang."""
+    """Milliseconds of each visit: with platforms that respond, then with platforms whose scripts hang."""
     url = f"http://127.0.0.1:{port}/{slug_of(0)}"
     async with platforms() as scripted, _browser(scripted) as page:
-        await _delay(page, url)  # connections to all of them are opened, caches filled
+        await _delay(page, url)  # opens connections and fills caches
         fast = [await _delay(page, url) for _ in range(_FAST_VISITS)]
         if len(scripted.fired()) != len(_PIXELS) * (_FAST_VISITS + 1):
-            raise Failed(f"not every tag was fired: {len(scripted.fired())}")
+            raise Failed(f"not every pixel was fired: {len(scripted.fired())}")
         scripted.hanging = set(SCRIPT_HOSTS.values())
         return fast, [await _delay(page, url) for _ in range(_HANGING_VISITS)]
 
@@ -139,13 +146,13 @@ async def _browser(scripted: Platforms) -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=scripted.arguments)
         page = await browser.new_page()
-        await page.add_init_script(_TELLS)
+        await page.add_init_script(_REPORT_DELAY)
         yield page
         await browser.close()
 
 
 async def _delay(page: Page, url: str) -> float:
-    async with page.expect_console_message(lambda message: message.text.startswith("left ")) as told:
+    async with page.expect_console_message(lambda each: each.text.startswith("left ")) as message:
         await page.goto(url, wait_until="commit")
     await page.wait_for_url(DESTINATION)
-    return float((await told.value).text.removeprefix("left "))
+    return float((await message.value).text.removeprefix("left "))

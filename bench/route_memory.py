@@ -1,6 +1,6 @@
-"""Memory of the route table for each link: a process of its own reads every route from the store and looks at itself.
+"""Memory of the route table per link: a separate process reads every route from the database and measures itself.
 
-Counted is memory of its own (anonymous pages), not the database file that the system maps in for it.
+Only private memory (anonymous pages) counts, not the database file that is mapped into the process.
 """
 
 import random
@@ -19,10 +19,10 @@ from waypost.resources.links.routes import SqliteRoutes
 
 def measure(run: Run) -> list[Row]:
     store = run.store(run.many)
-    command = module("memory", str(store.path), str(run.many), str(run.new_directory() / "feed"))
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = module("route_memory", str(store.path), str(run.many), str(run.new_directory() / "feed"))
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     detail = f"{run.many:,} links with destinations of 66 characters; WAYPOST_ROUTES_IN_MEMORY bounds it"
-    return [at_most("memory of the route table for each link", float(told), 400, detail, " bytes")]
+    return [at_most("memory of the route table per link", float(output), 400, detail, " bytes")]
 
 
 def main(path: str, count: int, feed: str) -> None:

@@ -1,6 +1,6 @@
-"""The yardstick of the API: a FastAPI endpoint that answers with bytes it has ready, on uvicorn as the service runs it.
+"""The reference for the API: a FastAPI endpoint that returns constant bytes, on uvicorn with the service's options.
 
-The barest there is: no key, no database, no JSON to make.
+It checks no key, reads no database and encodes no JSON.
 """
 
 import sys

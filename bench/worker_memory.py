@@ -1,7 +1,7 @@
-"""Memory of the worker while it drains millions of clicks: `serve` on SQLite, its spool filled again and again.
+"""Memory of the worker while it drains millions of clicks: `serve` on SQLite, its spool filled repeatedly.
 
-Judged is memory of its own (anonymous pages) after the first piece and after the last. The system counts the mapped
-database file into RSS, too, up to a gigabyte of it; that grows with the file and is told beside it.
+The target applies to private memory (anonymous pages) after the first and after the last batch. RSS also includes the
+mapped database file, up to a gigabyte of it, and grows with the file; the details show it.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import bytes_of, segments
 from waypost.resources.links.model import links
 
-_PIECES = 10
-_PATIENCE = 600.0  # seconds for a piece
+_BATCHES = 10
+_TIMEOUT = 600.0  # seconds for a batch
 
 
 def measure(run: Run) -> list[Row]:
     store, directory = asyncio.run(new_store(run.new_directory() / "waypost.db", 10_000)), run.new_directory()
-    ids, spool, each = asyncio.run(_ids(store)), directory / "data" / "spool", run.drained // _PIECES
+    ids, spool, each = asyncio.run(_ids(store)), directory / "data" / "spool", run.drained // _BATCHES
     with waypost(store, directory, role="all", cores=ALL_CORES) as server:
         sizes = []
-        for number in range(_PIECES):
+        for number in range(_BATCHES):
             write_visits(spool, ids, each, first=number * each)
             _wait_until_drained(spool)
             sizes.append(_memory(server))
@@ -40,7 +40,7 @@ def measure(run: Run) -> list[Row]:
         f"after {each:,}: {own[0]:.1f} MB, after {run.drained:,}: {own[-1]:.1f} MB, at most {max(own):.1f} MB;"
         f" RSS with the mapped file {sizes[0][1]:.0f} and {sizes[-1][1]:.0f} MB"
     )
-    return [at_most("change of the worker's memory while it drains, at worst", change, 10, detail, " %")]
+    return [at_most("largest change of the worker's memory while it drains", change, 10, detail, " %")]
 
 
 async def _ids(store: Store) -> list[UUID]:
@@ -52,21 +52,21 @@ async def _ids(store: Store) -> list[UUID]:
 
 
 def _wait_until_drained(spool: Path) -> None:
-    """The drainer removes what it has drained. The web process keeps an empty segment."""
-    give_up = time.monotonic() + _PATIENCE
+    """The drainer deletes drained segments. The web process keeps an empty one."""
+    deadline = time.monotonic() + _TIMEOUT
     while any(size > len(HEADER) for size in bytes_of(segments(spool))):
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             raise Failed("the spool is not being drained")
         time.sleep(0.2)
 
 
 def _memory(server: Server) -> tuple[float, float]:
-    """(of its own, RSS) in MB."""
+    """(private memory, RSS) in MB."""
     for pid in server.processes():
         if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-            told = Path(f"/proc/{pid}/status").read_text().splitlines()
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             own, rss = (
-                next(int(line.split()[1]) / 1024 for line in told if line.startswith(name))
+                next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
                 for name in ("RssAnon:", "VmRSS:")
             )
             return own, rss

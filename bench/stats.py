@@ -1,0 +1,78 @@
+"""Statistics and pages of clicks with ten million clicks stored, over HTTP, with key, scope and rate limit checked.
+
+One client sends one request after the other: the latency is measured, not the throughput. The p99 has a target. A few
+calls before open connections and fill caches.
+"""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from bench.click_store import ClickStore
+from bench.client import Client, percentile
+from bench.report import Failed, Row, at_most, without_target
+from bench.run import Run
+from bench.seed import add_keys
+from bench.servers import waypost
+from waypost.database import Database
+
+_CALLS = 100
+_UNTIMED = 10
+_EACH = 55  # requests of a key: within its rate limit
+
+
+def measure(run: Run) -> list[Row]:
+    return [row for database in ("SQLite", "PostgreSQL") for row in _rows(run, run.click_store(database))]
+
+
+def _rows(run: Run, store: ClickStore) -> list[Row]:
+    with waypost(store, run.new_directory()) as server:
+        return [
+            _row(what, bound, asyncio.run(_times(server.port, store, path)), store)
+            for what, path, bound in _requests(store)
+        ]
+
+
+def _requests(store: ClickStore) -> list[tuple[str, str, float | None]]:
+    """(name of the row, path, target in milliseconds)"""
+    link, account = f"/v1/links/{store.link}", "/v1"
+    all_time = f"from={datetime.now(UTC) - timedelta(days=400):%Y-%m-%d}"
+    half_hour = "interval=hour&timezone=Asia/Kolkata"
+    deep = min(1_000, store.link_clicks // 15)
+    busy = f"a link with {store.link_clicks:,} clicks"
+    return [
+        (f"stats of {busy}", f"{link}/stats", 20),
+        ("stats of the largest account, 30 days", f"{account}/stats", 50),
+        (f"stats of {busy}, over all time", f"{link}/stats?{all_time}", None),
+        (f"stats of {busy}, by hour in a half-hour time zone", f"{link}/stats?{half_hour}", None),
+        ("stats of the largest account, over all time", f"{account}/stats?{all_time}", None),
+        ("stats of the largest account, by hour in a half-hour time zone", f"{account}/stats?{half_hour}", None),
+        (f"newest page of clicks of {busy}", f"{link}/clicks", 5),
+        ("newest page of clicks of the largest account", f"{account}/clicks", 5),
+        (f"page {deep:,} of clicks of {busy}", f"{link}/clicks?page={deep}", 50),
+        (f"page {deep:,} of clicks of the largest account", f"{account}/clicks?page={deep}", 50),
+    ]
+
+
+def _row(what: str, bound: float | None, times: list[float], store: ClickStore) -> Row:
+    what, p99 = f"{what}, p99 on {store.database}", percentile(times, 99)
+    detail = f"{store.clicks:,} clicks stored; p50 {percentile(times, 50):.1f} ms over {len(times)} calls"
+    return without_target(what, f"{p99:.1f} ms", detail) if bound is None else at_most(what, p99, bound, detail, " ms")
+
+
+async def _times(port: int, store: ClickStore, path: str) -> list[float]:
+    keys = await _new_keys(store)
+    client, times = await Client.open(port), []
+    for number in range(_UNTIMED + _CALLS):
+        response = await client.request("GET", f"/api{path}", key=keys[number // _EACH])
+        if response.status != 200 or not response.data:
+            raise Failed(f"{path}: {response.status}: {response.body[:300]!r}")
+        times.append(response.milliseconds)
+    await client.close()
+    return times[_UNTIMED:]
+
+
+async def _new_keys(store: ClickStore) -> list[str]:
+    db = Database(store.url)
+    keys = await add_keys(db, store.account, -(-(_UNTIMED + _CALLS) // _EACH))
+    await db.close()
+    return keys
