@@ -9,39 +9,24 @@ import gc
 import socket
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
 from waypost import wiring
-from waypost.auth import sign_in
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LazyCounter
-from waypost.outbound import Outbound, Poster
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE, bounded_protocol
 from waypost.redirect.plane import maintain
-from waypost.resources import domains, plan, webhooks
-from waypost.resources.account import account_deletion
-from waypost.resources.clicks import Drainer
-from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
-from waypost.resources.domains.certificates import CertificateSweep
-from waypost.resources.domains.checks import remove_expired
-from waypost.resources.links import domain_detach
-from waypost.resources.pixels import events
+from waypost.resources.domains.wiring import tls_context
 from waypost.settings import Settings
 from waypost.web.server import WebServer
 from waypost.web_app import new_probe_app, open_redirect, open_web
-from waypost.worker import mail
-from waypost.worker.jobs import Handlers, JobRunner
-from waypost.worker.loop import IDLE as OFTEN
 from waypost.worker.loop import LeaseLoop, cancel, every
-from waypost.worker.run import Periodic, collect_garbage_rarely, work
+from waypost.worker.run import collect_garbage_rarely, work
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +48,7 @@ async def run_web(
     """Serve until `stop` is set and open requests are answered."""
     open_app = open_redirect if role == "redirect" else open_web
     async with open_app(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
-        tls = await wiring.tls_context(settings, web.db, web.tasks) if tls_sockets else None
+        tls = await tls_context(settings, web.db, wiring.key_ring(settings), web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
         order = maintain(web.plane, guard, server.server_state)
@@ -100,51 +85,16 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     )
 
 
-def _handlers(
-    settings: Settings, db: Database, client: Outbound, domain_deps: domains.Deps, feed: ChangeFeed
-) -> Handlers:
-    return {
-        domain_detach.JOB: partial(domain_detach.detach_links, db),
-        sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
-        mail.JOB: mail.handler(wiring.mail_sender(settings)),
-        plan.JOB: plan.CancelSubscriptions(wiring.plan_deps(settings, db, client, now).stripe),
-        account_deletion.JOB: account_deletion.AccountDeletion(
-            db, feed.publish, domain_deps, settings.data_dir / "media", now
-        ),
-    }
-
-
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
     """Work until `stop` is set and running jobs are done; answer probes on `sockets` meanwhile."""
     async with contextlib.AsyncExitStack() as stack:
         db = Database(settings.database)
-        drainer = Drainer(db, settings.data_dir / "spool", wiring.click_rules(settings))
-        outbound_client = wiring.outbound_client(settings)
-        poster = Poster(outbound_client)
+        stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        for each in (db, drainer, poster):
-            stack.push_async_callback(each.close)
-        domain_deps = wiring.domain_deps(settings, db, feed, now)
-        handlers = _handlers(settings, db, outbound_client, domain_deps, feed)
-        log_kept = webhooks.log_retention(settings.click_retention_days)
-        loops: list[LeaseLoop[Any, Any]] = [
-            LeaseLoop(db, JobRunner(handlers, clock=now)),
-            wiring.delivery_loop(settings, db, poster),
-            wiring.event_loop(settings, db, poster),
-            wiring.check_loop(settings, domain_deps),
-            *([wiring.certificate_loop(settings, db, outbound_client)] if settings.tls else []),
-        ]
-        periodic: list[Periodic] = [
-            (OFTEN, drainer.step),
-            (3600, Retention(db, settings.click_retention_days, clock=now).step),
-            (3600, TopValuesRefresher(db, clock=now).step),
-            (3600, partial(webhooks.delete_old_deliveries, db, log_kept, clock=now)),
-            (5, partial(webhooks.cancel_orphaned_deliveries, db)),
-            (10, partial(events.delete_unsendable, db, clock=now)),
-            (60, partial(remove_expired, domain_deps)),
-            *([(3600, CertificateSweep(db, settings.certified_hosts, clock=now).step)] if settings.tls else []),
-        ]
+        parts = wiring.worker_parts(settings, db, feed, stack)
+        loops = [LeaseLoop(db, queue) for each in parts for queue in each.queues]
+        periodic = [step for each in parts for step in each.periodic]
         collect_garbage_rarely()
         log.info("worker started")
         async with asyncio.TaskGroup() as group:

@@ -1,54 +1,41 @@
-"""Creates the parts of the application from the settings: deps, senders, sources. `app` composes them."""
+"""Makes from the settings what the processes run: dependencies, routes, and the worker's work.
 
-import asyncio
-import contextlib
-import ssl
+Each resource makes its own parts in `resources.<name>.wiring`; here is what they need of one another.
+"""
+
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
-from starlette.types import ASGIApp
-
-from waypost.auth.deps import Deps as AuthDeps
-from waypost.database import Database
-from waypost.database.secrets import KeyRing
+from waypost.auth import sign_in
+from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
-from waypost.kit.errors import Unavailable
-from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
-from waypost.outbound import (
-    Blocklist,
-    DestinationChecker,
-    DnsRecords,
-    Mailer,
-    Outbound,
-    Poster,
-    SafeBrowsing,
-    TlsProbe,
-    UrlSafety,
-)
-from waypost.outbound.acme import Acme
-from waypost.redirect import ChangeFeed, RouteTable
-from waypost.redirect.asgi import IsHttps
+from waypost.outbound import DnsRecords, Mailer, Outbound, Poster
+from waypost.redirect import ChangeFeed, HostTable
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
+from waypost.resources.account import account_deletion
+from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
-from waypost.resources.account.sign_in_limiter import SignInLimiter
-from waypost.resources.clicks import Rules
-from waypost.resources.clicks.intake import countries
-from waypost.resources.domains import certificates, checks
-from waypost.resources.domains.certificates import Authority, ContextRefresher, Issuer, TlsContexts
-from waypost.resources.links.model import ROUTE_CHANNEL
-from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
-from waypost.resources.pixels import events
-from waypost.secret_key import derived_key, derived_keys
+from waypost.resources.clicks import wiring as clicks_wiring
+from waypost.resources.clicks.stats.read import sparklines
+from waypost.resources.domains import wiring as domains_wiring
+from waypost.resources.links import domain_detach
+from waypost.resources.links import wiring as links_wiring
+from waypost.resources.pixels import wiring as pixels_wiring
+from waypost.resources.plan import wiring as plan_wiring
+from waypost.resources.qrcodes import wiring as qrcodes_wiring
+from waypost.resources.webhooks import wiring as webhooks_wiring
+from waypost.secret_key import derived_keys
 from waypost.settings import Settings
-from waypost.web import guard
-from waypost.web.dashboard import AppRouter
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
 from waypost.worker import mail
-from waypost.worker.loop import LeaseLoop, every
+from waypost.worker.jobs import Handlers, JobRunner
+from waypost.worker.run import WorkerParts
 
 TEMPLATES = {
     name: f"waypost.resources.{name}"
@@ -61,6 +48,7 @@ TEMPLATES = {
 class ResourceDeps:
     """The dependencies of each package in a web process."""
 
+    account: AccountDeps
     links: links.Deps
     domains: domains.WebDeps
     webhooks: webhooks.Deps
@@ -70,79 +58,18 @@ class ResourceDeps:
 
 
 def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> ResourceDeps:
-    client, ring, base_url = outbound_client(settings), key_ring(settings), settings.base_url
-    deps = link_deps(settings, db, client, feed, clock)
+    client, keys, base_url = outbound_client(settings), key_ring(settings), settings.base_url
+    of_domains = domain_deps(settings, db, feed, clock)
+    of_links = links_wiring.new_deps(settings, db, client, feed.publish, clock)
     urls = qrcodes.Urls(base_url, derived_keys(settings, "qrcodes"))
     return ResourceDeps(
-        links=deps,
-        domains=domain_web_deps(settings, domain_deps(settings, db, feed, clock), deps.destinations.check_url, feed),
-        webhooks=webhooks.Deps(db, webhooks.Receivers(client), ring, base_url, clock),
-        pixels=pixels.Deps(db, ring, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
+        account=account_wiring.new_deps(settings, db, feed.publish, clock),
+        links=of_links,
+        domains=_domain_web_deps(settings, of_domains, feed, of_links.destinations.check_url),
+        webhooks=webhooks.Deps(db, webhooks.Receivers(client), keys, base_url, clock),
+        pixels=pixels.Deps(db, keys, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
-        plan=plan_deps(settings, db, client, clock),
-    )
-
-
-def app_router(settings: Settings, api: ASGIApp, dashboard: ASGIApp) -> AppRouter:
-    return AppRouter(
-        api,
-        dashboard,
-        API_SEGMENTS,
-        base_url=settings.base_url,
-        trusted=settings.trusted_proxies,
-        has_tls=settings.tls,
-    )
-
-
-def is_https(settings: Settings) -> IsHttps:
-    return lambda scope: guard.is_https(Request(scope), settings.trusted_proxies)
-
-
-def auth_deps(settings: Settings, db: Database, clock: Clock) -> AuthDeps:
-    return AuthDeps(
-        db=db,
-        base_url=settings.base_url,
-        signup=settings.signup,
-        new_plan=settings.default_plan,
-        trial_days=settings.trial_days,
-        sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
-        address_keys=derived_keys(settings, "addresses"),
-        clock=clock,
-    )
-
-
-def account_deps(settings: Settings, db: Database, resources: ResourceDeps) -> AccountDeps:
-    return AccountDeps(
-        auth=auth_deps(settings, db, resources.links.clock),
-        sign_in_limiter=SignInLimiter(
-            settings.data_dir,
-            settings.trusted_proxies,
-            key=derived_key(settings, "known browsers"),
-            is_secure=settings.base_url.startswith("https:"),
-        ),
-        routes_changed=resources.links.routes_changed,
-        shared_domain=settings.shared_domain,
-        cname_target=settings.cname_host,
-    )
-
-
-def link_deps(settings: Settings, db: Database, client: Outbound, feed: ChangeFeed, clock: Clock) -> links.Deps:
-    safety = UrlSafety(
-        Blocklist(settings.blocklist) if settings.blocklist else None,
-        SafeBrowsing(client, settings.safe_browsing_key.get_secret_value(), str(settings.safe_browsing_url))
-        if settings.safe_browsing_key
-        else None,
-    )
-    is_one_host = settings.base_host == settings.shared_domain
-    return links.Deps(
-        db=db,
-        destinations=DestinationChecker(client, safety),
-        media=settings.data_dir / "media",
-        routes_changed=feed.publish,
-        shared_domain=settings.shared_domain,
-        base_url=settings.base_url,
-        clock=clock,
-        reserved=RESERVED if is_one_host else INFRASTRUCTURE,
+        plan=plan_wiring.new_deps(settings, db, client, clock),
     )
 
 
@@ -157,10 +84,10 @@ def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock
     )
 
 
-def domain_web_deps(
-    settings: Settings, deps: domains.Deps, check_url: domains.CheckUrl, feed: ChangeFeed
+def _domain_web_deps(
+    settings: Settings, deps: domains.Deps, feed: ChangeFeed, check_url: domains.CheckUrl
 ) -> domains.WebDeps:
-    own = {urlsplit(f"//{netloc}").hostname or "" for netloc in (settings.base_host, settings.shared_domain)}
+    own = {urlsplit(f"//{netloc}").hostname or "" for netloc in settings.own_hosts}
     return domains.WebDeps(
         db=deps.db,
         invalidate_host=deps.invalidate_host,
@@ -175,35 +102,54 @@ def domain_web_deps(
     )
 
 
-def plan_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -> plan.Deps:
-    key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
-    stripe = plan.Stripe(client, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
-    offered = (each.partition("=") for each in settings.stripe_prices)
-    prices = tuple(plan.Price(label.strip(), price.strip()) for label, _, price in offered)
-    return plan.Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
+def routes(
+    settings: Settings,
+    deps: ResourceDeps,
+    hosts: HostTable,
+    guard: Guard,
+    auth: SessionAuth,
+    views: Views,
+    *,
+    is_leaving: Callable[[], bool],
+    closing: AsyncExitStack,
+) -> list[Routes]:
+    closing.callback(deps.links.images.close)
+    closing.callback(deps.qrcodes.image_cache.close)
+    return [
+        account_wiring.routes(deps.account, guard, auth, views),
+        links_wiring.routes(deps.links, guard, auth, views, sparklines=partial(sparklines, deps.links.clock)),
+        domains_wiring.routes(settings, deps.domains, hosts, guard, auth, views),
+        qrcodes_wiring.routes(deps.qrcodes, guard, auth, views),
+        clicks_wiring.routes(deps.links, guard, auth, views, is_leaving=is_leaving, closing=closing),
+        webhooks_wiring.routes(deps.webhooks, guard, auth, views),
+        pixels_wiring.routes(deps.pixels, guard, auth, views),
+        plan_wiring.routes(deps.plan, auth, views),
+    ]
 
 
-def certificate_loop(settings: Settings, db: Database, client: Outbound) -> LeaseLoop[Any, Any]:
-    acme, ring = Acme(client, str(settings.acme_directory)), key_ring(settings)
-    authority = Authority(db, acme, ring, email=settings.acme_email, clock=now)
-    return LeaseLoop(db, Issuer(db, authority, ring, clock=now))
+def worker_parts(settings: Settings, db: Database, feed: ChangeFeed, closing: AsyncExitStack) -> list[WorkerParts]:
+    client, keys, deps = outbound_client(settings), key_ring(settings), domain_deps(settings, db, feed, now)
+    poster = Poster(client)
+    closing.push_async_callback(poster.close)
+    return [
+        WorkerParts([JobRunner(handlers(settings, db, client, deps, feed), clock=now)]),
+        webhooks_wiring.worker_parts(settings, db, poster, keys),
+        pixels_wiring.worker_parts(settings, db, poster, keys),
+        domains_wiring.worker_parts(settings, deps, client, keys),
+        clicks_wiring.worker_parts(settings, db, closing),
+    ]
 
 
-async def tls_context(settings: Settings, db: Database, tasks: "list[asyncio.Task[None]]") -> ssl.SSLContext:
-    """The TLS context of the listener. A task added to `tasks` keeps it up to date."""
-    contexts = TlsContexts(key_ring(settings), urlsplit(settings.base_url).hostname or "")
-    refresher = ContextRefresher(db, contexts)
-    with contextlib.suppress(Unavailable):  # the task will log it and try again
-        await refresher.refresh()
-    tasks.append(asyncio.create_task(every(1, refresher.refresh)))
-    return contexts.listening
-
-
-def check_loop(settings: Settings, deps: domains.Deps) -> LeaseLoop[Any, Any]:
-    allow, servers = settings.outbound_allow, settings.dns_servers
-    probe = TlsProbe(allow=allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
-    live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    return LeaseLoop(deps.db, checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed))
+def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.Deps, feed: ChangeFeed) -> Handlers:
+    """Of the general queue, by the name of the job."""
+    media = settings.data_dir / "media"
+    return {
+        domain_detach.JOB: partial(domain_detach.detach_links, db),
+        sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
+        mail.JOB: mail.handler(mail_sender(settings)),
+        plan.JOB: plan.CancelSubscriptions(plan_wiring.new_deps(settings, db, client, now).stripe),
+        account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, media, now),
+    }
 
 
 def mail_sender(settings: Settings) -> mail.SendMail:
@@ -218,61 +164,5 @@ def outbound_client(settings: Settings) -> Outbound:
     return Outbound(allow=settings.outbound_allow, dns_servers=settings.dns_servers, ca_file=settings.outbound_ca_file)
 
 
-def route_source(settings: Settings, db: Database) -> SqliteRoutes | PostgresRoutes:
-    host, ring = settings.shared_domain, key_ring(settings)
-    return SqliteRoutes(db.path, host, ring) if db.dialect == "sqlite" else PostgresRoutes(db, host, ring)
-
-
-async def follow_changes(
-    settings: Settings, routes: SqliteRoutes | PostgresRoutes, tables: Sequence[RouteTable]
-) -> None:
-    """Follow changes that are missing in this machine's feed: of other machines, and of processes that died."""
-    if isinstance(routes, PostgresRoutes):
-        from waypost.database.listen import follow_channel  # noqa: PLC0415  # loads psycopg (7 MB)
-
-        def each(act: Callable[[RouteTable], None]) -> None:
-            for table in tables:
-                act(table)
-
-        each(RouteTable.distrust)  # until the connection is established
-        await follow_channel(
-            settings.database,
-            ROUTE_CHANNEL,
-            on_payload=lambda slug: each(lambda table: table.drop(slug.encode())),
-            on_connected=lambda: each(RouteTable.trust),
-            on_lost=lambda: each(RouteTable.distrust),
-        )
-
-    async def poll() -> None:
-        for slug in routes.read_changes():
-            for table in tables:
-                table.drop(slug.encode())
-
-    await every(1, poll)
-
-
-def delivery_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
-    timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
-    deliverer = webhooks.Deliverer(poster.post, key_ring(settings), clock=now, timeout=timeout, backoff=backoff)
-    return LeaseLoop(db, deliverer)
-
-
-def event_loop(settings: Settings, db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
-    urls = {"facebook": settings.meta_url, "tiktok": settings.tiktok_url, "pinterest": settings.pinterest_url}
-    api_urls = {platform: str(url) for platform, url in urls.items()}
-    return LeaseLoop(db, events.EventSender(db, key_ring(settings), poster.post, api_urls, clock=now))
-
-
 def key_ring(settings: Settings) -> KeyRing:
     return KeyRing.from_setting(settings.secret_key.get_secret_value() if settings.secret_key else "")
-
-
-def click_rules(settings: Settings) -> Rules:
-    return Rules(
-        settings.trusted_proxies,
-        settings.ip_privacy,
-        countries.open_countries(settings.geoip_database).of,
-        derived_key(settings, "visitors"),
-        settings.shared_domain,
-        urlsplit(settings.base_url).scheme,
-    )

@@ -96,15 +96,15 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
 @with_settings
 async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
     """Print a link that signs in whoever opens it first, within 15 minutes."""
-    from waypost import wiring
     from waypost.auth import sign_in
+    from waypost.auth.deps import new_deps
     from waypost.commands import output
     from waypost.commands.database import find_account, open_database
     from waypost.kit import clock
 
     async with open_database(settings) as db:
         owner = await find_account(db, email)
-        link = await sign_in.create_sign_in_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+        link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
     output.write({"email": owner.email, "url": link}, as_json=json)
 
 
@@ -112,14 +112,14 @@ async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption 
 @with_settings
 async def invite(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
     """Invite a person to create an account. Print a link that is valid for 7 days, and email it if mail is set up."""
-    from waypost import wiring
     from waypost.auth import signup
+    from waypost.auth.deps import new_deps
     from waypost.commands import output
     from waypost.commands.database import open_database
     from waypost.kit import clock
 
     async with open_database(settings) as db:
-        deps = wiring.auth_deps(settings, db, clock.now)
+        deps = new_deps(settings, db, clock.now)
         invitation = await signup.invite(deps, email)
     output.write({"email": email.strip().lower(), "url": invitation.url}, as_json=json)
     if invitation.is_sent:

@@ -72,8 +72,9 @@ async def _text(db: "Database", settings: Settings) -> str:
 async def _first(db: "Database", settings: Settings) -> str:
     """Create the owner's account and key."""
     # Imported on the first start only: it loads all of the application.
-    from waypost import auth, wiring
+    from waypost import auth
     from waypost.auth import sign_in
+    from waypost.auth.deps import new_deps
     from waypost.kit import clock
 
     now, days = clock.now(), settings.trial_days
@@ -81,7 +82,7 @@ async def _first(db: "Database", settings: Settings) -> str:
     _, key = await auth.create_key(db, account_id=owner.id, name="First key", scopes=auth.SCOPES, now=now)
     body = json.dumps({"slug": "hello", "destination_url": "https://example.com/"})
     short_url = f"{urlsplit(settings.base_url).scheme}://{settings.shared_domain}/hello"
-    entry = await sign_in.create_sign_in_link(wiring.auth_deps(settings, db, clock.now), owner.id)
+    entry = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
     return _FIRST_START.format(
         base_url=settings.base_url, owner=OWNER, key=key, body=body, short_url=short_url, entry=entry
     )

@@ -5,7 +5,7 @@ What an endpoint's dependencies enforce is read from them into the document: key
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from fastapi.dependencies.models import Dependant
@@ -88,6 +88,13 @@ _ERROR_SCHEMAS = {
     "ValidationErrorResponse": _object({"error": {"$ref": "#/components/schemas/ValidationError"}}, ["error"]),
     "BareError": _object({"message": {"type": "string"}}, ["message"]),
 }
+
+
+class Routes(NamedTuple):
+    """What a web process answers for one package."""
+
+    api: Sequence[APIRouter]
+    pages: Sequence[BaseRoute]
 
 
 class _Api(FastAPI):

@@ -5,15 +5,23 @@ import contextlib
 import gc
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
 from waypost.database import Database
-from waypost.worker.loop import IDLE, LeaseLoop, Step, every, name_of
+from waypost.worker.loop import IDLE, LeasedQueue, LeaseLoop, Step, every, name_of
 
 Periodic = tuple[float, Step]
 """A step, after the seconds until it is called again once it has returned False."""
+
+
+class WorkerParts(NamedTuple):
+    """What a worker runs of one package, besides jobs."""
+
+    queues: Sequence[LeasedQueue[Any, Any]] = ()
+    periodic: Sequence[Periodic] = ()
+
 
 _log = structlog.get_logger()
 

@@ -12,7 +12,6 @@ from people import START
 from sqlalchemy import Table, insert, select
 
 from waypost import auth, wiring
-from waypost.app import _handlers
 from waypost.auth import Caller, past_addresses, sessions
 from waypost.auth import store as account_store
 from waypost.auth.cache_version import invalidating_callers
@@ -129,7 +128,7 @@ async def run_jobs(place: Place) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
-    work = _handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
+    work = wiring.handlers(place.settings, place.db, wiring.outbound_client(place.settings), domain_deps, feed)
     done: list[str] = []
     while True:
         async with place.db.write() as tx:

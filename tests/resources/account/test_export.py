@@ -15,8 +15,8 @@ from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
 
-from waypost import wiring
 from waypost.auth import sessions
+from waypost.auth.deps import new_deps
 from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import export
 from waypost.resources.clicks import export as click_export
@@ -90,7 +90,7 @@ async def test_the_archive_is_written_while_it_is_read(place: Place, monkeypatch
 
     monkeypatch.setattr(export, "pages", counted)
     session = await sessions.find(place.db, ada.client.cookies["waypost"], now=place.clock())
-    auth = wiring.auth_deps(place.settings, place.db, place.clock)
+    auth = new_deps(place.settings, place.db, place.clock)
     deps = SimpleNamespace(auth=auth, shared_domain="app.test", cname_target="app.test")
     assert session
     turns = FairQueue(1, each=1)

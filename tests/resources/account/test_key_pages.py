@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from browsing import Browser, Place, open_place
 
-from waypost import auth, wiring
+from waypost import auth
 from waypost.auth import sign_in, tokens
+from waypost.auth.deps import new_deps
 from waypost.web.dashboard import SessionAuth
 
 ALL = "/integrations/api"
@@ -87,7 +88,7 @@ async def reset(place: Place, browser: Browser) -> None:
     its = {"account_id": browser.account.id, "email": browser.account.email}
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "reset", now=place.clock(), **its)
-    deps = wiring.auth_deps(place.settings, place.db, place.clock)
+    deps = new_deps(place.settings, place.db, place.clock)
     await sign_in.reset_password(deps, text, "a password of her own", removes_credentials=True)
 
 

@@ -10,7 +10,7 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 
 from waypost.auth import sign_in, signup
-from waypost.wiring import auth_deps
+from waypost.auth.deps import new_deps
 from waypost.worker.jobs import Job, jobs
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
@@ -39,7 +39,7 @@ async def mails(place: Place) -> list[tuple[str, str]]:
 async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: Place) -> None:
     """For an hour, with whatever sends mail and an address that has no account yet."""
     nobody, eve = await place.browser(), await place.browser(EVE)
-    deps = auth_deps(place.settings, place.db, place.clock)
+    deps = new_deps(place.settings, place.db, place.clock)
     answers = []
     for n in range(12):
         place.clock.move(timedelta(minutes=4))
@@ -92,7 +92,7 @@ async def test_notices_to_an_unconfirmed_email_count_as_requested(place: Place) 
 
 
 async def signed_up(place: Place, *, is_confirmed: bool = True) -> Browser:
-    deps, browser = auth_deps(place.settings, place.db, place.clock), await place.browser()
+    deps, browser = new_deps(place.settings, place.db, place.clock), await place.browser()
     fields = {"name": "Ada", "email": ADA, "password": PASSWORD}
     if is_confirmed:
         path = (await signup.invite(deps, ADA)).url.removeprefix(BASE_URL)

@@ -17,9 +17,9 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.app import _handlers
 from waypost.auth import create_key, passkeys, sign_in, sign_in_delay, signup, tokens
 from waypost.auth import sessions as sessions_of
+from waypost.auth.deps import new_deps
 from waypost.auth.model import accounts, api_keys
 from waypost.auth.sessions import sessions
 from waypost.kit.errors import Invalid, NotFound, RateLimited
@@ -28,7 +28,7 @@ from waypost.resources.account import account_deletion, profile_pages
 from waypost.resources.account.auth_pages import safe_next_path
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.resources.links.model import links, slugs
-from waypost.wiring import auth_deps, domain_deps, outbound_client
+from waypost.wiring import domain_deps, handlers, outbound_client
 from waypost.worker.jobs import Job
 from waypost.worker.jobs import jobs as job_rows
 
@@ -248,7 +248,7 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()
     await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
-    link = await sign_in.create_sign_in_link(auth_deps(place.settings, place.db, place.clock), (await owner(place)).id)
+    link = await sign_in.create_sign_in_link(new_deps(place.settings, place.db, place.clock), (await owner(place)).id)
     for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
         page = await ada.post("/account/password", {"current_password": current, "password": wanted})
         assert page.status_code == 422
@@ -383,7 +383,7 @@ async def test_a_reset_removes_other_credentials_on_request(place: Place) -> Non
 
 async def test_an_authentication_before_a_change_begins_no_session_after_it(place: Place) -> None:
     await signed_up(place)
-    deps = auth_deps(place.settings, place.db, place.clock)
+    deps = new_deps(place.settings, place.db, place.clock)
     proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD)
     account_id, now = proven.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
@@ -459,7 +459,7 @@ async def test_sessions_are_listed_and_ended(place: Place) -> None:
 
 async def test_a_sign_in_link_works_once_and_only_by_its_button(place: Place) -> None:
     await place.browser("ada@example.com")
-    deps = auth_deps(place.settings, place.db, place.clock)
+    deps = new_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
     link = (await sign_in.create_sign_in_link(deps, (await owner(place)).id)).removeprefix(BASE_URL)
     for _ in range(2):
@@ -485,7 +485,7 @@ async def test_large_forms_are_refused(place: Place) -> None:
 @pytest.mark.parametrize("policy", ["invite", "closed"])
 async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, policy: str) -> None:
     async with open_place(database_url, tmp_path, signup=policy, smtp_url="smtp://mail.test") as place:
-        nobody, deps = await place.browser(), auth_deps(place.settings, place.db, place.clock)
+        nobody, deps = await place.browser(), new_deps(place.settings, place.db, place.clock)
         fields = {"name": "Eve", "email": "eve@example.com", "password": PASSWORD}
         assert {(await nobody.get("/signup")).status_code, (await nobody.post("/signup", fields)).status_code} == {403}
         assert "/signup" not in (await nobody.get("/login")).text
@@ -597,10 +597,10 @@ async def test_deletes_an_account(place: Place, tmp_path: Path) -> None:
     assert (await signed_in(place)).status_code == 422
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domains = domain_deps(place.settings, place.db, feed, place.clock)
-    handlers = _handlers(place.settings, place.db, outbound_client(place.settings), domains, feed)
+    by_name = handlers(place.settings, place.db, outbound_client(place.settings), domains, feed)
     while found := await due(place, account_deletion.JOB):
         for job in found:
-            await handlers[account_deletion.JOB](job)
+            await by_name[account_deletion.JOB](job)
     feed.close()
     assert [row.email for row in await rows(place, select(accounts.c.email))] == ["bob@example.com"]
     assert await due(place, "mail.send", keep=True) == []  # nobody is written to who has left

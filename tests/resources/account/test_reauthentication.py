@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from waypost import auth
 from waypost.auth import passkeys, sessions, sign_in
+from waypost.auth.deps import new_deps
 from waypost.auth.model import api_keys
-from waypost.wiring import auth_deps
 
 PASSWORD, OTHER = "four plain words suffice", "five other words are fine"
 STALE = sign_in.RECENT
@@ -142,7 +142,7 @@ async def test_without_a_password_a_passkey_or_a_new_link_reauthenticates(databa
         page = (await ada.get(f"/account/verify?next={KEYS}/new")).text
         assert "waypost account sign-in-link" in page
         assert "Confirm with a passkey" not in page
-        link = await sign_in.create_sign_in_link(auth_deps(place.settings, place.db, place.clock), ada.account.id)
+        link = await sign_in.create_sign_in_link(new_deps(place.settings, place.db, place.clock), ada.account.id)
         await ada.post(link.removeprefix(BASE_URL))
         assert (await ada.post(KEYS, KEY)).status_code == 201
         await passkey_of(place, ada.account.id)

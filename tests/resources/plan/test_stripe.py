@@ -16,7 +16,8 @@ from waypost import auth
 from waypost.kit.errors import Unavailable
 from waypost.resources import plan
 from waypost.resources.plan.stripe import VERSION
-from waypost.wiring import outbound_client, plan_deps
+from waypost.resources.plan.wiring import new_deps
+from waypost.wiring import outbound_client
 from waypost.worker.jobs import Job, jobs
 
 MONTHLY, LIFETIME = {"price": "price_month"}, {"price": "price_life"}
@@ -282,7 +283,7 @@ async def test_deleting_an_account_cancels_its_subscriptions(
     [job] = await left_to_cancel(place)
     assert job.account_id is None  # it outlives the account and its jobs
     work = plan.CancelSubscriptions(
-        plan_deps(place.settings, place.db, outbound_client(place.settings), place.clock).stripe
+        new_deps(place.settings, place.db, outbound_client(place.settings), place.clock).stripe
     )
     stripe.is_down = True
     with pytest.raises(Unavailable):

@@ -9,6 +9,8 @@ from waypost.kit.clock import Clock
 from waypost.outbound import DestinationChecker
 from waypost.resources.links.images import ImageCleaner
 
+RoutesChanged = Callable[[Sequence[str]], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Deps:
@@ -16,7 +18,7 @@ class Deps:
     destinations: DestinationChecker
     media: Path
     """Directory of hosted images."""
-    routes_changed: Callable[[Sequence[str]], None]
+    routes_changed: RoutesChanged
     """Called after the commit and before the response, so that the next redirect on this machine sees the change."""
     shared_domain: str
     base_url: str

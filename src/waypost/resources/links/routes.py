@@ -16,11 +16,12 @@ from sqlalchemy.dialects import sqlite
 from waypost.database import Database, KeyRing, Tx
 from waypost.kit.clock import Clock, from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, host_change, new_route, pixel_change, unserved
+from waypost.redirect import NEVER, Route, RouteTable, host_change, new_route, pixel_change, unserved
 from waypost.resources import domains, pixels
 from waypost.resources.links import store
-from waypost.resources.links.model import ALIVE, links
+from waypost.resources.links.model import ALIVE, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
+from waypost.worker.loop import every
 
 Publish = Callable[[Sequence[str]], None]
 
@@ -76,6 +77,15 @@ class SqliteRoutes:
             self._newest = rows[-1][0]
         return [slug for _, slug in rows]
 
+    async def follow(self, tables: Sequence[RouteTable]) -> None:
+        """Follow changes that are missing in this machine's feed: of processes that died."""
+
+        async def poll() -> None:
+            for slug in self.read_changes():
+                _drop(tables, slug)
+
+        await every(1, poll)
+
     def close(self) -> None:
         self._connection.close()
 
@@ -97,8 +107,36 @@ class PostgresRoutes:
         sealed = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
         return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._pixel_tags)
 
+    async def follow(self, tables: Sequence[RouteTable]) -> None:
+        """Follow changes that are missing in this machine's feed: of other machines, and of processes that died."""
+        from waypost.database.listen import follow_channel  # noqa: PLC0415  # loads psycopg (7 MB)
+
+        def each(act: Callable[[RouteTable], None]) -> None:
+            for table in tables:
+                act(table)
+
+        each(RouteTable.distrust)  # until the connection is established
+        await follow_channel(
+            self._db.url,
+            ROUTE_CHANNEL,
+            on_payload=partial(_drop, tables),
+            on_connected=lambda: each(RouteTable.trust),
+            on_lost=lambda: each(RouteTable.distrust),
+        )
+
     def close(self) -> None:
         """The caller closes the database."""
+
+
+def open_routes(db: Database, shared_host: str, keys: KeyRing) -> SqliteRoutes | PostgresRoutes:
+    if db.dialect == "sqlite":
+        return SqliteRoutes(db.path, shared_host, keys)
+    return PostgresRoutes(db, shared_host, keys)
+
+
+def _drop(tables: Sequence[RouteTable], slug: str) -> None:
+    for table in tables:
+        table.drop(slug.encode())
 
 
 async def pixel_changed(publish: Publish, clock: Clock, tx: Tx, pixel_id: UUID) -> Callable[[], None]:

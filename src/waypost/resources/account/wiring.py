@@ -1,0 +1,30 @@
+"""What the processes run of the account."""
+
+from waypost.auth.deps import new_deps as new_auth_deps
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.resources.account import api, pages
+from waypost.resources.account.deps import Deps, RoutesChanged
+from waypost.resources.account.sign_in_limiter import SignInLimiter
+from waypost.secret_key import derived_key
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
+
+
+def new_deps(settings: Settings, db: Database, routes_changed: RoutesChanged, clock: Clock) -> Deps:
+    limiter = SignInLimiter(
+        settings.data_dir,
+        settings.trusted_proxies,
+        key=derived_key(settings, "known browsers"),
+        is_secure=settings.base_url.startswith("https:"),
+    )
+    return Deps(
+        new_auth_deps(settings, db, clock), limiter, routes_changed, settings.shared_domain, settings.cname_host
+    )
+
+
+def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
+    calls = api.routes(deps.auth.db, guard, shared_domain=deps.shared_domain, clock=deps.auth.clock)
+    return Routes([calls], pages.routes(deps, auth, views))

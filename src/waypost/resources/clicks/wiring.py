@@ -1,0 +1,56 @@
+"""What the processes run of clicks: the drainer, retention, statistics and live updates."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
+
+from waypost.database import Database
+from waypost.kit.clock import now
+from waypost.resources import links
+from waypost.resources.clicks import Drainer, Rules, api
+from waypost.resources.clicks.dashboard.pages import StatsPages
+from waypost.resources.clicks.intake import countries
+from waypost.resources.clicks.retention import Retention
+from waypost.resources.clicks.stats import api as stats_api
+from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
+from waypost.secret_key import derived_key
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
+from waypost.worker.loop import IDLE
+from waypost.worker.run import WorkerParts
+
+
+def routes(
+    deps: links.Deps,
+    guard: Guard,
+    auth: SessionAuth,
+    views: Views,
+    *,
+    is_leaving: Callable[[], bool],
+    closing: AsyncExitStack,
+) -> Routes:
+    pages = StatsPages(deps, auth, views, is_leaving)
+    closing.push_async_callback(pages.live.close)
+    lists = api.routes(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
+    stats = stats_api.routes(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
+    return Routes([lists, stats], pages.routes())
+
+
+def worker_parts(settings: Settings, db: Database, closing: AsyncExitStack) -> WorkerParts:
+    drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
+    closing.push_async_callback(drainer.close)
+    retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
+    return WorkerParts(periodic=[(IDLE, drainer.step), (3600, retention.step), (3600, top_values.step)])
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules(
+        settings.trusted_proxies,
+        settings.ip_privacy,
+        countries.open_countries(settings.geoip_database).of,
+        derived_key(settings, "visitors"),
+        settings.shared_domain,
+        urlsplit(settings.base_url).scheme,
+    )

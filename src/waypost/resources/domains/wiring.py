@@ -1,0 +1,58 @@
+"""What the processes run of domains: the API and pages, checks, and certificates."""
+
+import asyncio
+import contextlib
+import ssl
+from functools import partial
+from urllib.parse import urlsplit
+
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import now
+from waypost.kit.errors import Unavailable
+from waypost.outbound import DnsRecords, Outbound, TlsProbe
+from waypost.outbound.acme import Acme
+from waypost.redirect import HostTable
+from waypost.resources.domains import api, certificates, checks, pages, tls_ask
+from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains.deps import Deps, WebDeps
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
+from waypost.worker.loop import every
+from waypost.worker.run import Periodic, WorkerParts
+
+
+def routes(
+    settings: Settings, deps: WebDeps, hosts: HostTable, guard: Guard, auth: SessionAuth, views: Views
+) -> Routes:
+    ask = tls_ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+    return Routes([challenges.routes(deps.db), ask, api.routes(deps, guard)], pages.routes(deps, auth, views))
+
+
+def worker_parts(settings: Settings, deps: Deps, client: Outbound, keys: KeyRing) -> WorkerParts:
+    """Checks, and with TLS certificates."""
+    db, servers = deps.db, settings.dns_servers
+    probe = TlsProbe(allow=settings.outbound_allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
+    live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
+    checker = checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed)
+    expiry: Periodic = (60, partial(checks.remove_expired, deps))
+    if not settings.tls:
+        return WorkerParts([checker], [expiry])
+    acme = Acme(client, str(settings.acme_directory))
+    authority = certificates.Authority(db, acme, keys, email=settings.acme_email, clock=now)
+    issuer = certificates.Issuer(db, authority, keys, clock=now)
+    sweep = certificates.CertificateSweep(db, settings.certified_hosts, clock=now)
+    return WorkerParts([checker, issuer], [expiry, (3600, sweep.step)])
+
+
+async def tls_context(
+    settings: Settings, db: Database, keys: KeyRing, tasks: "list[asyncio.Task[None]]"
+) -> ssl.SSLContext:
+    """The TLS context of the listener. A task added to `tasks` keeps it up to date."""
+    contexts = certificates.TlsContexts(keys, urlsplit(settings.base_url).hostname or "")
+    refresher = certificates.ContextRefresher(db, contexts)
+    with contextlib.suppress(Unavailable):  # the task will log it and try again
+        await refresher.refresh()
+    tasks.append(asyncio.create_task(every(1, refresher.refresh)))
+    return contexts.listening

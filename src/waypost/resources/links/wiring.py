@@ -1,0 +1,35 @@
+"""What the processes run of links."""
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
+from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
+from waypost.resources.links import api, media, pages
+from waypost.resources.links.deps import Deps, RoutesChanged
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
+
+
+def new_deps(settings: Settings, db: Database, client: Outbound, routes_changed: RoutesChanged, clock: Clock) -> Deps:
+    key = settings.safe_browsing_key
+    safety = UrlSafety(
+        Blocklist(settings.blocklist) if settings.blocklist else None,
+        SafeBrowsing(client, key.get_secret_value(), str(settings.safe_browsing_url)) if key else None,
+    )
+    return Deps(
+        db=db,
+        destinations=DestinationChecker(client, safety),
+        media=settings.data_dir / "media",
+        routes_changed=routes_changed,
+        shared_domain=settings.shared_domain,
+        base_url=settings.base_url,
+        clock=clock,
+        reserved=RESERVED if settings.base_host == settings.shared_domain else INFRASTRUCTURE,
+    )
+
+
+def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Routes:
+    calls = [api.routes(deps, guard), media.routes(deps.media)]
+    return Routes(calls, pages.routes(deps, auth, views, sparklines=sparklines))

@@ -1,0 +1,23 @@
+"""What the processes run of plans."""
+
+from waypost.database import Database
+from waypost.kit.clock import Clock
+from waypost.outbound import Outbound
+from waypost.resources.plan import api, pages
+from waypost.resources.plan.deps import Deps, Price
+from waypost.resources.plan.stripe import Stripe
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+
+
+def new_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -> Deps:
+    key, secret = settings.stripe_secret_key, settings.stripe_webhook_secret
+    stripe = Stripe(client, key.get_secret_value(), str(settings.stripe_url)) if key and secret else None
+    offered = (each.partition("=") for each in settings.stripe_prices)
+    prices = tuple(Price(label.strip(), price.strip()) for label, _, price in offered)
+    return Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
+
+
+def routes(deps: Deps, auth: SessionAuth, views: Views) -> Routes:
+    return Routes([api.routes(deps)], pages.routes(deps, auth, views))

@@ -1,0 +1,33 @@
+"""What the processes run of webhooks."""
+
+from functools import partial
+
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import now
+from waypost.outbound import Poster
+from waypost.resources.webhooks import api, pages
+from waypost.resources.webhooks.delivery.deliverer import Deliverer
+from waypost.resources.webhooks.deps import Deps
+from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
+from waypost.settings import Settings
+from waypost.web.api import Routes
+from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.guard import Guard
+from waypost.worker.run import WorkerParts
+
+
+def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
+    return Routes([api.routes(deps, guard)], pages.routes(deps, auth, views))
+
+
+def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:
+    timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
+    deliverer = Deliverer(poster.post, keys, clock=now, timeout=timeout, backoff=backoff)
+    log_kept = log_retention(settings.click_retention_days)
+    return WorkerParts(
+        [deliverer],
+        [
+            (3600, partial(delete_old_deliveries, db, log_kept, clock=now)),
+            (5, partial(cancel_orphaned_deliveries, db)),
+        ],
+    )
