@@ -4,16 +4,14 @@ Results go to stdout; with --json they are one document, and messages for people
 """
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from waypost.commands.accounts import account
-from waypost.commands.api_keys import key
+from waypost.commands.accounts import account, key
 from waypost.commands.clicks import export, stats
-from waypost.commands.domains import domain
-from waypost.commands.qrcodes import qr
 from waypost.commands.runner import (
     DONE,
     FAILED,
@@ -24,14 +22,14 @@ from waypost.commands.runner import (
     say,
     with_settings,
 )
-from waypost.commands.secrets import secrets
-from waypost.commands.webhooks import webhook
 from waypost.private_files import restrict_new_files
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
 
 Role = Literal["all", "web", "redirect", "worker"]
+LevelOption = Literal["L", "M", "Q", "H"]
+StyleOption = Literal["squares", "dots", "fluid"]
 
 
 def _version() -> str:
@@ -42,9 +40,11 @@ def _version() -> str:
 
 # plain text: rendering help as Markdown would take 0.1 s more
 app = App(name="waypost", help="Branded short links, self-hosted.", help_format="plaintext", version=_version)
+domain = App(name="domain", help="Custom domains of all accounts.")
+webhook = App(name="webhook", help="Tools for webhook receivers.")
+secrets = App(name="secrets", help="Secrets encrypted at rest.")
 for group in (account, key, domain, stats, export, webhook, secrets):
     app.command(group)
-app.command(qr)
 
 
 @app.command
@@ -116,6 +116,149 @@ async def backup(settings: "Settings", file: Path, /) -> None:
 
     for note in write_backup(settings, file):
         say(note)
+
+
+@app.command
+def qr(
+    url: str,
+    /,
+    *,
+    output: Path | None = None,
+    level: LevelOption | None = None,
+    margin: int | None = None,
+    style: StyleOption | None = None,
+    size: int | None = None,
+    foreground: str | None = None,
+    background: str | None = None,
+) -> int:
+    """Draw the QR code of a URL on the terminal or to a file.
+
+    Parameters
+    ----------
+    url
+        http:// or https:// URL.
+    output
+        File instead of the terminal. Its name ends with .png or .svg.
+    level
+        Error correction. L gives the smallest code, H tolerates the most damage. Default: M.
+    margin
+        Quiet zone on each side in modules, 0 to 10. Default: 4.
+    style
+        Style of the modules in a file. Default: squares.
+    size
+        Width of a file in pixels, 64 to 2048. Default: 512.
+    foreground
+        Color in a file, as #rgb or #rrggbb. Default: black.
+    background
+        Color in a file. Default: white.
+
+    """
+    from waypost.commands import qr_output
+
+    return qr_output.draw(
+        url, output, level=level, margin=margin, style=style, size=size, foreground=foreground, background=background
+    )
+
+
+@domain.command(name="list")
+@with_settings
+async def list_domains(settings: "Settings", *, json: JsonOption = False) -> None:
+    """List the domains of all accounts by name."""
+    from waypost.commands import output
+    from waypost.commands.database import open_database
+    from waypost.resources.domains import store
+
+    async with open_database(settings) as db, db.read() as tx:
+        output.write([output.domain_json(*each) for each in await store.list_all(tx)], as_json=json)
+
+
+@domain.command(name="release")
+@with_settings
+async def release_domain(
+    settings: "Settings", hostname: str, /, *, force: Annotated[bool, Parameter(negative="")] = False
+) -> None:
+    """Remove a domain from its account. Its links move to the shared domain.
+
+    Parameters
+    ----------
+    hostname
+        The domain, such as go.example.com.
+    force
+        Release the domain even if it is verified and its links work.
+
+    """
+    from waypost import wiring
+    from waypost.commands.database import open_database
+    from waypost.kit.clock import now
+    from waypost.redirect import ChangeFeed
+    from waypost.resources.domains import service
+
+    async with open_database(settings) as db:
+        with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
+            deps = wiring.domain_deps(settings, db, feed, now)
+            released = await service.release(deps, hostname, is_forced=force)
+    if released is None:
+        say("No account has registered it. Any account can now register it, including one whose claim had expired.")
+    else:
+        say(f"{released.hostname} is released. Its {released.links_count:,} links are on the shared domain now.")
+        if released.verified_at:
+            say("It was verified: the next account that registers it must verify it with a TXT record.")
+
+
+@webhook.command(name="listen")
+def listen_to_webhooks(
+    *,
+    port: int = 9000,
+    secret: str | None = None,
+    secret_file: Path | None = None,
+    status: int = 200,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> int:
+    """Receive deliveries on this machine, verify and print them, until Ctrl-C.
+
+    Parameters
+    ----------
+    port
+        Port of 127.0.0.1 to listen on; 0 is any free one.
+    secret
+        Secret of the subscription. Other users of this machine may see it in the process list.
+    secret_file
+        File with the secret, instead of --secret.
+    status
+        HTTP status of the response, such as 500 to test retries.
+    certificate
+        PEM file with the certificates of an HTTPS receiver, and its key unless --key is given.
+    key
+        PEM file with the key.
+
+    """
+    from waypost.commands import webhook_receiver
+
+    return webhook_receiver.listen(
+        port=port,
+        secret=webhook_receiver.read_secret(secret, secret_file),
+        status=status,
+        tls=webhook_receiver.tls_context(certificate, key),
+    )
+
+
+@secrets.command(name="rotate")
+@with_settings
+async def rotate_secrets(settings: "Settings") -> int:
+    """Re-encrypt all secrets with the first key of WAYPOST_SECRET_KEY, while the service runs.
+
+    Run it with the settings of the service.
+    """
+    from waypost.commands import secret_rotation
+    from waypost.commands.database import open_database
+
+    ring = secret_rotation.read_key_ring(settings)
+    async with open_database(settings) as db:
+        done = await secret_rotation.rotate_all(db, ring.keys)
+    for line in secret_rotation.report(done, ring.name):
+        say(line)
+    return FAILED if done.unreadable else DONE
 
 
 def main() -> NoReturn:

@@ -4,7 +4,9 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _OTHERS = 0o077
 
@@ -24,17 +26,47 @@ def make_directory(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file atomically. Raise OSError."""
+    """Replace the file atomically, in a directory of the service. Raise OSError."""
     make_directory(path.parent)
+    replace(path, text.encode())
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace the file atomically, or create it. Raise OSError."""
+    with _draft(path) as (draft, file):
+        file.write(content)
+        _sync(file)
+        draft.replace(path)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that gets its name once it is complete, and never replaces another. Raise OSError."""
+    with _draft(path) as (draft, file):
+        yield file
+        _sync(file)
+        try:
+            os.link(draft, path)  # unlike a rename, fails if the name was taken meanwhile
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here, as on FAT and some network file systems
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            draft.replace(path)
+
+
+@contextlib.contextmanager
+def _draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            yield draft, file
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def open_to_others(directory: Path) -> list[Path]:

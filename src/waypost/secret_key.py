@@ -1,5 +1,6 @@
 """The secret key, which encrypts and derives other keys: the operator's, or one created at the first start."""
 
+import contextlib
 import hmac
 import os
 import secrets
@@ -97,19 +98,9 @@ def _read(path: Path) -> str:
 
 
 def _create(path: Path) -> str:
-    """Linking fails if another process was first. Its key is complete then, because it was linked when complete."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(48) + "\n")
-            file.flush()
-            os.fsync(descriptor)
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    """If another process was first, its key is used."""
+    with contextlib.suppress(FileExistsError), private_files.new_file(path) as file:
+        file.write(f"{secrets.token_urlsafe(48)}\n".encode())
     key = _read(path)
     if not key:
         raise SettingsError(f"{path} is empty: delete it, or restore the key from a backup")

@@ -1,5 +1,6 @@
-"""`waypost account`."""
+"""`waypost account` and `waypost key`."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
@@ -10,8 +11,10 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 PlanOption = Literal["trial", "subscription", "past_due", "lifetime", "none"]
+AccountOption = Annotated[str, Parameter(name="--account")]
 
 account = App(name="account", help="Accounts and their plans.")
+key = App(name="key", help="API keys.")
 
 
 @account.command(name="create")
@@ -32,10 +35,9 @@ async def create_account(
     from waypost import auth
     from waypost.commands import output
     from waypost.commands.database import open_database
-    from waypost.commands.password_input import read_new_password
     from waypost.kit import clock
 
-    password = read_new_password(email.strip(), name) if password_stdin else None
+    password = _read_new_password(email.strip(), name) if password_stdin else None
     if password_stdin and password is None:
         return WRONG_USAGE
     async with open_database(settings) as db:
@@ -128,3 +130,88 @@ async def invite(settings: "Settings", email: str, /, *, json: JsonOption = Fals
         say("The link was not sent: this address has reached its limit of mails. Pass the link on yourself.")
     else:
         say("The link was not sent: WAYPOST_SMTP_URL is not set. Pass the link on yourself.")
+
+
+@key.command(name="create")
+@with_settings
+async def create_key(
+    settings: "Settings",
+    *,
+    account: AccountOption,
+    name: str,
+    scope: Annotated[tuple[str, ...], Parameter(name="--scope", negative="")] = (),
+    expires_at: str | None = None,
+    json: JsonOption = False,
+) -> None:
+    """Create an API key and print it; it cannot be shown again. It has all scopes unless --scope is given."""
+    from waypost import auth
+    from waypost.commands import output
+    from waypost.commands.database import find_account, open_database, parse_time
+    from waypost.kit import clock
+    from waypost.kit.errors import Invalid
+
+    if repeated := sorted({each for each in scope if scope.count(each) > 1}):
+        raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
+    ends_at = parse_time("--expires-at", expires_at)
+    async with open_database(settings) as db:
+        owner = await find_account(db, account)
+        created, text = await auth.create_key(
+            db, account_id=owner.id, name=name, scopes=scope, expires_at=ends_at, now=clock.now()
+        )
+    output.write(output.new_key_json(created, text), as_json=json)
+
+
+@key.command(name="revoke")
+@with_settings
+async def revoke_key(settings: "Settings", key_id: str, /, *, json: JsonOption = False) -> None:
+    """Revoke a key: its next request is refused."""
+    from waypost import auth
+    from waypost.commands import output
+    from waypost.commands.database import open_database
+    from waypost.kit import clock, ids
+    from waypost.kit.errors import NotFound
+
+    parsed = ids.parse_id(key_id)
+    if parsed is None:
+        raise NotFound(f"There is no key {key_id}. List the ids with: waypost key list")
+    async with open_database(settings) as db:
+        revoked = await auth.revoke_key(db, parsed, now=clock.now())
+    output.write(output.key_json(revoked), as_json=json)
+
+
+@key.command(name="list")
+@with_settings
+async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonOption = False) -> None:
+    """List an account's keys, newest first."""
+    from waypost import auth
+    from waypost.commands import output
+    from waypost.commands.database import find_account, open_database
+
+    async with open_database(settings) as db:
+        owner = await find_account(db, account)
+        output.write([output.key_json(each) for each in await auth.list_keys(db, owner.id)], as_json=json)
+
+
+def _read_new_password(*not_allowed: str) -> str | None:
+    """Return the first line of stdin, or print an error and return None if the password rules refuse it.
+
+    On a terminal it prompts without echo. `not_allowed`: the account's email and name.
+    """
+    import getpass
+
+    from waypost.auth import passwords
+
+    def first_line() -> str:
+        limit = 4 * passwords.MAX_LENGTH + 2  # bytes: up to four per character in UTF-8, and two for the line ending
+        return sys.stdin.buffer.readline(limit).removesuffix(b"\n").removesuffix(b"\r").decode()
+
+    try:
+        password = getpass.getpass() if sys.stdin.isatty() else first_line()
+    except UnicodeDecodeError:
+        say(f"--password-stdin: This must be UTF-8 text of at most {passwords.MAX_LENGTH:,} characters.")
+        return None
+    fault = passwords.find_problem(password, *not_allowed)
+    if fault:
+        say(f"--password-stdin: {fault}")
+        return None
+    return password

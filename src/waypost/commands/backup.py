@@ -6,7 +6,6 @@ Visits that are not drained yet are stored as the privacy settings allow (R32).
 """
 
 import contextlib
-import os
 import secrets
 import sqlite3
 import tarfile
@@ -18,6 +17,7 @@ from typing import BinaryIO
 from waypost import secret_key
 from waypost.database import Database
 from waypost.kit.errors import WaypostError
+from waypost.private_files import new_file
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, decode, encode, read_lines_of, segments
 from waypost.resources.clicks import Rules
@@ -37,25 +37,12 @@ def write_backup(settings: Settings, target: Path) -> list[str]:
     """Create `target`, gzipped if its name ends in gz, and return notes for the operator."""
     if target.exists():
         raise BackupFailed(f"{target} exists already: choose another name. Files are never overwritten.")
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with _created(draft) as file, _archive(target, file) as archive:
-            _fill(archive, settings, scratch=draft.with_name(f"{draft.name}.db"))
-        os.link(draft, target)  # unlike a rename, fails if the name was taken meanwhile
+        with new_file(target) as file, _archive(target, file) as archive:
+            _fill(archive, settings, scratch=target.with_name(f".{target.name}.{secrets.token_hex(4)}.db"))
     except (OSError, sqlite3.Error) as error:
         raise BackupFailed(f"The backup could not be made: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
     return _notes(settings, target)
-
-
-@contextlib.contextmanager
-def _created(path: Path) -> Iterator[BinaryIO]:
-    """Readable by its owner only: it holds the secret key."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _fill(archive: tarfile.TarFile, settings: Settings, *, scratch: Path) -> None:

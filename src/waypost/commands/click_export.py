@@ -4,8 +4,8 @@ It never overwrites a file. A reader that stops early, such as `head`, ends it w
 """
 
 import contextlib
+import io
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,6 +18,7 @@ from waypost.commands.output import progress
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
 from waypost.kit.ids import parse_id
+from waypost.private_files import new_file
 from waypost.resources.clicks.export import ExportFormat, ExportQuery, export
 from waypost.resources.clicks.model import KINDS, ClickKind, Subject
 from waypost.resources.links import find_accounts
@@ -85,22 +86,7 @@ def _file(target: Path) -> Iterator[TextIO]:
     """Readable by its owner only: it holds visitors' IP addresses."""
     if target.exists():
         raise ExportFailed(f"{target} exists already: choose another name. Files are never overwritten.")
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        created = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(created, "w", _BUFFER, "utf-8", newline="") as to:
-            yield to
-        _name(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _name(draft: Path, target: Path) -> None:
-    """Unlike a rename, fails if the name was taken meanwhile."""
-    try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links here, as on FAT and some network file systems
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        draft.replace(target)
+    with new_file(target) as file:
+        to = io.TextIOWrapper(file, "utf-8", newline="")
+        yield to
+        to.flush()

@@ -5,7 +5,6 @@ Needs neither settings nor a database: it draws any http(s) URL.
 
 import contextlib
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from waypost.commands.runner import DONE, say
 from waypost.kit.errors import SettingsError, WaypostError
 from waypost.kit.fields import parse
 from waypost.kit.urls import BadUrl, canonical
+from waypost.private_files import replace
 from waypost.resources.qrcodes.drawing import TooLong, matrix_of, png, svg
 from waypost.resources.qrcodes.drawing.matrix import MAX_BYTES
 from waypost.resources.qrcodes.drawing.terminal import coloured, plain
@@ -36,7 +36,7 @@ def draw(url: str, output: Path | None, **options: Any) -> int:
     text, style = _checked_url(url), _checked_style(given)
     try:
         if output:
-            _save(output, _drawer(output)(text, style))
+            replace(output, _drawer(output)(text, style))  # as most drawing tools do
             for warning in warnings(style, text):
                 say(warning)
         else:
@@ -71,16 +71,6 @@ def _drawer(output: Path) -> Callable[[str, CodeStyle], bytes]:
     if not drawer:
         raise SettingsError(f"--output: The name must end with {' or '.join(_DRAWERS)}.")
     return drawer
-
-
-def _save(target: Path, image: bytes) -> None:
-    """Replaces an older file, as most drawing tools do."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        draft.write_bytes(image)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _refuse_file_options(given: Mapping[str, Any]) -> None:

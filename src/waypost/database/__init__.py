@@ -1,10 +1,8 @@
 """The database: transactions, column types, secrets at rest, migrations. It knows no other package's tables."""
 
-from waypost.database.advisory_lock import take_advisory_lock
-from waypost.database.engine import Database, PointRead, Tx
+from waypost.database.engine import Database, PointRead, Tx, take_advisory_lock
 from waypost.database.secrets import Encrypted, KeyRing, Sealed, Undecipherable
-from waypost.database.tables import metadata
-from waypost.database.types import Id, Instant, Json
+from waypost.database.tables import Id, Instant, Json, metadata
 
 __all__ = [
     "Database",

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Table, Text
 
 from waypost.database.engine import Tx
-from waypost.database.types import Id, Instant
+from waypost.database.tables import Id, Instant
 from waypost.kit.clock import from_microseconds
 
 BulkRow = tuple[Any, ...]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event
+from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, FromClause, create_engine, event, text
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
@@ -83,6 +83,14 @@ _OUTDATED = "0A000"
 
 _QUERY_CANCELED = "57014"
 """PostgreSQL's code for a statement that took longer than `statement_timeout`."""
+
+
+# A waiting transaction fails after 10 s, and an idle one that holds the lock loses it after 60 s: a machine that was
+# paused or disconnected would otherwise block all others for hours, until TCP closes its connection.
+_TAKE_LOCK = text(
+    "SELECT set_config('lock_timeout', '10s', TRUE), set_config('idle_in_transaction_session_timeout', '60s', TRUE),"
+    " pg_advisory_xact_lock(:key)"
+)
 
 
 class _Compiler(SQLiteCompiler):
@@ -276,3 +284,12 @@ def _postgres_engine(url: URL, *, size: int, limit: float | None = None) -> Asyn
         connection.autocommit = False
 
     return engine
+
+
+async def take_advisory_lock(tx: Tx, key: int) -> None:
+    """Held until the transaction ends. Not needed on SQLite, which has one writer.
+
+    Raise Unavailable after 10 s. The limit holds for every lock until the transaction ends.
+    """
+    if tx.dialect.name == "postgresql":
+        await tx.execute(_TAKE_LOCK, {"key": key})

@@ -1,19 +1,5 @@
 """Errors that callers see. A class's docstring is its message.
 
-    WaypostError
-    ├── BadRequest         the request could not be understood
-    ├── Unauthenticated    no valid key
-    ├── PaymentRequired    no active plan
-    ├── Forbidden          the key lacks the scope
-    ├── NotFound           missing, or another account's, without distinction
-    ├── MethodNotAllowed   the path exists, but not for this method
-    ├── NoDomain           a name that no account can register
-    ├── TooLarge           the body is over its limit
-    ├── Invalid            invalid fields, each with its messages
-    │   └── Conflict       invalid because of existing data
-    ├── RateLimited        too many requests
-    └── Unavailable        a dependency is unavailable for now
-
 `web.envelope` maps them to HTTP. SettingsError is not one of them: it is for the operator.
 """
 
@@ -56,7 +42,7 @@ class Forbidden(WaypostError):
 
 
 class NotFound(WaypostError):
-    """There is no such resource."""
+    """There is no such resource."""  # or it is another account's: callers cannot distinguish
 
 
 class MethodNotAllowed(WaypostError):

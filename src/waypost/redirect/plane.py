@@ -11,7 +11,6 @@ from uuid_utils import uuid7
 from uvicorn.server import ServerState
 
 from waypost.redirect import pages, pixel_pages
-from waypost.redirect.bot_cache import BotCache
 from waypost.redirect.connections import Connections
 from waypost.redirect.head import Head, HeadReader
 from waypost.redirect.route import LINK, MISSING, Route
@@ -28,6 +27,33 @@ REDIRECT_HEADERS = (
 )
 
 _LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
+_MAX_LENGTH = 1024  # bytes; longer user agents are not cached
+_HALF = 4_000  # entries of a generation
+
+
+class BotCache(dict[bytes, bool]):
+    """`bots[user_agent]` costs one dictionary look-up for a known user agent, as nearly every visit has one.
+
+    Two generations: a full young one becomes the old one, and a hit in the old one moves back. So a flood of invented
+    user agents does not evict the real ones. Bounded in entries and bytes: a client may send a new one each time.
+    """
+
+    def __init__(self, is_bot: Callable[[bytes], bool]) -> None:
+        super().__init__({b"": is_bot(b"")})  # the first call loads the patterns: before any visitor waits for it
+        self._is_bot = is_bot
+        self._old: dict[bytes, bool] = {}
+
+    def __missing__(self, agent: bytes) -> bool:
+        if len(agent) > _MAX_LENGTH:
+            return self._is_bot(agent)
+        known = self._old.pop(agent, None)
+        if known is None:
+            known = self._is_bot(agent)
+        if len(self) >= _HALF:
+            self._old = dict(self)
+            self.clear()
+        self[agent] = known
+        return known
 
 
 class VisitSender(Protocol):

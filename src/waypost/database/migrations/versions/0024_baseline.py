@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, SmallI
 
 from waypost.database.migrations import search_indexes
 from waypost.database.secrets import Encrypted
-from waypost.database.types import Id, Instant, Json
+from waypost.database.tables import Id, Instant, Json
 
 revision = "0024"
 down_revision = None
@@ -25,18 +25,15 @@ _COUNTERS: dict[str, Any] = _CLUSTERED | {"postgresql_with": {"fillfactor": 80}}
 
 def upgrade() -> None:
     _create_accounts()
-    _create_sign_in()
-    _create_payments()
     _create_links()
-    _create_qrcodes()
     _create_clicks()
-    _create_statistics()
-    _create_jobs()
     _create_webhooks()
-    _create_pixels()
     _create_domains()
-    _create_certificates()
     search_indexes.create()
+
+
+def _key(type_: Any, *names: str) -> Iterator[Column[Any]]:
+    return (Column(name, type_, primary_key=True, autoincrement=False) for name in names)
 
 
 def _required(type_: Any, *names: str) -> Iterator[Column[Any]]:
@@ -87,9 +84,6 @@ def _create_accounts() -> None:
         *_required(Instant, "trial_ends_at"),
         Column("left_at", Instant, nullable=False, index=True),
     )
-
-
-def _create_sign_in() -> None:
     op.create_table(
         "passkeys",
         *_key(Id, "id"),
@@ -134,9 +128,6 @@ def _create_sign_in() -> None:
         *_required(Integer, "failures"),
         *_required(Instant, "failed_at"),
     )
-
-
-def _create_payments() -> None:
     op.create_table(
         "stripe_customers",
         _account(primary_key=True),
@@ -208,13 +199,6 @@ def _create_links() -> None:
         sqlite_autoincrement=True,
     )
     _index("ix_route_changes_at", "route_changes", "at")
-
-
-def _key(type_: Any, *names: str) -> Iterator[Column[Any]]:
-    return (Column(name, type_, primary_key=True, autoincrement=False) for name in names)
-
-
-def _create_qrcodes() -> None:
     op.create_table(
         "qr_looks",
         *_key(Id, "link_id"),
@@ -245,9 +229,6 @@ def _create_clicks() -> None:
     _index("ix_clicks_account", "clicks", "day", "account_id", "created_at", "id", "kind")
     op.create_table("click_retention", *_key(Integer, "id"), *_required(Integer, "kept_since"))
     op.create_table("spool_positions", *_key(Text, "segment"), *_required(BigInteger, "position"), **_CLUSTERED)
-
-
-def _create_statistics() -> None:
     counts = ("clicks", "crawlers", "previews", "prefetches", "scans", "visitors")
     of_visitors = ("new_in_15", "new_in_30", "new_in_45", "firsts", "lasts")
     op.create_table(
@@ -287,9 +268,6 @@ def _create_statistics() -> None:
         *_required(Id, "attempt"),
         **_CLUSTERED,
     )
-
-
-def _create_jobs() -> None:
     op.create_table(
         "jobs",
         *_key(Id, "id"),
@@ -333,9 +311,6 @@ def _create_webhooks() -> None:
     _index("ix_webhook_deliveries_pending", "webhook_deliveries", "webhook_id", "next_attempt_at", "id", where=pending)
     _index("ix_webhook_deliveries_leased", "webhook_deliveries", "webhook_id", where=leased)
     _index("ix_webhook_deliveries_log", "webhook_deliveries", "webhook_id", "id", "status", "event")
-
-
-def _create_pixels() -> None:
     op.create_table(
         "pixels",
         *_key(Id, "id"),
@@ -410,9 +385,6 @@ def _create_domains() -> None:
         Column("ended_at", Instant, nullable=False, index=True),
     )
     op.create_table("verified_names", *_key(_NAME, "hostname"), *_key(_DIGEST, "account_digest"), **_CLUSTERED)
-
-
-def _create_certificates() -> None:
     op.create_table(
         "certificates",
         *_key(Id, "id"),
