@@ -97,7 +97,7 @@ async def list_accounts(settings: "Settings", *, json: JsonOption = False) -> No
 @account.command(name="sign-in-link")
 @with_settings
 async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption = False) -> None:
-    """Print a link that signs in whoever opens it first, within 15 minutes."""
+    """Print a link that signs in the first person who opens it, within 15 minutes."""
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
     from waypost.commands import output

@@ -134,7 +134,7 @@ def _files() -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/robots.txt")
-    async def robots() -> PlainTextResponse:
+    async def robots_txt() -> PlainTextResponse:
         return PlainTextResponse("User-agent: *\nDisallow: /api/\n")
 
     @router.get("/favicon.ico")

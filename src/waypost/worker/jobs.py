@@ -69,7 +69,7 @@ RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before
 _ERROR_LENGTH = 500
 _LONGEST_WAIT = timedelta(hours=1)
 _PRIVATE = "account.forgot", "mail.send"
-"""Their payloads hold email addresses and sign-in links: of a job that failed for good only the error is kept."""
+"""Their payloads hold email addresses and sign-in links: of a job that failed permanently only the error is kept."""
 
 _log = structlog.get_logger(__name__)
 

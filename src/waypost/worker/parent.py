@@ -180,7 +180,7 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
 
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
     """Run the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
-    lifeline, _keep = os.pipe()  # never written to: its end of file tells the children that this process is gone
+    lifeline, _keep = os.pipe()  # never written to: its end of file shows the children that this process has exited
     common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
     try:
         bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]

@@ -1,4 +1,4 @@
-"""Reauthentication: what a stolen session must not do requires the password or a passkey once more (R35).
+"""Reauthentication: what a stolen session must not do requires the password or a passkey again (R35).
 
 It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey.
 """

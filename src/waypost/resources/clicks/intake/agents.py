@@ -161,7 +161,7 @@ def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_Patte
 
 
 def accepts_any_word(pattern: str, family: str) -> bool:
-    """Whether the pattern accepts any word. In `family`, `$1` stands for the first group of the pattern."""
+    """Whether the pattern accepts any word. In `family`, `$1` is the first group of the pattern."""
     return "$1" in family and bool(_OPEN_ENDED.search(_first_group(pattern)))
 
 

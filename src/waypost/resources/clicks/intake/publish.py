@@ -58,13 +58,13 @@ async def _record_deliveries(
 
 async def _record_platform_events(tx: Tx, clicks: Sequence[Click], rules: Rules, now: datetime) -> None:
     """Leaves out links deleted meanwhile: they have no URL any more."""
-    wanted = await events.with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
-    if not wanted:
+    with_events = await events.with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
+    if not with_events:
         return
-    published = [click for click in clicks if any(pixel in wanted for _, pixel in click.pixels)]
+    published = [click for click in clicks if any(pixel in with_events for _, pixel in click.pixels)]
     urls = await _urls(tx, {UUID(bytes=click.link_id) for click in published}, rules)
     with_url = ((click, url) for click in published if (url := urls.get(UUID(bytes=click.link_id))))
-    recorded = (event for click, url in with_url for event in _platform_events(click, url, wanted))
+    recorded = (event for click, url in with_url for event in _platform_events(click, url, with_events))
     await events.record_all(tx, recorded, now=now)
 
 
@@ -93,11 +93,11 @@ def _pixel_events(click: Click) -> Iterator[webhooks.WebhookEvent]:
         yield webhooks.WebhookEvent("pixel.fired", account, _event_id(click, pixel), at, data)
 
 
-def _platform_events(click: Click, url: str, wanted: Collection[UUID]) -> Iterator[events.PixelEvent]:
+def _platform_events(click: Click, url: str, with_events: Collection[UUID]) -> Iterator[events.PixelEvent]:
     visit, seconds = str(UUID(bytes=click.id)), click.at // 1_000_000
     page_view = events.PageView(visit, seconds, url, click.ip, click.user_agent, click.referrer)
     for platform, pixel in click.pixels:
-        if pixel in wanted:
+        if pixel in with_events:
             yield events.PixelEvent(_event_id(click, pixel), pixel, platform, page_view)
 
 

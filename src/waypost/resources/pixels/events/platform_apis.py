@@ -28,7 +28,7 @@ class PlatformRequest:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many events of a request were accepted, and how many were rejected for good."""
+    """How many events of a request were accepted, and how many were rejected permanently."""
 
     sent: int = 0
     rejected: int = 0

@@ -22,7 +22,7 @@ class PlatformResponse:
     verdict: Verdict
     """Its reason may be shown to the pixel's owner."""
     summary: str = ""
-    """For the log, without a word of the platform's."""
+    """For the log, without text from the platform."""
     wait: timedelta = _NONE
     """What the platform asks for before the next attempt."""
 

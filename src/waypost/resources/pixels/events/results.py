@@ -18,7 +18,7 @@ _R = pixel_results.c
 class EventResults:
     sent: int = 0
     rejected: int = 0
-    """By the platform, for good."""
+    """Rejected permanently by the platform."""
     dropped: int = 0
     """By this service: too old, too many, without data that the platform requires, or tried too often."""
     sent_at: datetime | None = None

@@ -1,4 +1,4 @@
-// Figures: the chart, countries by their names, the browser's time zone, and clicks as they arrive.
+// Statistics: the chart, countries by their names, the browser's time zone, and clicks as they arrive.
 
 const language = "en-GB"; // days before months, as the server writes them
 const style = getComputedStyle(document.documentElement);
@@ -21,7 +21,7 @@ function name_countries(within) {
 const ago = new Intl.RelativeTimeFormat(language);
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
-function tell_time() {
+function show_times() {
   for (const time of document.querySelectorAll("#clicks time")) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
     const unit = UNITS.find(([, length]) => seconds >= length);
@@ -29,7 +29,7 @@ function tell_time() {
   }
 }
 
-// The time zone: the browser's from the second page on, by a cookie; on the first one the figures are asked for again
+// The time zone: the browser's from the second page on, by a cookie; on the first one the statistics are requested again
 
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -84,19 +84,19 @@ function draw() {
   chart = null;
   const place = document.querySelector("[data-chart]");
   if (!place || !window.uPlot) return;
-  const told = JSON.parse(place.parentElement.querySelector(".chart-data").textContent);
+  const series = JSON.parse(place.parentElement.querySelector(".chart-data").textContent);
   const readout = document.createElement("p");
   readout.className = "readout";
   place.replaceChildren(readout);
-  chart = new uPlot(options(told, place, readout), [told.at, told.clicks, told.visitors], place);
+  chart = new uPlot(options(series, place, readout), [series.at, series.clicks, series.visitors], place);
 }
 
-function options(told, place, readout) {
-  const moment = new Intl.DateTimeFormat(language, { ...FORMS[told.interval], timeZone: told.zone });
-  const mark = new Intl.DateTimeFormat(language, { ...MARKS[told.interval], timeZone: told.zone });
+function options(series, place, readout) {
+  const moment = new Intl.DateTimeFormat(language, { ...FORMS[series.interval], timeZone: series.zone });
+  const mark = new Intl.DateTimeFormat(language, { ...MARKS[series.interval], timeZone: series.zone });
   const grid = { stroke: token("--line"), width: 1 };
   const axis = { stroke: token("--muted"), font: "12px system-ui, sans-serif", ticks: { show: false } };
-  const dots = { show: told.at.length < 3, size: 7 };
+  const dots = { show: series.at.length < 3, size: 7 };
   return {
     width: place.clientWidth,
     height: 224,
@@ -104,7 +104,7 @@ function options(told, place, readout) {
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: false, range: (_, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => marks(plot, told.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
+      { ...axis, grid: { show: false }, size: 32, space: 76, splits: (plot) => marks(plot, series.at), values: (_, at) => at.map((each) => mark.format(each * 1000)) },
       { ...axis, grid, size: 44, space: 34, incrs: whole(), values: (_, values) => values.map((value) => brief.format(value)) },
     ],
     series: [
@@ -112,15 +112,15 @@ function options(told, place, readout) {
       { stroke: token("--accent"), fill: token("--accent-soft"), width: 2, points: dots },
       { stroke: token("--muted"), width: 1.5, dash: [4, 4], points: { ...dots, stroke: token("--muted") } },
     ],
-    hooks: { setCursor: [(plot) => read(plot.cursor.idx, told, readout, moment)], ready: [() => read(null, told, readout, moment)] },
+    hooks: { setCursor: [(plot) => read(plot.cursor.idx, series, readout, moment)], ready: [() => read(null, series, readout, moment)] },
   };
 }
 
-// As many of the entries as there is room for, evenly, the first and the last not cut off.
+// As many of the entries as fit, evenly, the first and the last not cut off.
 function marks(plot, at) {
-  const room = Math.max(1, Math.floor(plot.bbox.width / devicePixelRatio / 84));
-  const step = Math.max(1, Math.ceil(at.length / room));
-  const first = at.length > room ? Math.floor(step / 2) : 0;
+  const capacity = Math.max(1, Math.floor(plot.bbox.width / devicePixelRatio / 84));
+  const step = Math.max(1, Math.ceil(at.length / capacity));
+  const first = at.length > capacity ? Math.floor(step / 2) : 0;
   return at.filter((_, index) => index % step === first);
 }
 
@@ -128,7 +128,7 @@ const whole = () => [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].concat(
   [1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((size) => [size, 2 * size, 2.5 * size, 5 * size]),
 );
 
-function read(index, told, readout, moment) {
+function read(index, series, readout, moment) {
   const part = (name, text) => {
     const span = document.createElement("span");
     span.className = name;
@@ -139,12 +139,12 @@ function read(index, told, readout, moment) {
     readout.replaceChildren(part("key", "Clicks"), part("key dashed", "Visitors"));
     return;
   }
-  const when = moment.format(told.at[index] * 1000);
+  const when = moment.format(series.at[index] * 1000);
   readout.replaceChildren(
-    part("when", told.interval === "week" ? `Week of ${when}` : when),
-    part("key", `${count.format(told.clicks[index])} clicks`),
-    part("key dashed", `${count.format(told.visitors[index])} visitors`),
-    part("", `${count.format(told.scans[index])} scans`),
+    part("when", series.interval === "week" ? `Week of ${when}` : when),
+    part("key", `${count.format(series.clicks[index])} clicks`),
+    part("key dashed", `${count.format(series.visitors[index])} visitors`),
+    part("", `${count.format(series.scans[index])} scans`),
   );
 }
 
@@ -156,7 +156,7 @@ new ResizeObserver(() => {
 }).observe(document.querySelector("main"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
-// Clicks as they arrive: rows on top, and figures at most once in three seconds
+// Clicks as they arrive: rows on top, and statistics at most once in three seconds
 
 const SHOWN = 12;
 const PAUSE = 3000;
@@ -184,7 +184,7 @@ function arrive(html) {
   while (list.children.length > SHOWN) list.lastElementChild.remove();
   document.getElementById("no-clicks").hidden = true;
   name_countries(list);
-  tell_time();
+  show_times();
   refresh();
 }
 
@@ -199,20 +199,20 @@ async function refresh() {
   const address = location.href;
   const answer = await fetch(address, { headers: { "HX-Request": "true" } });
   if (!answer.ok || address !== location.href) return;
-  const told = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const parts = [...told.querySelectorAll("[data-fresh]")];
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const parts = [...fresh.querySelectorAll("[data-fresh]")];
   const statistics = document.getElementById("statistics");
   if (parts.every((part) => document.getElementById(part.id))) {
     for (const part of parts) replace(part);
   } else if (!statistics.contains(document.activeElement)) { // the first click: now there is something to list
-    const whole = told.getElementById("statistics");
-    statistics.replaceWith(whole);
-    window.htmx?.process(whole);
+    const replacement = fresh.getElementById("statistics");
+    statistics.replaceWith(replacement);
+    window.htmx?.process(replacement);
     begin();
   }
 }
 
-// What somebody reads or stands in stays as it is.
+// Elements that have the focus or are being read are not replaced.
 function replace(part) {
   const old = document.getElementById(part.id);
   const is_read = old.matches("#series:hover") || old.contains(document.activeElement) || old.querySelector("details[open]");
@@ -228,7 +228,7 @@ if (latest && window.EventSource) {
     stream.close();
     if (!document.hidden) listen();
   });
-  setInterval(tell_time, 15000);
+  setInterval(show_times, 15000);
 }
 
 function begin() {

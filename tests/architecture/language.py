@@ -1,0 +1,91 @@
+"""Words that the code and docs do not use, each with its replacement. CONTRIBUTING.md has the rules of language."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from architecture.code import PACKAGE, ROOT, texts
+
+NOT_OURS = {"vendor", "bot_lists", "common_passwords"}
+
+WORDS: Mapping[str, str] = {
+    "told(?!_at)": "shown, reported, sent",
+    "tells?": "show, report, notify",
+    "telling": "publishing, messages",
+    "anew": "again; re-encrypted; reload",
+    "mend(s|ed)?": "fix",
+    "parted": "separated",
+    "figures": "statistics, totals",
+    "doors?": "Deps, auth",
+    "rooms?": "package, space",
+    "floors": "layers",
+    "house": "application, architecture",
+    "padlock": "HTTPS certificate",
+    "glances?": "point read",
+    "reception": "session auth",
+    "household": "rate limit key",
+    "robot_of": "bot_of",
+    "whoever": "the person or process meant",
+    "furnish(ed|es)?": "fill, seed",
+    "leftovers?": "orphans",
+    "mishaps?": "distortion, failure",
+    "stands": "is",
+    "wanted": "selected, expected",
+    "yardstick": "reference",
+}
+"""Complete words, also within names with underscores. `told_at` is a column of the database."""
+
+PHRASES: Mapping[str, str] = {
+    "leads nowhere": "not found",
+    "look into your mail": "check your email",
+    "make the link": "create link",
+    "made for you": "generated automatically",
+    "i have it: go on": "done",
+    "take your data with you": "export data",
+    "end all others": "sign out other sessions",
+    "on the way": "pixels",
+    "has an account already": "an account with this email already exists",
+    "not proven": "unverified",
+    "of late": "recently",
+    "at the very moment": "while",
+    "for ever": "permanently, no expiry",
+    "in life": "in production",
+    "in circles": "a redirect loop",
+    "where to go on": "documentation",
+    "what runs": "processes",
+    "way of a request": "request flow",
+    "way out": "outbound requests",
+    "by and by": "gradually",
+    "for good": "permanently",
+    "for want of": "without",
+    "how it came about": "details",
+    "leads somewhere": "redirects",
+    "what came of": "result",
+    "without a word": "silently",
+}
+
+PATTERN = re.compile(
+    "|".join(rf"(?<![A-Za-z])(?:{text})(?![A-Za-z])" for text in [*WORDS, *map(re.escape, PHRASES)]), re.IGNORECASE
+)
+
+
+def of_code() -> Iterator[Path]:
+    """Source, templates, scripts and styles of the package."""
+    for suffix in (".py", ".html", ".js", ".css", ".txt", ".svg"):
+        for path in sorted(PACKAGE.rglob(f"*{suffix}")):
+            if not any(part in NOT_OURS for part in path.relative_to(PACKAGE).parts):
+                yield path
+
+
+def of_docs() -> Iterator[Path]:
+    yield from (path for path in texts() if path.name != "CONTRIBUTING.md")
+
+
+def found(path: Path) -> list[str]:
+    """Matches as file:line: word."""
+    name = path.relative_to(ROOT)
+    return [
+        f"{name}:{number}: {hit[0]}"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for hit in PATTERN.finditer(line)
+    ]
