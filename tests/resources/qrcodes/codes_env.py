@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 from fastapi import APIRouter
@@ -14,7 +15,7 @@ from resources.links.env import Env as Links
 from resources.links.env import open_env as open_links
 
 from waypost.database import Database
-from waypost.resources.qrcodes import Deps, ImageCache, Urls, api
+from waypost.resources.qrcodes import Deps, Urls, api, image_cache
 from waypost.resources.qrcodes.image_cache import CodeImage, draw_image
 from waypost.web import Guard
 
@@ -76,10 +77,10 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         told.append(image)
         return draw_image(image)
 
-    async with open_links(db, directory) as links:
-        urls, images = Urls(BASE_URL, [KEY]), ImageCache(draw=draw)
-        deps = Deps(db, urls, SHARED, BASE_URL, links.clock, images)
+    async with contextlib.AsyncExitStack() as stack, open_links(db, directory) as links:
+        deps = Deps(db, Urls(BASE_URL, [KEY]), SHARED, BASE_URL, links.clock)
 
+        stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
         async with new_client(db, directory, _routes, deps, clock=links.clock) as client:
             yield Env(links, deps, client, told)
-        images.close()
+        deps.image_cache.close()

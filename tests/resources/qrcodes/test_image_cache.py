@@ -8,6 +8,7 @@ import pytest
 
 from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
+from waypost.resources.qrcodes import image_cache
 from waypost.resources.qrcodes.image_cache import CodeImage, ImageCache
 
 ANY = new_id()
@@ -31,8 +32,9 @@ class Pen:
 
 
 @pytest.fixture
-def pen() -> Iterator[Pen]:
+def pen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pen]:
     pen = Pen()
+    monkeypatch.setattr(image_cache, "draw_image", pen.draw)
     yield pen
     pen.may_draw.set()
 
@@ -42,7 +44,7 @@ def image(text: str) -> CodeImage:
 
 
 async def test_draws_each_image_once(pen: Pen) -> None:
-    images = ImageCache(draw=pen.draw)
+    images = ImageCache()
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "abab"]
     await asyncio.sleep(0)
     pen.may_draw.set()
@@ -54,7 +56,7 @@ async def test_draws_each_image_once(pen: Pen) -> None:
 
 
 async def test_a_cancelled_caller_leaves_the_image_to_others(pen: Pen) -> None:
-    images = ImageCache(draw=pen.draw)
+    images = ImageCache()
     first, second = (asyncio.create_task(images.content(image("a"), account=ANY)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -67,8 +69,9 @@ async def test_a_cancelled_caller_leaves_the_image_to_others(pen: Pen) -> None:
     images.close()
 
 
-async def test_rejects_callers_beyond_the_waiting_limit(pen: Pen) -> None:
-    images = ImageCache(waiting=1, draw=pen.draw)
+async def test_rejects_callers_beyond_the_waiting_limit(pen: Pen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_cache, "_WAITING", 1)
+    images = ImageCache()
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
     await asyncio.sleep(0)
     with pytest.raises(Unavailable):
@@ -83,7 +86,7 @@ async def test_rejects_callers_beyond_the_waiting_limit(pen: Pen) -> None:
 
 async def test_draws_for_accounts_in_turn(pen: Pen) -> None:
     """R30: a hundred images of one account let another's through after the one at hand."""
-    images = ImageCache(draw=pen.draw)
+    images = ImageCache()
     greedy = [asyncio.create_task(images.content(image(f"greedy {n}"), account=ANY)) for n in range(100)]
     await asyncio.sleep(0)
     modest = asyncio.create_task(images.content(image("modest"), account=new_id()))
@@ -94,9 +97,10 @@ async def test_draws_for_accounts_in_turn(pen: Pen) -> None:
     images.close()
 
 
-async def test_evicts_the_least_recently_used_image(pen: Pen) -> None:
+async def test_evicts_the_least_recently_used_image(pen: Pen, monkeypatch: pytest.MonkeyPatch) -> None:
     pen.may_draw.set()
-    images = ImageCache(max_bytes=25, draw=pen.draw)
+    monkeypatch.setattr(image_cache, "_MAX_BYTES", 25)
+    images = ImageCache()
     for text in ("a", "b", "a", "c", "a", "b"):
         await images.content(image(text), account=ANY)
     assert pen.drawn == ["a", "b", "c", "b"]
@@ -105,7 +109,7 @@ async def test_evicts_the_least_recently_used_image(pen: Pen) -> None:
 
 async def test_retries_a_failed_drawing(pen: Pen) -> None:
     pen.may_draw.set()
-    images = ImageCache(waiting=1, draw=pen.draw)
+    images = ImageCache()
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             await images.content(image("broken"), account=ANY)
@@ -114,7 +118,7 @@ async def test_retries_a_failed_drawing(pen: Pen) -> None:
 
 
 async def test_close_cancels_waiting_callers(pen: Pen) -> None:
-    images = ImageCache(draw=pen.draw)
+    images = ImageCache()
     asked = [asyncio.create_task(images.content(image(text), account=ANY)) for text in "ab"]
     while not images._queue._lines:
         await asyncio.sleep(0)

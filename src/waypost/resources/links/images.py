@@ -10,7 +10,6 @@ import io
 import struct
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -27,9 +26,8 @@ MAX_PIXELS_OF_FRAMES = 50_000_000
 MAX_SCANS = 64  # of a progressive JPEG: each covers all pixels, and may be 10 bytes long
 STORED_BYTES = 2_000_000
 STORED_SIDE = 2048
-STORED_PIXELS = (
-    STORED_SIDE * STORED_SIDE
-)  # of all frames together: all are in memory at once, and a million takes up to 0.3 s
+# of all frames together: all are in memory at once, and a million takes up to 0.3 s
+STORED_PIXELS = STORED_SIDE * STORED_SIDE
 
 NOT_AN_IMAGE = "This must be an image: jpg, png, webp or gif."
 TOO_LARGE = "This may be at most 2 MB."
@@ -56,8 +54,7 @@ class BadImage(ValueError):
     """Its text is the error message for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanImage:
+class CleanImage(NamedTuple):
     content: bytes
     extension: str
 
@@ -170,7 +167,9 @@ def _after_blocks(content: bytes, at: int) -> int:
 def _frames(image: Image.Image, count: int, canvas: tuple[int, int], scale: float) -> Iterator[_Frame]:
     """Each is scaled down before the next one is decoded."""
     for number in range(count):
-        if number and not _seek(image, number):
+        try:
+            image.seek(number)
+        except EOFError:
             return
         if image.width > canvas[0] or image.height > canvas[1]:
             raise BadImage(NOT_AN_IMAGE)  # its frames are larger than declared
@@ -178,14 +177,6 @@ def _frames(image: Image.Image, count: int, canvas: tuple[int, int], scale: floa
         image.draft(None, size)  # decodes a JPEG at nearly that size
         image.load()
         yield _Frame(_upright_pixels(_resized(image, size)), int(image.info.get("duration", 0)))
-
-
-def _seek(image: Image.Image, frame: int) -> bool:
-    try:
-        image.seek(frame)
-    except EOFError:
-        return False
-    return True
 
 
 def _scaled(size: tuple[int, int], scale: float) -> tuple[int, int]:
@@ -233,18 +224,14 @@ def _encodable(image: Image.Image, kind: str) -> Image.Image:
 
 
 def _encode(frames: Sequence[_Frame], kind: str, loop: int | None) -> bytes:
-    options = _QUALITY[kind] | (_animation(frames, loop) if len(frames) > 1 else {})
+    options = dict(_QUALITY[kind])
+    if len(frames) > 1:
+        options |= {"save_all": True, "append_images": [frame.image for frame in frames[1:]]}
+        options["duration"] = [frame.milliseconds for frame in frames]
+        if any(frame.image.has_transparency_data for frame in frames):
+            options["disposal"] = 2  # otherwise the previous frame would show through
+        if loop is not None:
+            options["loop"] = loop
     out = io.BytesIO()
     frames[0].image.save(out, kind, **options)
     return out.getvalue()
-
-
-def _animation(frames: Sequence[_Frame], loop: int | None) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "save_all": True,
-        "append_images": [frame.image for frame in frames[1:]],
-        "duration": [frame.milliseconds for frame in frames],
-    }
-    if any(frame.image.has_transparency_data for frame in frames):
-        options["disposal"] = 2  # otherwise the previous frame would show through
-    return options if loop is None else options | {"loop": loop}

@@ -46,6 +46,7 @@ Lead = Literal["candidates", "tag", "search", "domain", "newest", "clicks", "tit
 links of the account in one of the orders.
 """
 
+_ACCOUNT = bindparam("account_id", type_=Id)
 _COUNTERS = link_clicks.alias("counters")
 _NEWEST = links.c.created_at.desc(), links.c.id.desc()
 _ORDER_BY: dict[Order, tuple[ColumnElement[Any] | TextClause, ...]] = {
@@ -279,26 +280,20 @@ async def find_choices(tx: Tx, account_id: UUID) -> FormChoices:
     )
 
 
-def _tags(account_id: Any) -> Select[Any]:
+def _tags() -> Select[Any]:
     """One seek from each tag to the next, however many links have it. Counting those took longer than the list."""
-    smallest = select(func.min(link_tags.c.tag)).where(link_tags.c.account_id == account_id)
+    smallest = select(func.min(link_tags.c.tag)).where(link_tags.c.account_id == _ACCOUNT)
     first = select(smallest.scalar_subquery().label("tag"), literal(1).label("place")).cte("tags", recursive=True)
     following = smallest.where(link_tags.c.tag > first.c.tag).correlate(first).scalar_subquery()
     tags = first.union_all(select(following, first.c.place + 1).where(first.c.tag.is_not(None), first.c.place < _TAGS))
     return select(tags.c.tag).where(tags.c.tag.is_not(None))
 
 
-def _choices(account_id: Any) -> Any:
-    """All in one round trip."""
-    own_pixels = pixels.names_of(account_id, _PIXELS).subquery()
-    own_domains = domains.hostnames_of(account_id, _DOMAINS).subquery()
-    tags = _tags(account_id).subquery()
-    no_id, no_platform = null().cast(Id).label("id"), null().cast(Text).label("platform")
-    return union_all(
-        select(literal("pixel").label("kind"), own_pixels.c.name, own_pixels.c.id, own_pixels.c.platform),
-        select(literal("domain"), own_domains.c.hostname, no_id, no_platform),
-        select(literal("tag"), tags.c.tag, no_id, no_platform),
-    )
-
-
-_CHOICES = _choices(bindparam("account_id", type_=Id))
+_OWN_PIXELS = pixels.names_of(_ACCOUNT, _PIXELS).subquery().c
+_NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
+_CHOICES = union_all(
+    select(literal("pixel").label("kind"), _OWN_PIXELS.name, _OWN_PIXELS.id, _OWN_PIXELS.platform),
+    select(literal("domain"), *domains.hostnames_of(_ACCOUNT, _DOMAINS).subquery().c, *_NOTHING_ELSE),
+    select(literal("tag"), *_tags().subquery().c, *_NOTHING_ELSE),
+)
+"""All in one round trip."""

@@ -120,11 +120,15 @@ class _LinkPages:
 
     async def _rows(self, tx: Tx, found: Page[Link]) -> Page[LinkRow]:
         recent = await self.sparklines(tx, [link.id for link in found.items]) if found.items else {}
-        return found.map(lambda link: self._row(link, recent[link.id]))
-
-    def _row(self, link: Link, recent: Sequence[int]) -> LinkRow:
-        host = urlsplit(link.destination_url).netloc
-        return LinkRow(link, self._short_url(link), host, sum(recent), points(recent))
+        return found.map(
+            lambda link: LinkRow(
+                link,
+                short_url=self._short_url(link),
+                host=urlsplit(link.destination_url).netloc,
+                recent=sum(recent[link.id]),
+                points=points(recent[link.id]),
+            )
+        )
 
     def _short_url(self, link: Link) -> str:
         return f"{link.hostname or self.deps.shared_domain}/{link.slug}"

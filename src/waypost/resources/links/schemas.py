@@ -45,24 +45,12 @@ def canonical_name(text: str) -> str:
         return text.lower()
 
 
-def _null_if_blank(text: str) -> str | None:
-    return text if text.strip() else None
-
-
-def _without_empty(params: dict[UtmKey, str | None]) -> dict[UtmKey, str | None]:
-    return {key: value for key, value in params.items() if value}
-
-
-def _unique(tags: list[str]) -> list[str]:
-    """Each tag once, in the order of their first occurrence."""
-    return list(dict.fromkeys(tags))
-
-
 ShortText = Annotated[Text, max_characters(255)]
 UrlText = Annotated[Text, max_characters(MAX_URL)]
-NullIfBlank = AfterValidator(_null_if_blank)
-TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), AfterValidator(_unique)]
-UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20), AfterValidator(_without_empty)]
+NullIfBlank = AfterValidator(lambda text: text if text.strip() else None)
+Unique = AfterValidator(lambda entries: list(dict.fromkeys(entries)))  # in the order of their first occurrence
+TagList = Annotated[list[Annotated[ShortText, NOT_BLANK]], max_entries(100), Unique]
+UtmParams = Annotated[dict[UtmKey, ShortText | None], max_keys(20)]
 Slug = Annotated[Text, Documented({"maxLength": MAX_SLUG, "pattern": "^[A-Za-z0-9_-]+$"})]
 PixelIds = Annotated[list[Any], max_entries(MAX_PIXELS), Documented({"items": {"type": "string", "format": "uuid"}})]
 HostnameText = Annotated[Text, AfterValidator(canonical_name)]

@@ -5,7 +5,6 @@ The drawing queue is fair between accounts. A visitor without a key counts as th
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -49,19 +48,11 @@ def draw_image(image: CodeImage) -> bytes:
 
 
 class ImageCache:
-    def __init__(
-        self,
-        *,
-        max_bytes: int = _MAX_BYTES,
-        waiting: int = _WAITING,
-        draw: Callable[[CodeImage], bytes] = draw_image,
-    ) -> None:
-        """`waiting`: how many images may wait to be drawn."""
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
-        self._draw = draw
         self._cached: OrderedDict[CodeImage, bytes] = OrderedDict()
-        self._free_bytes = max_bytes
-        self._queue = FairQueue(1, each=1, waiting=waiting, waiting_each=_WAITING_EACH, busy=_BUSY)
+        self._free_bytes = _MAX_BYTES
+        self._queue = FairQueue(1, each=1, waiting=_WAITING, waiting_each=_WAITING_EACH, busy=_BUSY)
         self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 
@@ -89,7 +80,7 @@ class ImageCache:
         async with self._queue.slot(account):
             if self._is_closed:
                 raise asyncio.CancelledError
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, image)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, draw_image, image)
 
     def _store(self, image: CodeImage, done: asyncio.Future[bytes]) -> None:
         del self._in_progress[image]

@@ -1,5 +1,6 @@
 """The style that a request may set, and the JSON of a QR code."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -20,6 +21,7 @@ from waypost.resources.qrcodes.style import (
 )
 
 Colour = Annotated[Text, Documented({"pattern": "^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"}, AfterValidator(colour))]
+_DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 class NewStyle(Body):
@@ -41,7 +43,12 @@ class NewStyle(Body):
 
 def of_form(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a form, which sends numbers as text."""
-    return {name: _number(value) if name in {"size", "margin"} else value for name, value in fields.items()}
+    return {
+        name: int(value)
+        if name in {"size", "margin"} and isinstance(value, str) and _DIGITS.fullmatch(value)
+        else value
+        for name, value in fields.items()
+    }
 
 
 class QrCodeJson(TypedDict):
@@ -79,8 +86,3 @@ def to_json(code: QrCode, warnings: list[str], image_urls: Mapping[str, str]) ->
         "created_at": timestamp(code.created_at),
         "updated_at": timestamp(code.updated_at),
     }
-
-
-def _number(value: Any) -> Any:
-    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
-    return int(value) if is_number else value
