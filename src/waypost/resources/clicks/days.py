@@ -15,7 +15,7 @@ from sqlalchemy import ARRAY, ColumnElement, Table, any_, bindparam, func, selec
 
 from waypost.database import Tx
 from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
-from waypost.resources.clicks.model import Subject, click_retention, clicks
+from waypost.resources.clicks.model import click_retention, clicks
 
 _LAST_QUARTER = 95
 _END_OF_DAYS = 4_000_000 * DAY  # in the 130th century
@@ -143,10 +143,10 @@ async def kept_since(tx: Tx) -> int:
     return (await tx.execute(select(click_retention.c.kept_since))).scalar_one_or_none() or 0
 
 
-def is_within(subject: Subject, of: DaySlice) -> tuple[ColumnElement[bool], ...]:
+def is_within(part: DaySlice) -> list[ColumnElement[bool]]:
     """Conditions on a click."""
-    start, end = of.time_range
-    return clicks.c.day == of.day, subject.clicks, clicks.c.created_at >= start, clicks.c.created_at < end
+    (start, end), at = part.time_range, clicks.c.created_at
+    return [clicks.c.day == part.day, *([] if part.is_whole_day else [at >= start, at < end])]
 
 
 async def days_of(tx: Tx, table: Table) -> list[int]:

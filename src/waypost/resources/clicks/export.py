@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 from waypost.auth import all_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
-from waypost.resources.clicks.days import DaySlice, days_of, kept_since, slices_between
+from waypost.resources.clicks.days import DaySlice, days_of, is_within, kept_since, slices_between
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject, clicks
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.resources.clicks.store import COLUMNS, click_of
@@ -139,8 +139,7 @@ async def _page(
 def _conditions(part: DaySlice, query: ExportQuery) -> list[ColumnElement[bool]]:
     # naming every account lets the index find the part in each; otherwise all of the day would be read
     owned = query.subject.clicks if query.subject else clicks.c.account_id.in_(all_account_ids())
-    (start, end), at = part.time_range, clicks.c.created_at
-    conditions = [clicks.c.day == part.day, owned, at >= start, at < end]
+    conditions = [owned, *is_within(part)]
     return conditions if query.kind is None else [*conditions, clicks.c.kind == query.kind]
 
 

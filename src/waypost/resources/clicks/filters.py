@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -59,20 +59,23 @@ def check_names(query: QueryParams, names: Collection[str], problems: Problems) 
 
 def read_filter(query: QueryParams, problems: Problems, now: datetime) -> ClickFilter:
     start, end = read_time_range(query, problems, now)
-    values: dict[FilterField, str] = {}
-    for name in (*_TEXTS, "country", "device"):
-        if name in query:
-            values[name] = query[name]
+    values: dict[FilterField, str] = {name: query[name] for name in get_args(FilterField) if name in query}
     for name in _TEXTS:
-        _check_text(name, values.get(name, ""), problems)
+        text = values.get(name, "")
+        if problem := text_problem(text):
+            problems.add(name, problem)
+        if len(text) > MAX_TEXT:
+            problems.add(name, f"This may have at most {MAX_TEXT} characters.")
     if "country" in values:
         values["country"] = values["country"].upper()
         if not _COUNTRY.fullmatch(values["country"]) and query["country"] != UNKNOWN["country"]:
             problems.add("country", "This must be a country's code of two letters, or `unknown`.")
     if "device" in values:
         check_choice("device", values["device"], DEVICES, problems)
+    check_choice("kind", query.get("kind", HUMAN), (*KINDS, ALL), problems)
+    kind = next((kind for kind in KINDS if kind == query.get("kind", HUMAN)), None)
     values |= dict.fromkeys((name for name, word in UNKNOWN.items() if query.get(name) == word), "")
-    return ClickFilter(_kind(query.get("kind", HUMAN), problems), start, end, values)
+    return ClickFilter(kind, start, end, values)
 
 
 def read_time_range(query: QueryParams, problems: Problems, now: datetime) -> tuple[datetime | None, datetime | None]:
@@ -103,11 +106,6 @@ def check_choice(name: str, text: str, choices: Collection[str], problems: Probl
         problems.add(name, f"This must be one of: {', '.join(choices)}.")
 
 
-def _kind(text: str, problems: Problems) -> ClickKind | None:
-    check_choice("kind", text, (*KINDS, ALL), problems)
-    return next((kind for kind in KINDS if kind == text), None)
-
-
 def _timestamp(name: str, query: QueryParams, problems: Problems) -> datetime | None:
     if name not in query:
         return None
@@ -117,10 +115,3 @@ def _timestamp(name: str, query: QueryParams, problems: Problems) -> datetime | 
     except ValueError:
         problems.add(name, "This must be an ISO 8601 timestamp, such as 2030-01-31T12:00:00Z.")
         return None
-
-
-def _check_text(name: str, text: str, problems: Problems) -> None:
-    if problem := text_problem(text):
-        problems.add(name, problem)
-    if len(text) > MAX_TEXT:
-        problems.add(name, f"This may have at most {MAX_TEXT} characters.")

@@ -16,7 +16,7 @@ from waypost.auth import Caller
 from waypost.database import Database, Tx
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, any_of, known_days, slices_between
+from waypost.resources.clicks.days import DaySlice, any_of, is_within, known_days, slices_between
 from waypost.resources.clicks.filters import ClickFilter, FilterField
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -189,8 +189,4 @@ def _conditions(
     conditions = [subject.clicks, *click_filter.conditions]
     if len(days) > 1:
         return [any_of(tx, clicks.c.day, [each.day for each in days]), *conditions]
-    (day,) = days
-    if not day.is_whole_day:
-        begin, end = day.time_range
-        conditions += [clicks.c.created_at >= begin, clicks.c.created_at < end]
-    return [clicks.c.day == day.day, *conditions]
+    return [*is_within(days[0]), *conditions]

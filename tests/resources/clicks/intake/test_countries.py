@@ -11,8 +11,15 @@ import maxmind
 import pytest
 
 from waypost.kit.errors import SettingsError
-from waypost.resources.clicks.intake import country_pack
-from waypost.resources.clicks.intake.countries import BUNDLED, COUNTRIES, Countries, data_date, open_countries
+from waypost.resources.clicks.intake.countries import (
+    BUNDLED,
+    COUNTRIES,
+    Countries,
+    data_date,
+    open_countries,
+    read_pack,
+    write_pack,
+)
 
 SOURCES = Path("/usr/share/tor")
 
@@ -27,8 +34,8 @@ def bundled() -> Countries:
     [("193.0.6.139", "NL"), ("2001:67c:2e8:22::c100:68b", "NL"), ("1.0.16.1", "JP"), ("2001:200::1", "JP")],
 )
 def test_finds_the_country_of_an_ip_address(bundled: Countries, address: str, country: str) -> None:
-    assert bundled(address) == country
-    assert bundled.date == data_date(None) >= date(2026, 6, 25)
+    assert bundled.of(address) == country
+    assert bundled.day == data_date(None) >= date(2026, 6, 25)
 
 
 NOWHERE = ["10.0.0.1", "192.168.1.1", "127.0.0.1", "::1", "fd00::1", "fe80::1%eth0", "255.255.255.255", "0.0.0.0", "::"]
@@ -48,15 +55,15 @@ NO_ADDRESS = [
 
 @pytest.mark.parametrize("address", [*NOWHERE, *NO_ADDRESS])
 def test_unknown_addresses_have_no_country(bundled: Countries, address: str) -> None:
-    assert bundled(address) == ""
+    assert bundled.of(address) == ""
 
 
 def test_unwraps_mapped_ipv4_addresses(bundled: Countries) -> None:
-    assert bundled("::ffff:193.0.6.139") == "NL"
+    assert bundled.of("::ffff:193.0.6.139") == "NL"
 
 
 def test_returns_iso_countries_only() -> None:
-    pack = country_pack.read(BUNDLED.read_bytes())
+    pack = read_pack(BUNDLED.read_bytes())
     assert set(pack.countries) <= COUNTRIES | {""}
     assert len(pack.countries) > 230
     assert len(COUNTRIES) == 249
@@ -66,19 +73,19 @@ def test_returns_iso_countries_only() -> None:
 @pytest.mark.parametrize("name", ["geoip", "geoip6"])
 def test_the_pack_equals_its_source(bundled: Countries, name: str) -> None:
     text = (SOURCES / name).read_text()
-    if bundled.date.strftime("%d %b %Y") not in text:
+    if bundled.day.strftime("%d %b %Y") not in text:
         pytest.skip("the installed source is of another day than the pack")
     for line in Random(1).sample(text.splitlines()[100:], 3_000):
         first, last, code = line.split(",")
         edges = {str(ip_address(int(edge) if name == "geoip" else edge)) for edge in (first, last)}
         if name == "geoip" or (first.endswith("::") and last.endswith(":ffff:ffff:ffff:ffff")):
-            assert {bundled(edge) for edge in edges} == {code if code in COUNTRIES else ""}, line
+            assert {bundled.of(edge) for edge in edges} == {code if code in COUNTRIES else ""}, line
 
 
 def test_packing_keeps_range_boundaries() -> None:
     ranges4 = [(0, ""), (256, "NL"), (512, "DE"), (513, "")]
     ranges6 = [(0, ""), (0x2001_0DB8_0000_0000, "FR"), (0x2001_0DB8_0000_0001, "")]
-    pack = country_pack.read(country_pack.write(date(2030, 1, 2), ranges4, ranges6))
+    pack = read_pack(write_pack(date(2030, 1, 2), ranges4, ranges6))
     assert pack.day == date(2030, 1, 2)
     assert [pack.find(f"0.0.{a}.{b}") for a, b in ((0, 255), (1, 0), (1, 255), (2, 0), (2, 1))] == [
         "",
@@ -108,12 +115,12 @@ def test_reads_a_maxmind_file(tmp_path: Path) -> None:
     }
     file = maxmind.write(tmp_path / "x.mmdb", networks, built=1_750_000_000)
     countries = open_countries(file)
-    told = [countries(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
+    told = [countries.of(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
     assert told == ["NL", "NL", "BE", "DE"]
-    assert {countries(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
+    assert {countries.of(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
         ""
     }
-    assert countries.date == data_date(file) == date(2025, 6, 15)
+    assert countries.day == data_date(file) == date(2025, 6, 15)
 
 
 def test_rejects_unusable_files(tmp_path: Path) -> None:

@@ -55,14 +55,6 @@ class _Channel:
     is_closed: bool = False
     """Its streams end, and the browsers reconnect."""
 
-    def publish(self, message: str) -> None:
-        self.message = message
-        self.wake()
-
-    def close(self) -> None:
-        self.is_closed = True
-        self.wake()
-
     def wake(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
@@ -73,10 +65,6 @@ class _Stream:
     account_id: UUID
     channel: _Channel
     is_replaced: bool = False
-
-    def replace(self) -> None:
-        self.is_replaced = True
-        self.channel.wake()
 
 
 class LiveClicks:
@@ -128,7 +116,8 @@ class LiveClicks:
             return
         oldest = next(each for each in self._streams if each.account_id == fullest)
         self._streams.remove(oldest)
-        oldest.replace()
+        oldest.is_replaced = True
+        oldest.channel.wake()
 
     async def _messages(self, stream: _Stream, is_signed_in: IsSignedIn) -> AsyncIterator[str]:
         channel = stream.channel
@@ -163,18 +152,14 @@ class LiveClicks:
         finally:
             self._polling = None
             for channel in self._channels.values():
-                channel.close()
+                channel.is_closed = True
+                channel.wake()
 
     async def _poll(self) -> None:
         counts = await self._count({subject.id for subject in self._channels})
         for subject, channel in list(self._channels.items()):
             count = counts.get(subject.id, 0)
             if count != channel.count:
-                html = await self._render(subject)
-                channel.count = count
-                channel.publish(event("clicks", html))
-
-
-def event(name: str, text: str) -> str:
-    lines = (f"data: {line}\n" for line in text.splitlines())
-    return f"event: {name}\n{''.join(lines)}\n"
+                lines = (f"data: {line}\n" for line in (await self._render(subject)).splitlines())
+                channel.count, channel.message = count, f"event: clicks\n{''.join(lines)}\n"
+                channel.wake()

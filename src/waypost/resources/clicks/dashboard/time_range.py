@@ -3,7 +3,7 @@
 No choice fails: an invalid value is reported at its field, and the default is shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -83,12 +83,10 @@ class _Ranges(NamedTuple):
 
 def choose(given: Mapping[str, str], *, browser_zone: str, since: datetime, now: datetime) -> StatsChoice:
     """`browser_zone`: used unless the query names a time zone. `since`: the beginning of all time."""
-    name = _valid_zone(given.get("timezone", ""), _valid_zone(browser_zone, DEFAULT_ZONE))
+    name = _first_valid(zone_names(), given.get("timezone", ""), browser_zone, DEFAULT_ZONE)
     zone = ZoneInfo(name)
-    period = given.get("period", DEFAULT)
-    period = period if period in PERIODS else DEFAULT
-    interval = given.get("interval", "")
-    interval = interval if interval in INTERVALS else ""
+    period = _first_valid(PERIODS, given.get("period", ""), DEFAULT)
+    interval = _first_valid(INTERVALS, given.get("interval", ""), "")
     dates: dict[str, str] = {}
     errors: Errors = {}
     if period == "custom":
@@ -102,8 +100,8 @@ def choose(given: Mapping[str, str], *, browser_zone: str, since: datetime, now:
     return StatsChoice(query, ranges.comparison, form, zone, zones, ranges.shown.end == now)
 
 
-def _valid_zone(name: str, default: str) -> str:
-    return name if name in zone_names() else default
+def _first_valid(choices: Collection[str], *given: str) -> str:
+    return next(each for each in given if each in choices)
 
 
 def _custom_dates(given: Mapping[str, str], today: date) -> dict[str, str]:

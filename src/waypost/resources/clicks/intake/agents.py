@@ -137,9 +137,6 @@ class _Patterns:
     """The names that the patterns of ua-parser know."""
 
 
-_PatternRow = tuple[str, str, None, None, None, None]
-
-
 @cache
 def _patterns() -> _Patterns:
     """Without ua-parser's device patterns, which would take three times the memory of the others."""
@@ -153,11 +150,9 @@ def _patterns() -> _Patterns:
     )
 
 
-def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[_PatternRow]:
-    for pattern, name in own.items():
-        yield pattern, name, None, None, None, None
-    for pattern, family in listed:
-        yield pattern, f"{_GUESS}{family}" if accepts_any_word(pattern, family) else family, None, None, None, None
+def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[tuple[str, str, None, None, None, None]]:
+    guessed = ((each[0], f"{_GUESS}{each[1]}" if accepts_any_word(*each) else each[1]) for each in listed)
+    return ((*pair, None, None, None, None) for pair in (*own.items(), *guessed))
 
 
 def accepts_any_word(pattern: str, family: str) -> bool:

@@ -101,12 +101,9 @@ def _bot_of(user_agent: bytes) -> Bot | None:
     kind, _, name = found.family.partition(":")
     if kind == declared.PEOPLE:
         return None
-    return Bot(_plain(name) or _declared_name(text), "preview" if kind == PREVIEW else "crawler")
-
-
-def _declared_name(text: str) -> str:
-    found = _names().extract(text)
-    return (_plain(found.family) if found else "") or "Robot"
+    if not _plain(name) and (declared_name := _names().extract(text)):
+        name = declared_name.family
+    return Bot(_plain(name) or "Robot", "preview" if kind == PREVIEW else "crawler")
 
 
 def _plain(name: str) -> str:

@@ -1,21 +1,28 @@
 """Finds the country of an IP address, in the bundled data or in a MaxMind-format file of the operator.
 
+The bundled data are ranges of IP addresses: small on disk and in memory, fast to load.
+
 Returns ISO 3166-1 codes only: data sets also have their own codes for "Europe" or "a proxy". Loads nothing before
 `open_countries`: processes that answer visitors do not need it.
 """
 
-from collections.abc import Callable
+import lzma
+import socket
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv6Address, ip_address
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import maxminddb
 
 from waypost.kit.errors import SettingsError
-from waypost.resources.clicks.intake import country_pack
 
 COUNTRIES = frozenset(
     """
@@ -32,36 +39,34 @@ BUNDLED = Path(__file__).parent / "geo" / "countries.xz"
 
 _SETTING = "WAYPOST_GEOIP_DATABASE"
 _CACHED = 8_192
+_MAGIC = b"Waypost-countries-1"
+_V4_MAPPED = 0xFFFF  # ::ffff:192.0.2.1
 _SAMPLE = 10_000  # networks of a file to search for a country
 
 Lookup = Callable[[str], str]
 """The country of an IP address. "" if it is unknown, or if the text is not an IP address."""
 
+Ranges = Sequence[tuple[int, str]]
+"""(first IP address, country) of each range; the first starts at 0. For IPv6, the upper half of the address only."""
 
-class Countries:
-    """`countries.of("192.0.2.1")`; see Lookup."""
 
-    def __init__(self, find: Lookup, source: str, day: date) -> None:
-        self.source = source
-        self.date = day
-        """When the data was compiled."""
-        self.of: Lookup = lru_cache(_CACHED)(find)
-
-    def __call__(self, address: str) -> str:
-        return self.of(address)
+class Countries(NamedTuple):
+    of: Lookup
+    day: date
+    """When the data was compiled."""
 
 
 def open_countries(path: Path | None) -> Countries:
     """Opens the file, or the bundled data without one. Raises SettingsError for an unusable file."""
     if path:
         return _maxmind(path)
-    pack = country_pack.read(BUNDLED.read_bytes())
-    return Countries(pack.find, "bundled", pack.day)
+    pack = read_pack(BUNDLED.read_bytes())
+    return Countries(lru_cache(_CACHED)(pack.find), pack.day)
 
 
 def data_date(path: Path | None) -> date:
     """When the data was compiled. Does not load the bundled data. Raises SettingsError."""
-    return _maxmind(path).date if path else country_pack.read_day(BUNDLED.read_bytes())
+    return _maxmind(path).day if path else _read_day(BUNDLED.read_bytes())
 
 
 def _maxmind(path: Path) -> Countries:
@@ -74,22 +79,17 @@ def _maxmind(path: Path) -> Countries:
     about = reader.metadata()
     if not has_countries:
         raise SettingsError(f"{_SETTING}: {path}: has no countries ({about.database_type}). Use a Country database.")
-    return Countries(_finder(reader), about.database_type, datetime.fromtimestamp(about.build_epoch, UTC).date())
+    find = lru_cache(_CACHED)(partial(_find, reader))
+    return Countries(find, datetime.fromtimestamp(about.build_epoch, UTC).date())
 
 
-def _finder(reader: maxminddb.Reader) -> Lookup:
-    def find(address: str) -> str:
-        try:
-            return _country(reader.get(_unwrapped(address)))
-        except (ValueError, maxminddb.InvalidDatabaseError):  # not an IP address, or a damaged part of the file
-            return ""
-
-    return find
-
-
-def _unwrapped(address: str) -> Any:
-    found = ip_address(address)
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+def _find(reader: maxminddb.Reader, address: str) -> str:
+    try:
+        found = ip_address(address)
+        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+        return _country(reader.get(mapped or found))
+    except (ValueError, maxminddb.InvalidDatabaseError):  # not an IP address, or a damaged part of the file
+        return ""
 
 
 def _country(record: object) -> str:
@@ -100,3 +100,81 @@ def _country(record: object) -> str:
         if isinstance(code, str) and code in COUNTRIES:
             return code
     return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CountryPack:
+    day: date
+    countries: Sequence[str]
+    starts4: "array[int]"
+    owners4: bytes
+    """For each range, the index of its country in `countries`."""
+    starts6: "array[int]"
+    owners6: bytes
+
+    def find(self, address: str) -> str:
+        """Returns the country's code, or "" if unknown. Accepts any text."""
+        try:
+            return self._at4(int.from_bytes(socket.inet_pton(socket.AF_INET, address)))
+        except (OSError, ValueError):
+            return self._find6(address)
+
+    def _find6(self, address: str) -> str:
+        try:
+            number = int.from_bytes(socket.inet_pton(socket.AF_INET6, address))
+        except (OSError, ValueError):
+            return ""
+        if number >> 32 == _V4_MAPPED:
+            return self._at4(number & 0xFFFFFFFF)
+        return self.countries[self.owners6[bisect_right(self.starts6, number >> 64) - 1]]
+
+    def _at4(self, number: int) -> str:
+        return self.countries[self.owners4[bisect_right(self.starts4, number) - 1]]
+
+
+def write_pack(day: date, ranges4: Ranges, ranges6: Ranges) -> bytes:
+    """One line with day, countries and counts, then the ranges of IPv4 and IPv6."""
+    countries = sorted({country for _, country in (*ranges4, *ranges6)})
+    header = [_MAGIC, str(day).encode(), ",".join(countries).encode(), b"%d" % len(ranges4), b"%d" % len(ranges6)]
+    body = [_columns(ranges4, countries, 4), _columns(ranges6, countries, 8)]
+    return lzma.compress(b" ".join(header) + b"\n" + b"".join(body), preset=7 | lzma.PRESET_EXTREME)
+
+
+def read_pack(content: bytes) -> CountryPack:
+    data = lzma.decompress(content)
+    header_end = data.index(b"\n")
+    day, countries, count4, count6 = _header(data[:header_end])
+    body = memoryview(data)[header_end + 1 :]
+    cut = count4 * (4 + 1)
+    return CountryPack(day, countries, *_ranges(body[:cut], count4, "I"), *_ranges(body[cut:], count6, "Q"))
+
+
+def _read_day(content: bytes) -> date:
+    """Decompresses the header only."""
+    return _header(lzma.LZMADecompressor().decompress(content, 4_096).partition(b"\n")[0])[0]
+
+
+def _header(line: bytes) -> tuple[date, list[str], int, int]:
+    magic, day, countries, count4, count6 = line.decode().split(" ")
+    if magic != _MAGIC.decode():
+        raise ValueError("not a country pack")
+    return date.fromisoformat(day), countries.split(","), int(count4), int(count6)
+
+
+def _columns(ranges: Ranges, countries: Sequence[str], size: int) -> bytes:
+    """Differences of the starts, all highest bytes first: neighbouring bytes are similar and compress well."""
+    starts = [start for start, _ in ranges]
+    steps = [after - before for before, after in zip([0, *starts], starts, strict=False)]
+    places = {country: place for place, country in enumerate(countries)}
+    planes = [bytes(step >> 8 * place & 0xFF for step in steps) for place in reversed(range(size))]
+    return b"".join([*planes, bytes(places[country] for _, country in ranges)])
+
+
+def _ranges(columns: memoryview, count: int, kind: str) -> "tuple[array[int], bytes]":
+    size = array(kind).itemsize
+    steps = array(kind, bytes(count * size))
+    places = memoryview(steps).cast("B")
+    for place in range(size):
+        at = place if sys.byteorder == "big" else size - 1 - place
+        places[at::size] = columns[place * count : (place + 1) * count]
+    return array(kind, accumulate(steps)), bytes(columns[size * count :])

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from waypost.database import Database, Tx
+from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links, qrcodes
@@ -25,7 +25,6 @@ from waypost.resources.clicks.intake.publish import SubscriptionCounts, count_su
 from waypost.resources.clicks.intake.steps import Rules, new_click
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import aggregate
-from waypost.resources.clicks.stats.aggregate import Aggregate
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +48,7 @@ class _Batch:
     """Of each line; None for an empty or damaged one."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
-    counts: Aggregate = field(default_factory=Aggregate)
+    counts: aggregate.Aggregate = field(default_factory=aggregate.Aggregate)
 
     def cut(self, count: int) -> None:
         """Keeps that many lines; the next batch gets the others."""
@@ -89,7 +88,8 @@ class Drainer:
     async def step(self) -> bool:
         """Drains one batch. False if there is none. Raises Unavailable; then nothing was drained."""
         if self._positions is None:
-            self._positions = await self._load_positions()
+            async with self._db.read() as tx:
+                self._positions = await store.positions(tx, [path.name for path in segments(self._directory)])
         if self._monotonic() >= self._removed_at + _REMOVAL:  # also during a backlog: its segments fill the disk
             self._removed_at = self._monotonic()
             await self._remove_drained(self._positions)
@@ -103,7 +103,7 @@ class Drainer:
         try:
             await self._commit(batch)
         except BaseException as error:
-            await self._discard_next()
+            await self.close()
             if not isinstance(error, _PositionMoved):
                 raise
         else:
@@ -112,13 +112,11 @@ class Drainer:
         return True
 
     async def close(self) -> None:
-        """Discards the prepared batch: the next drainer prepares it again."""
-        await self._discard_next()
-
-    async def _load_positions(self) -> Positions:
-        names = [path.name for path in segments(self._directory)]
-        async with self._db.read() as tx:
-            return await store.positions(tx, names)
+        """Discards the prepared batch: the next one to drain prepares it again."""
+        if self._next is not None:
+            task, self._next = self._next, None
+            await asyncio.wait([task])
+            task.exception()  # retrieved: the next attempt would raise it again
 
     async def _next_batch(self, positions: Positions) -> _Batch:
         if self._next is not None:
@@ -127,12 +125,6 @@ class Drainer:
             if batch.ranges:
                 return batch  # an empty one may be outdated
         return await self._prepare(positions)
-
-    async def _discard_next(self) -> None:
-        if self._next is not None:
-            task, self._next = self._next, None
-            await asyncio.wait([task])
-            task.exception()  # retrieved: the next attempt would raise it again
 
     async def _prepare(self, positions: Positions) -> _Batch:
         batch = await asyncio.to_thread(self._read, positions)
@@ -152,11 +144,9 @@ class Drainer:
                 continue
             batch.ranges.append(store.SegmentRange(path.name, start, end))
             batch.lines.append(lines)
-            for line in lines:
-                visit = decode(line)
-                batch.visits.append(visit)
-                if line and not visit:
-                    batch.damaged += 1
+            visits = [decode(line) for line in lines]
+            batch.damaged += sum(1 for line, visit in zip(lines, visits, strict=True) if line and not visit)
+            batch.visits += visits
             left -= end - start
             if left <= 0:
                 break
@@ -205,7 +195,7 @@ class Drainer:
                 batch.damaged += 1
                 errors.add(type(error).__name__)
         batch.visits, batch.lines = [], []
-        batch.counts = Aggregate.of(batch.clicks)
+        batch.counts = aggregate.Aggregate.of(batch.clicks)
         if errors:  # a bug of ours; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
@@ -217,17 +207,14 @@ class Drainer:
                 if not await store.advance(tx, drained):
                     raise _PositionMoved(drained.segment)
             added = await store.add(tx, batch.clicks)
-            counts = batch.counts if len(added) == len(batch.clicks) else Aggregate.of(added)
-            await self._count(tx, counts)
+            counts = batch.counts if len(added) == len(batch.clicks) else aggregate.Aggregate.of(added)
+            await aggregate.lock(tx)
+            await aggregate.add(tx, counts)
+            await links.add_clicks(tx, counts.clicks_of_links())
+            await qrcodes.add_scans(tx, counts.scans_of_links())
             await publish(tx, added, self._rules, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))
-
-    async def _count(self, tx: Tx, counts: Aggregate) -> None:
-        await aggregate.lock(tx)
-        await aggregate.add(tx, counts)
-        await links.add_clicks(tx, counts.clicks_of_links())
-        await qrcodes.add_scans(tx, counts.scans_of_links())
 
     async def _erase(self, positions: Positions) -> None:
         """Includes lines that a killed process drained but did not erase. A failing disk does not stop draining."""

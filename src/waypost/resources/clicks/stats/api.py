@@ -13,12 +13,7 @@ from waypost.resources.clicks.api import TIME_RANGE_PARAMETERS
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats.query import DEFAULT_INTERVAL, DEFAULT_ZONE, Interval, read_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
-from waypost.resources.clicks.stats.schemas import (
-    AccountStatsJson,
-    LinkStatsJson,
-    account_stats_to_json,
-    link_stats_to_json,
-)
+from waypost.resources.clicks.stats.schemas import AccountStatsJson, LinkStatsJson, to_json, top_links_to_json
 from waypost.web import PREFIX, Data, Guard, data, parameter, path_id, query_parameters, read_query
 
 _OF_LINK = "/links/{id}/stats"
@@ -52,7 +47,7 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
         async with db.read_for(caller.account.id) as tx:
             series = await read_series(tx, Subject(caller.account.id, is_account=True), query, at)
             lists = await read_lists(tx, series, shared_domain=shared_domain)
-        return data(account_stats_to_json(query, series, lists))
+        return data({**to_json(query, series, lists), "top_links": top_links_to_json(lists)})
 
     @router.get(
         _OF_LINK,
@@ -68,6 +63,6 @@ def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now
             await links.check_exists(tx, caller.account.id, link_id)
             series = await read_series(tx, Subject(link_id), query, at)
             lists = await read_lists(tx, series, shared_domain=shared_domain)
-        return data(link_stats_to_json(link_id, query, series, lists))
+        return data({"link_id": str(link_id), **to_json(query, series, lists)})
 
     return router

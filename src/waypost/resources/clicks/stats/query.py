@@ -39,10 +39,6 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
-class TooManyBuckets(Exception):
-    """The time range has more than MAX_BUCKETS of these intervals."""
-
-
 class Bucket(NamedTuple):
     at: datetime
     """The beginning of the local interval, also when the time range begins within it."""
@@ -82,12 +78,7 @@ def new_stats_query(time_range: TimeRange, interval: Interval, timezone: str) ->
     problems = Problems()
     check_order(*time_range, problems)
     problems.raise_if_any()
-    try:
-        return StatsQuery(time_range, interval, timezone, divide(time_range, interval, ZoneInfo(timezone)))
-    except TooManyBuckets:
-        most = f"{MAX_BUCKETS[interval]:,} entries"
-        message = f"By {interval} this makes more than {most}: choose a longer interval or a shorter time range."
-        raise Invalid({"interval": [message]}) from None
+    return StatsQuery(time_range, interval, timezone, divide(time_range, interval, ZoneInfo(timezone)))
 
 
 @cache
@@ -108,7 +99,7 @@ def midnight(day: date, zone: tzinfo) -> datetime:
 
 
 def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Bucket]:
-    """Raises TooManyBuckets."""
+    """Raises Invalid."""
     start, end = time_range
     buckets: list[Bucket] = []
     begins = _hours(start, zone) if interval == "hour" else _dates(start, interval, zone)
@@ -118,7 +109,9 @@ def divide(time_range: TimeRange, interval: Interval, zone: tzinfo) -> list[Buck
         if until <= start or until <= at:  # a date that a zone skipped when it crossed the date line
             continue
         if len(buckets) == MAX_BUCKETS[interval]:
-            raise TooManyBuckets
+            most = f"{MAX_BUCKETS[interval]:,} entries"
+            message = f"By {interval} this makes more than {most}: choose a longer interval or a shorter time range."
+            raise Invalid({"interval": [message]})
         buckets.append(Bucket(at, max(start, at), min(end, until)))
     return buckets
 

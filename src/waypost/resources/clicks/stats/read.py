@@ -206,7 +206,7 @@ async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
         func.min(clicks.c.created_at).filter(is_human),
         func.max(clicks.c.created_at).filter(is_human),
     )
-    return StatsTotals(*(await tx.execute(counts.where(*is_within(subject, of)))).one())
+    return StatsTotals(*(await tx.execute(counts.where(subject.clicks, *is_within(of)))).one())
 
 
 async def count_recent_clicks(db: Database, clock: Clock, subjects: Collection[UUID]) -> Mapping[UUID, int]:

@@ -17,6 +17,35 @@ from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_to
 from waypost.resources.clicks.stats import aggregate, top_values
 from waypost.resources.clicks.stats.recount import Recount, recounts
 
+_ROWS_AT_ONCE = 2_000
+_TRIES = 5
+_LINKS_AT_ONCE = 500
+
+_T = click_totals.c
+_SUMS = (
+    select(_T.subject_id, func.sum(_T.clicks).label("clicks"), func.sum(_T.scans).label("scans"))
+    .where(_T.quarter == WHOLE_DAY)
+    .group_by(_T.subject_id)
+)
+_NEXT_ACCOUNT = (
+    select(clicks.c.account_id)
+    .where(clicks.c.day == bindparam("day"), clicks.c.account_id > bindparam("after"))
+    .order_by(clicks.c.account_id)
+    .limit(1)
+)
+
+Outcome = Literal["correct", "corrected", "changing"]
+"""`changing`: clicks arrive faster than they are counted, so an error may remain."""
+
+Correction = tuple[Recount, Sequence[Row[Any]]]
+"""The statements, and the rows of their `difference`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDay:
+    day: int
+    account_id: UUID
+
 
 @dataclass(slots=True)
 class RebuildResult:
@@ -58,33 +87,8 @@ async def _days(db: Database, from_day: int | None) -> list[int]:
     """Days with clicks or statistics, except those whose clicks retention has removed."""
     async with db.read() as tx:
         first = max(from_day or 0, await kept_since(tx))
-        found: set[int] = set()
-        for table in (clicks, click_totals, click_dimensions, visitor_days):
-            found |= {*await days_of(tx, table)}
-    return sorted(day for day in found if day >= first)
-
-
-_ROWS_AT_ONCE = 2_000
-_TRIES = 5
-
-_NEXT_ACCOUNT = (
-    select(clicks.c.account_id)
-    .where(clicks.c.day == bindparam("day"), clicks.c.account_id > bindparam("after"))
-    .order_by(clicks.c.account_id)
-    .limit(1)
-)
-
-Outcome = Literal["correct", "corrected", "changing"]
-"""`changing`: clicks arrive faster than they are counted, so an error may remain."""
-
-Correction = tuple[Recount, Sequence[Row[Any]]]
-"""The statements, and the rows of their `difference`."""
-
-
-@dataclass(frozen=True, slots=True)
-class AccountDay:
-    day: int
-    account_id: UUID
+        tables = clicks, click_totals, click_dimensions, visitor_days
+        return sorted({day for table in tables for day in await days_of(tx, table) if day >= first})
 
 
 async def account_days(db: Database, day: int) -> AsyncIterator[AccountDay]:
@@ -176,15 +180,6 @@ async def _may_write(tx: Tx, day: int) -> bool:
     """Nobody else adds clicks until the transaction ends, and retention has not reached this day meanwhile."""
     await aggregate.lock(tx)
     return day >= await kept_since(tx)
-
-
-_LINKS_AT_ONCE = 500
-_T = click_totals.c
-_SUMS = (
-    select(_T.subject_id, func.sum(_T.clicks).label("clicks"), func.sum(_T.scans).label("scans"))
-    .where(_T.quarter == WHOLE_DAY)
-    .group_by(_T.subject_id)
-)
 
 
 async def count_links(db: Database) -> int:

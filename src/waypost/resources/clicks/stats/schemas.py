@@ -1,6 +1,5 @@
 """The JSON of statistics."""
 
-from datetime import datetime
 from uuid import UUID
 
 from typing_extensions import TypedDict
@@ -61,15 +60,7 @@ class AccountStatsJson(StatsJson):
     top_links: list[TopLinkJson]
 
 
-def link_stats_to_json(link_id: UUID, query: StatsQuery, series: StatsSeries, lists: StatsLists) -> LinkStatsJson:
-    return {"link_id": str(link_id), **_to_json(query, series, lists)}
-
-
-def account_stats_to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> AccountStatsJson:
-    return {**_to_json(query, series, lists), "top_links": _top_links(lists)}
-
-
-def _to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJson:
+def to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> StatsJson:
     total = series.total
     return {
         "from": timestamp(query.range.start),
@@ -81,8 +72,8 @@ def _to_json(query: StatsQuery, series: StatsSeries, lists: StatsLists) -> Stats
         "scans": total.scans,
         "crawlers": total.crawlers,
         "previews": total.previews,
-        "first_clicked_at": _timestamp(total.first_at),
-        "last_clicked_at": _timestamp(total.last_at),
+        "first_clicked_at": timestamp(total.first_at) if total.first_at else None,
+        "last_clicked_at": timestamp(total.last_at) if total.last_at else None,
         "series": [
             {"at": timestamp(bucket.at), "clicks": point.clicks, "visitors": point.visitors, "scans": point.scans}
             for bucket, point in zip(query.buckets, series.points, strict=True)
@@ -99,14 +90,10 @@ def _values(lists: StatsLists, name: FilterField) -> list[ValueCountJson]:
     return [{"value": value, "clicks": count} for value, count in lists.values[name]]
 
 
-def _top_links(lists: StatsLists) -> list[TopLinkJson]:
+def top_links_to_json(lists: StatsLists) -> list[TopLinkJson]:
     counted = [(UUID(value), count) for value, count in lists.values["link"]]
-    names = [lists.names.get(link_id, (None, None)) for link_id, _ in counted]
     return [
         {"link_id": str(link_id), "short_url": short_url, "title": title, "clicks": count}
-        for (link_id, count), (short_url, title) in zip(counted, names, strict=True)
+        for link_id, count in counted
+        for short_url, title in [lists.names.get(link_id, (None, None))]
     ]
-
-
-def _timestamp(at: datetime | None) -> str | None:
-    return timestamp(at) if at else None

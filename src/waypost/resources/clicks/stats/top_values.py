@@ -282,7 +282,7 @@ def _clicks(tx: Tx, subject: Subject, of: DaySlice) -> Select[Any]:
     agent = c.device + "\t" + c.browser + "\t" + c.platform
     values = {"country": c.country, "referrer": c.referrer, "agent": agent, "link": _hex(tx, c.link_id)}
     of_subject = (values[name].label(name) for name in subject.dimensions)
-    return select(*of_subject).where(*is_within(subject, of), c.kind == HUMAN)
+    return select(*of_subject).where(subject.clicks, *is_within(of), c.kind == HUMAN)
 
 
 def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
