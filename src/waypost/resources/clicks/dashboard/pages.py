@@ -145,7 +145,5 @@ async def _latest_clicks(tx: Tx, subject: Subject, *, shared_domain: str) -> lis
     if not subject.is_account:
         return [rendering.latest_click(click) for click in found]
     ids = {UUID(bytes=click.link_id) for click in found}
-    names = await links.find_names(tx, sorted(ids), shared_domain=shared_domain)
-    return [
-        rendering.latest_click(click, names.get(UUID(bytes=click.link_id), ("Deleted link", ""))[0]) for click in found
-    ]
+    names, deleted = await links.find_names(tx, sorted(ids), shared_domain=shared_domain), (rendering.DELETED, "")
+    return [rendering.latest_click(click, names.get(UUID(bytes=click.link_id), deleted)[0]) for click in found]

@@ -16,6 +16,7 @@ from waypost.resources.clicks.stats.read import StatsLists, StatsSeries, StatsTo
 
 UNKNOWN = "Unknown"
 DIRECT = "Direct"
+DELETED = "Deleted link"
 _LABELS: dict[Interval, str] = {
     "hour": "%-d %b %Y, %H:%M",
     "day": "%a, %-d %b %Y",
@@ -145,12 +146,11 @@ def family(name: str) -> str:
 
 
 def _links(lists: StatsLists) -> list[ValueBar]:
-    bars = []
-    for value, count in lists.values["link"]:
-        id_ = UUID(value)
-        short_url, _ = lists.names.get(id_, ("", ""))
-        bars.append(ValueBar(short_url or "Deleted link", count, url=f"/links/{id_}" if short_url else ""))
-    return bars
+    counted = [(UUID(value), count) for value, count in lists.values["link"]]
+    return [
+        ValueBar(lists.names[id_][0], count, url=f"/links/{id_}") if id_ in lists.names else ValueBar(DELETED, count)
+        for id_, count in counted
+    ]
 
 
 def _merged(counted: Iterable[tuple[str, int]], name: Callable[[str], str]) -> list[ValueBar]:

@@ -211,7 +211,13 @@ def count_changes(before: int, after: int) -> tuple[tuple[int, FirstSeenCounts],
     """
     if before == after:
         return ()
-    return _counts(after) if not before else _difference(before, after)
+    old = dict(_counts(before)) if before else {}
+    found = []
+    for quarter, counts in _counts(after):
+        added = tuple(new - known for new, known in zip(counts, old.get(quarter, _NONE), strict=True))
+        if any(added):
+            found.append((quarter, added))
+    return tuple(found)  # type: ignore[arg-type]  # tuples of six, as `counts` is
 
 
 @lru_cache(1_000)  # of one or two quarters, as nearly all are, there are few; the others are long
@@ -225,16 +231,6 @@ def _count(bits: int, quarter: int) -> FirstSeenCounts:
     earlier = bits & ((1 << quarter) - 1)
     away = quarter - earlier.bit_length() + 1 if earlier else QUARTERS  # quarters; 1: seen in the one before
     return 1, int(away > 1), int(away > 2), int(away > 3), int(not earlier), int(not bits >> quarter + 1)
-
-
-def _difference(before: int, after: int) -> tuple[tuple[int, FirstSeenCounts], ...]:
-    old = dict(_counts(before))
-    found = []
-    for quarter, counts in _counts(after):
-        added = tuple(new - known for new, known in zip(counts, old.get(quarter, _NONE), strict=True))
-        if any(added):
-            found.append((quarter, added))
-    return tuple(found)  # type: ignore[arg-type]  # a tuple of six, as `counts` is
 
 
 async def lock(tx: Tx) -> None:

@@ -127,8 +127,12 @@ def _recount(dialect: str, table: Table) -> Recount:
     visits = _VISITS.format(quarter=_QUARTER[dialect], hex=_HEX[dialect])
     names = ", ".join(table.c.keys())
     expected = f"{visits}{_EXPECTED[table]}"
-    rows = f"{table.name} WHERE {_is_of_account(table)}"
-    orphans = _orphans(table)
+    # pairs: of a list of visitors and one of links, SQLite would look up each combination
+    subject = "visitor_id, subject_id" if table is visitor_days else "subject_id"
+    rows = f"{table.name} WHERE day = :day AND ({subject}) IN (SELECT {subject} FROM visits)"
+    with_clicks = (subject.replace("subject_id", owner) for owner in ("link_id", "account_id"))
+    excepted = "".join(f" EXCEPT SELECT {each} FROM clicks WHERE day = :day" for each in with_clicks)
+    orphans = f"SELECT {subject} FROM {table.name} WHERE day = :day{excepted}"
     both = f"SELECT {names}, 1 AS is_expected FROM expected UNION ALL SELECT {names}, 0 FROM {rows}"
     place = "?" if dialect == "sqlite" else "%s"
     key = table.primary_key.columns.keys()
@@ -140,31 +144,7 @@ def _recount(dialect: str, table: Table) -> Recount:
         insert=f"INSERT INTO {table.name} ({names}) VALUES ({', '.join([place] * len(table.c))})",
         key_length=len(key),
         find_orphans=text(f"{orphans} LIMIT 1").bindparams(_DAY),
-        delete_orphans=text(f"DELETE FROM {table.name} WHERE day = :day AND ({_key(table)}) IN ({orphans})").bindparams(
+        delete_orphans=text(f"DELETE FROM {table.name} WHERE day = :day AND ({subject}) IN ({orphans})").bindparams(
             _DAY
         ),
     )
-
-
-def _is_of_account(table: Table) -> str:
-    """Pairs: of a list of visitors and one of links, SQLite would look up each combination."""
-    if table is visitor_days:
-        return "day = :day AND (visitor_id, subject_id) IN (SELECT visitor_id, subject_id FROM visits)"
-    return "day = :day AND subject_id IN (SELECT subject_id FROM visits)"
-
-
-def _orphans(table: Table) -> str:
-    of_day = "WHERE day = :day"
-    if table is visitor_days:
-        return (
-            f"SELECT visitor_id, subject_id FROM visitor_days {of_day} EXCEPT SELECT visitor_id, link_id"
-            f" FROM clicks {of_day} EXCEPT SELECT visitor_id, account_id FROM clicks {of_day}"
-        )
-    return (
-        f"SELECT subject_id FROM {table.name} {of_day}"
-        f" EXCEPT SELECT link_id FROM clicks {of_day} EXCEPT SELECT account_id FROM clicks {of_day}"
-    )
-
-
-def _key(table: Table) -> str:
-    return "visitor_id, subject_id" if table is visitor_days else "subject_id"

@@ -178,11 +178,12 @@ async def ranked(
 
     A list has a statement of its own, so that a database keeps only its beginning: an account can have 100,000 links.
     """
+    is_of_subject = any_of(tx, _D.day, days), _D.subject_id == subject.id
     of_edges = _edges(tx, subject, edges) if edges else None
     by_code_point = "C" if tx.dialect.name == "postgresql" else "BINARY"
     lists = []
     for name in subject.dimensions:
-        counts: Any = select(_D.value, _D.clicks).where(*_is_in(tx, subject, name, days))
+        counts: Any = select(_D.value, _D.clicks).where(*is_of_subject, _D.dimension == DIMENSIONS[name])
         if of_edges is not None:
             counts = union_all(counts, select(of_edges.c[name], func.sum(of_edges.c.sign)).group_by(of_edges.c[name]))
         value, count = counts.subquery().c
@@ -265,10 +266,6 @@ def _with_clicks(dialect: str, names: Sequence[Dimension]) -> TextClause:
 def _from(dialect: str, name: Dimension) -> str:
     conditions = f"day {_IN_DAYS[dialect]} AND subject_id = :subject AND dimension = {DIMENSIONS[name]}"
     return f"FROM click_dimensions WHERE {conditions}"
-
-
-def _is_in(tx: Tx, subject: Subject, name: Dimension, days: Collection[int]) -> list[ColumnElement[bool]]:
-    return [any_of(tx, _D.day, days), _D.subject_id == subject.id, _D.dimension == DIMENSIONS[name]]
 
 
 def _edges(tx: Tx, subject: Subject, edges: Sequence[SignedSlice]) -> CTE:
