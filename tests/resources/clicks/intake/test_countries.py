@@ -114,13 +114,13 @@ def test_reads_a_maxmind_file(tmp_path: Path) -> None:
         "2001:db8::/32": {"country": {"iso_code": "DE"}},
     }
     file = maxmind.write(tmp_path / "x.mmdb", networks, built=1_750_000_000)
-    countries = open_countries(file)
-    told = [countries.of(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
+    found = open_countries(file)
+    told = [found.of(f"{address}") for address in ("192.0.2.255", "::ffff:192.0.2.1", "198.51.100.1", "2001:db8::1")]
     assert told == ["NL", "NL", "BE", "DE"]
-    assert {countries.of(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
+    assert {found.of(address) for address in ("203.0.113.1", "203.0.113.129", "192.0.3.1", "2001:db9::", "", "x")} == {
         ""
     }
-    assert countries.day == data_date(file) == date(2025, 6, 15)
+    assert found.day == data_date(file) == date(2025, 6, 15)
 
 
 def test_rejects_unusable_files(tmp_path: Path) -> None:
