@@ -145,7 +145,7 @@ def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.D
     media = settings.data_dir / "media"
     return {
         domain_detach.JOB: partial(domain_detach.detach_links, db),
-        sign_in.JOB: sign_in.PasswordResetEmail(db, base_url=settings.base_url, clock=now),
+        sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
         plan.JOB: plan.CancelSubscriptions(plan_wiring.new_deps(settings, db, client, now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, media, now),

@@ -6,7 +6,7 @@ import pytest
 from people import START, Person, new_person
 
 from waypost.auth import CallerCache, keys, list_keys, revoke_key, set_plan
-from waypost.auth.cache_version import CacheVersion, cache_version_of
+from waypost.auth.caller_cache import CacheVersion, cache_version_of
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
 

@@ -1,7 +1,6 @@
 """Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
 
-from waypost.auth.account_data import close_account, delete_account_row
-from waypost.auth.caller_cache import CallerCache
+from waypost.auth.caller_cache import CallerCache, invalidating_callers
 from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, RateLimiter, RateLimitResult
 from waypost.auth.model import (
     SCOPES,
@@ -19,8 +18,10 @@ from waypost.auth.passwords import hash_password
 from waypost.auth.rules import is_live, is_usable
 from waypost.auth.service import (
     browse_keys,
+    close_account,
     create_account,
     create_key,
+    delete_account_row,
     find_account,
     find_key,
     list_accounts,
@@ -28,8 +29,18 @@ from waypost.auth.service import (
     revoke_key,
     set_plan,
 )
-from waypost.auth.store import account_id_after, all_account_ids, email_of, find_email, lock_account
-from waypost.auth.usage import adjust_image_bytes, adjust_links_count, count_links, image_bytes, links_count_of
+from waypost.auth.store import (
+    account_id_after,
+    adjust_image_bytes,
+    adjust_links_count,
+    all_account_ids,
+    count_links,
+    email_of,
+    find_email,
+    image_bytes,
+    links_count_of,
+    lock_account,
+)
 
 __all__ = [
     "REQUESTS_PER_MINUTE",
@@ -63,6 +74,7 @@ __all__ = [
     "find_key",
     "hash_password",
     "image_bytes",
+    "invalidating_callers",
     "is_live",
     "is_usable",
     "links_count_of",

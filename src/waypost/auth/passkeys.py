@@ -20,7 +20,7 @@ from waypost.auth import store, tokens
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, Authenticated
 from waypost.database import Id, Instant, Tx, metadata
-from waypost.kit.errors import Invalid, NotFound
+from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 
 MAX_PASSKEYS = 20
@@ -135,9 +135,7 @@ async def list_all(deps: Deps, account: Account) -> list[Passkey]:
 async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
     async with deps.db.read() as tx:
         row = (await tx.execute(select(*_PASSKEY).where(*_is(account, passkey_id)))).one_or_none()
-    if row is None:
-        raise NotFound
-    return Passkey(*row)
+    return Passkey(*or_not_found(row))
 
 
 async def remove(deps: Deps, account: Account, passkey_id: UUID) -> None:
@@ -226,13 +224,7 @@ def _verify_registration(deps: Deps, credential: Mapping[str, Any], challenge: s
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 
     try:
-        verified = verify_registration_response(
-            credential=dict(credential),
-            expected_challenge=_bytes(challenge),
-            expected_rp_id=_rp_id(deps),
-            expected_origin=deps.base_url,
-            require_user_verification=True,
-        )
+        verified = verify_registration_response(**_expected(deps, credential, challenge))
     except (WebAuthnException, ValueError, KeyError, TypeError):
         return None
     key = {"credential_id": verified.credential_id, "public_key": verified.credential_public_key}
@@ -246,16 +238,18 @@ def _verify_authentication(
     from webauthn import verify_authentication_response  # noqa: PLC0415  # see above
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 
+    stored: dict[str, Any] = {"credential_public_key": public_key, "credential_current_sign_count": uses}
     try:
-        verified = verify_authentication_response(
-            credential=dict(credential),
-            expected_challenge=_bytes(challenge),
-            expected_rp_id=_rp_id(deps),
-            expected_origin=deps.base_url,
-            credential_public_key=public_key,
-            credential_current_sign_count=uses,
-            require_user_verification=True,
-        )
+        return verify_authentication_response(**_expected(deps, credential, challenge), **stored).new_sign_count
     except (WebAuthnException, ValueError, KeyError, TypeError):
         return None
-    return verified.new_sign_count
+
+
+def _expected(deps: Deps, credential: Mapping[str, Any], challenge: str) -> dict[str, Any]:
+    return {
+        "credential": dict(credential),
+        "expected_challenge": _bytes(challenge),
+        "expected_rp_id": _rp_id(deps),
+        "expected_origin": deps.base_url,
+        "require_user_verification": True,
+    }

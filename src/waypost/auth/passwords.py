@@ -53,7 +53,7 @@ async def hash_password(text: str, client: PasswordClient = UNKNOWN_CLIENT) -> s
         return await _in_thread(lambda: _hasher.hash(_normalized(text)))
 
 
-async def verify(text: str, stored: str | None, client: PasswordClient = UNKNOWN_CLIENT) -> bool:
+async def verify(text: str, stored: str | None, client: PasswordClient) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when the queue is full."""
     async with slot(client):
         return await verify_in_slot(text, stored)

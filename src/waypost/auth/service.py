@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import keys, rules, sessions, store
-from waypost.auth.cache_version import invalidating_callers
-from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice
-from waypost.database import Database
-from waypost.kit.errors import Conflict, Invalid, NotFound
+from waypost.auth import keys, passkeys, past_addresses, rules, sessions, store, tokens
+from waypost.auth.caller_cache import invalidating_callers
+from waypost.auth.deps import Deps
+from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice, accounts
+from waypost.database import Database, Tx
+from waypost.kit.errors import Conflict, Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 
@@ -51,18 +53,12 @@ async def set_plan(
     chosen = rules.chosen_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
     with invalidating_callers(db):
         async with db.write() as tx:
-            account = await store.change_plan(tx, account_id, chosen, now)
-    if account is None:
-        raise NotFound
-    return account
+            return or_not_found(await store.change_plan(tx, account_id, chosen, now))
 
 
 async def find_account(db: Database, email: str) -> Account:
     async with db.read() as tx:
-        account = await store.find_by_email(tx, email.strip().lower())
-    if account is None:
-        raise NotFound
-    return account
+        return or_not_found(await store.find_by_email(tx, email.strip().lower()))
 
 
 async def list_accounts(db: Database) -> list[Account]:
@@ -103,10 +99,7 @@ async def create_key(
 async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
     with invalidating_callers(db):
         async with db.write() as tx:
-            key = await store.revoke_key(tx, key_id, now)
-    if key is None:
-        raise NotFound
-    return key
+            return or_not_found(await store.revoke_key(tx, key_id, now))
 
 
 async def browse_keys(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
@@ -118,13 +111,31 @@ async def browse_keys(db: Database, account_id: UUID, request: PageRequest, *, n
 
 async def find_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
-        key = await store.find_key(tx, account_id, key_id)
-    if key is None:
-        raise NotFound
-    return key
+        return or_not_found(await store.find_key(tx, account_id, key_id))
 
 
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
     """Newest first, revoked and expired ones included."""
     async with db.read() as tx:
         return await store.list_keys(tx, account_id)
+
+
+async def close_account(deps: Deps, tx: Tx, account_id: UUID) -> None:
+    """An anonymous row stays until the account is deleted.
+
+    Use inside `invalidating_callers`. Raises NotFound when it is closed already.
+    """
+    now = deps.clock()
+    anonymous = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
+    before = or_not_found(await store.find_account(tx, account_id))
+    or_not_found(await store.change(tx, account_id, now, closed_at=now, **anonymous))
+    await past_addresses.remember(tx, deps.address_keys, before, now)
+    await store.remove_keys(tx, account_id)
+    await passkeys.remove_all(tx, account_id)
+    await tokens.delete_all(tx, account_id)
+    await sessions.end_all(tx, account_id)
+
+
+async def delete_account_row(tx: Tx, account_id: UUID) -> None:
+    """Rows that refer to it and cascade go with it."""
+    await tx.execute(delete(accounts).where(accounts.c.id == account_id))

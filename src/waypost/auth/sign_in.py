@@ -8,14 +8,11 @@ from datetime import timedelta
 from uuid import UUID
 
 from waypost.auth import emails, passkeys, passwords, rules, sessions, sign_in_delay, signup, store, tokens
-from waypost.auth.cache_version import invalidating_callers
+from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, ApiKey, Authenticated, PasswordClient
-from waypost.auth.passwords import UNKNOWN_CLIENT
-from waypost.auth.sessions import Session
-from waypost.database import Database, Tx
-from waypost.kit.clock import Clock
-from waypost.kit.errors import Invalid, NotFound
+from waypost.database import Tx
+from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
@@ -28,7 +25,7 @@ CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
 
 
-async def sign_in(deps: Deps, email: str, password: str, client: PasswordClient = UNKNOWN_CLIENT) -> Authenticated:
+async def sign_in(deps: Deps, email: str, password: str, client: PasswordClient) -> Authenticated:
     """Raises Invalid on `body` alone, so that nobody learns which of the two is wrong, and RateLimited."""
     account, stored = await find_with_password(deps, email)
     if not await _verify_rate_limited(deps, email, password, stored, client) or account is None or stored is None:
@@ -53,25 +50,16 @@ async def request_password_reset(deps: Deps, email: str) -> None:
         await jobs.enqueue(tx, JOB, {"email": _normalized(email)}, now=deps.clock())
 
 
-class PasswordResetEmail:
+async def send_password_reset(deps: Deps, job: Job) -> None:
     """The handler of `account.forgot`."""
-
-    def __init__(self, db: Database, *, base_url: str, clock: Clock) -> None:
-        self._db = db
-        self._base_url = base_url
-        self._clock = clock
-
-    async def __call__(self, job: Job) -> None:
-        now = self._clock()
-        async with self._db.write() as tx:
-            account = await store.find_by_email(tx, job.payload["email"])
-            if account is None:
-                return
-            if await tokens.find_issuers(tx, "reset", account.email, after=now - signup.RESEND_AFTER):
-                return
-            token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
-            message = emails.with_link(self._base_url, "reset", token)
-            await emails.send(tx, message, to=account.email, now=now, account=account)
+    now = deps.clock()
+    async with deps.db.write() as tx:
+        account = await store.find_by_email(tx, job.payload["email"])
+        if account is None or await tokens.find_issuers(tx, "reset", account.email, after=now - signup.RESEND_AFTER):
+            return
+        token = await tokens.issue(tx, "reset", now=now, account_id=account.id, email=account.email)
+        message = emails.with_link(deps.base_url, "reset", token)
+        await emails.send(tx, message, to=account.email, now=now, account=account)
 
 
 async def find_reset(deps: Deps, text: str) -> Account:
@@ -96,8 +84,7 @@ async def reset_password(deps: Deps, text: str, password: str, *, removes_creden
     hashed = await _hash_new(account, password)
     with invalidating_callers(deps.db):
         async with deps.db.write() as tx:
-            if await tokens.spend(tx, "reset", text, now=deps.clock()) is None:
-                raise NotFound
+            or_not_found(await tokens.spend(tx, "reset", text, now=deps.clock()))
             await _set_password(deps, tx, account, hashed)
             # who signed up with an email that is not confirmed may not own it: nothing of theirs stays
             if removes_credentials or account.confirmed_at is None:
@@ -107,7 +94,7 @@ async def reset_password(deps: Deps, text: str, password: str, *, removes_creden
 
 
 async def change_password(
-    deps: Deps, session: Session, current: str, password: str, *, revokes_keys: bool = False
+    deps: Deps, session: sessions.Session, current: str, password: str, *, revokes_keys: bool = False
 ) -> Authenticated:
     """Ends every session, this one included: the caller begins a new one. Raises Invalid."""
     account = session.account
@@ -125,7 +112,7 @@ async def change_password(
     return Authenticated(account, password=hashed)
 
 
-async def reauthenticate(deps: Deps, session: Session, password: str) -> Session:
+async def reauthenticate(deps: Deps, session: sessions.Session, password: str) -> sessions.Session:
     """By a recent authentication, or by the password. Raises Invalid, and NotFound when the session has ended."""
     if is_recent(deps, session):
         return session
@@ -134,7 +121,7 @@ async def reauthenticate(deps: Deps, session: Session, password: str) -> Session
         return await sessions.reauthenticate(tx, session, now=deps.clock())
 
 
-async def reauthenticate_by_passkey(deps: Deps, session: Session, response: str) -> Session:
+async def reauthenticate_by_passkey(deps: Deps, session: sessions.Session, response: str) -> sessions.Session:
     """Raises Invalid."""
     found = await passkeys.authenticate(deps, response)
     try:
@@ -153,7 +140,7 @@ async def verify_password(deps: Deps, account: Account, password: str, client: P
     return Authenticated(account, password=stored)
 
 
-def is_recent(deps: Deps, session: Session) -> bool:
+def is_recent(deps: Deps, session: sessions.Session) -> bool:
     return deps.clock() - session.authenticated_at < RECENT
 
 
@@ -182,7 +169,7 @@ async def sign_in_by_link(deps: Deps, text: str) -> Authenticated:
     return Authenticated(await _owner(deps, token), password=password)
 
 
-async def _check_own_password(deps: Deps, session: Session, password: str) -> None:
+async def _check_own_password(deps: Deps, session: sessions.Session, password: str) -> None:
     """Raises Invalid."""
     async with deps.db.read() as tx:
         stored = await store.find_password_hash(tx, session.account.id)
@@ -216,10 +203,7 @@ async def _owner(deps: Deps, token: tokens.OneTimeToken | None) -> Account:
     if token is None or token.account_id is None:
         raise NotFound
     async with deps.db.read() as tx:
-        account = await store.find_account(tx, token.account_id)
-    if account is None:
-        raise NotFound
-    return account
+        return or_not_found(await store.find_account(tx, token.account_id))
 
 
 async def _hash_new(account: Account, password: str) -> str:
@@ -230,8 +214,7 @@ async def _hash_new(account: Account, password: str) -> str:
 
 async def _set_password(deps: Deps, tx: Tx, account: Account, hashed: str) -> None:
     now = deps.clock()
-    if await store.change(tx, account.id, now, password_hash=hashed) is None:
-        raise NotFound
+    or_not_found(await store.change(tx, account.id, now, password_hash=hashed))
     await sessions.end_all(tx, account.id)
     await tokens.delete_all(tx, account.id)
     await emails.notify(tx, emails.password_changed(deps.base_url), account, now=now)

@@ -5,20 +5,17 @@ Where email is sent, a new account has no plan, and so no links and no API, unti
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import emails, passwords, past_addresses, rules, store, tokens
-from waypost.auth.cache_version import invalidating_callers
+from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import Account, Authenticated, PasswordClient, Plan
 from waypost.auth.tokens import OneTimeToken
 from waypost.database import Tx
-from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems
+from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems, or_not_found
 from waypost.kit.ids import new_id
-
-T = TypeVar("T")
 
 CLOSED = "Sign-up is closed. Ask the administrator for an account."
 INVITED_ONLY = "Sign-up is by invitation only. Ask the administrator for an invitation."
@@ -94,7 +91,7 @@ async def invite(deps: Deps, email: str) -> Invitation:
 
 async def find_invitation(deps: Deps, invitation: str) -> OneTimeToken:
     """Raises NotFound when it is not valid any more."""
-    return _require(await tokens.find(deps.db, "invite", invitation, now=deps.clock()))
+    return or_not_found(await tokens.find(deps.db, "invite", invitation, now=deps.clock()))
 
 
 async def resend_confirmation(deps: Deps, account: Account) -> None:
@@ -110,10 +107,10 @@ async def find_confirmation(deps: Deps, text: str) -> tuple[Account, str]:
     """(account, email to confirm). Does not spend the link. Raises NotFound."""
     now = deps.clock()
     found = await tokens.find(deps.db, "confirm", text, now=now) or await tokens.find(deps.db, "move", text, now=now)
-    token = _require(found)
+    token = or_not_found(found)
     async with deps.db.read() as tx:
         account = await store.find_account(tx, token.account_id) if token.account_id else None
-    return _require(account), token.email or ""
+    return or_not_found(account), token.email or ""
 
 
 async def confirm(deps: Deps, text: str) -> Account:
@@ -130,9 +127,9 @@ async def confirm(deps: Deps, text: str) -> Account:
                     if account is None or account.id != token.account_id:
                         raise NotFound  # the account has changed its email since
                     return await confirm_email(deps, tx, account)
-                token = _require(await tokens.spend(tx, "move", text, now=now))
+                token = or_not_found(await tokens.spend(tx, "move", text, now=now))
                 account = await store.find_account(tx, token.account_id) if token.account_id else None
-                return await _set_email(deps, tx, _require(account), token.email or "")
+                return await _set_email(deps, tx, or_not_found(account), token.email or "")
         except IntegrityError:
             raise Invalid({"email": [EMAIL_TAKEN]}) from None
 
@@ -144,7 +141,7 @@ async def confirm_email(deps: Deps, tx: Tx, account: Account) -> Account:
     now = deps.clock()
     if account.plan == NO_PLAN:  # otherwise an operator or a payment was faster
         await store.change_plan(tx, account.id, await _first_plan(deps, tx, account), now)
-    return _require(await store.change(tx, account.id, now, confirmed_at=now))
+    return or_not_found(await store.change(tx, account.id, now, confirmed_at=now))
 
 
 async def change_email(deps: Deps, account: Account, email: str) -> bool:
@@ -239,14 +236,8 @@ async def _notify_owner(deps: Deps, tx: Tx, email: str) -> None:
 
 async def _set_email(deps: Deps, tx: Tx, account: Account, email: str) -> Account:
     now = deps.clock()
-    changed = _require(await store.change(tx, account.id, now, email=email))
+    changed = or_not_found(await store.change(tx, account.id, now, email=email))
     await past_addresses.remember(tx, deps.address_keys, account, now)
     await tokens.delete_all(tx, account.id)  # links that were sent to the old address
     await emails.notify(tx, emails.email_changed(deps.base_url, email), account, now=now)
     return await confirm_email(deps, tx, changed) if deps.sends_mail else changed
-
-
-def _require(found: T | None) -> T:
-    if found is None:
-        raise NotFound
-    return found

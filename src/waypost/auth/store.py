@@ -1,4 +1,4 @@
-"""Every statement on `accounts` and `api_keys`, except those of `usage`."""
+"""Every statement on `accounts` and `api_keys`."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    BindParameter,
     Column,
     ColumnElement,
     ScalarSelect,
@@ -122,6 +123,43 @@ async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Acco
 async def change_plan(tx: Tx, account_id: UUID, plan: Plan, now: datetime) -> Account | None:
     changed = update(accounts).where(_A.id == account_id).values(updated_at=now, **_plan_values(plan))
     return _account((await tx.execute(changed.returning(*ACCOUNT))).one_or_none())
+
+
+# what an account uses: links count it in their transactions
+
+
+def links_count_of(account_id: UUID | ColumnElement[UUID] | BindParameter[UUID]) -> ScalarSelect[int]:
+    """As an expression for the statement around it."""
+    return select(_A.links_count).where(_A.id == account_id).scalar_subquery()
+
+
+async def count_links(tx: Tx, account_id: UUID) -> int:
+    return await tx.scalar(select(_A.links_count).where(_A.id == account_id)) or 0
+
+
+async def adjust_links_count(tx: Tx, account_id: UUID, difference: int) -> bool:
+    """False for a closed account."""
+    adjusted = update(accounts).where(*_is_open(account_id)).values(links_count=_A.links_count + difference)
+    return (await tx.execute(adjusted)).rowcount > 0
+
+
+async def image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
+    row = (await tx.execute(select(_A.image_bytes).where(_A.id == account_id))).one_or_none()
+    return row.image_bytes if row else 0
+
+
+async def adjust_image_bytes(tx: Tx, account_id: UUID, difference: int, *, limit: int) -> bool:
+    """False when the total would exceed `limit`; two uploads at the same time cannot both pass it.
+
+    The account's row comes last in a transaction: others that hold links or domains wait for it.
+    """
+    if difference == 0:
+        return True
+    allowed = _A.id == account_id
+    if difference > 0:
+        allowed &= _A.image_bytes + difference <= limit
+    adjusted = update(accounts).where(allowed).values(image_bytes=_A.image_bytes + difference)
+    return (await tx.execute(adjusted)).rowcount > 0
 
 
 async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:

@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, TypeVar
 
 Errors = dict[str, list[str]]
+T = TypeVar("T")
 
 
 class WaypostError(Exception):
@@ -43,6 +44,13 @@ class Forbidden(WaypostError):
 
 class NotFound(WaypostError):
     """There is no such resource."""  # or it is another account's: callers cannot distinguish
+
+
+def or_not_found(found: T | None) -> T:
+    """Raises NotFound for None."""
+    if found is None:
+        raise NotFound
+    return found
 
 
 class MethodNotAllowed(WaypostError):

@@ -14,7 +14,7 @@ from sqlalchemy import Table, insert, select
 from waypost import auth, wiring
 from waypost.auth import Caller, past_addresses, sessions
 from waypost.auth import store as account_store
-from waypost.auth.cache_version import invalidating_callers
+from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.model import left_addresses
 from waypost.database import Sealed, metadata
 from waypost.kit.clock import EPOCH

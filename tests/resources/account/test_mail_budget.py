@@ -30,7 +30,7 @@ async def mails(place: Place) -> list[tuple[str, str]]:
         await tx.execute(jobs.delete().where(jobs.c.name == sign_in.JOB))
     for row in requested:
         job = Job(row.id, row.name, row.payload, row.account_id, 1, 8, "a test")
-        await sign_in.PasswordResetEmail(place.db, base_url=BASE_URL, clock=place.clock)(job)
+        await sign_in.send_password_reset(new_deps(place.settings, place.db, place.clock), job)
     async with place.db.read() as tx:
         rows = await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send").order_by(jobs.c.id))
         return [(each["to"], each["subject"]) for each in rows.scalars()]

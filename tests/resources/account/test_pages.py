@@ -17,7 +17,7 @@ from browsing import BASE_URL, Browser, Place, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.auth import create_key, passkeys, sign_in, sign_in_delay, signup, tokens
+from waypost.auth import PasswordClient, create_key, passkeys, sign_in, sign_in_delay, signup, tokens
 from waypost.auth import sessions as sessions_of
 from waypost.auth.deps import new_deps
 from waypost.auth.model import accounts, api_keys
@@ -66,7 +66,7 @@ async def signed_in(place: Place, password: str = PASSWORD, email: str = "ada@ex
 async def mails(place: Place) -> list[dict[str, str]]:
     """After the jobs that write some, oldest first."""
     for job in await due(place, sign_in.JOB):
-        await sign_in.PasswordResetEmail(place.db, base_url=BASE_URL, clock=place.clock)(job)
+        await sign_in.send_password_reset(new_deps(place.settings, place.db, place.clock), job)
     return [job.payload for job in await due(place, "mail.send", keep=True)]
 
 
@@ -384,7 +384,7 @@ async def test_a_reset_removes_other_credentials_on_request(place: Place) -> Non
 async def test_an_authentication_before_a_change_begins_no_session_after_it(place: Place) -> None:
     await signed_up(place)
     deps = new_deps(place.settings, place.db, place.clock)
-    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD)
+    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD, PasswordClient())
     account_id, now = proven.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:

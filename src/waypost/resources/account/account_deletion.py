@@ -13,8 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from waypost import auth
-from waypost.auth import Account
-from waypost.auth.cache_version import invalidating_callers
+from waypost.auth import Account, invalidating_callers
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock

@@ -16,7 +16,7 @@ from waypost.auth import Account, Authenticated, passkeys, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
-from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.dashboard import BLANK, Form, Pages, read_form
 
 T = TypeVar("T")
 
@@ -107,8 +107,22 @@ class AuthPages(Pages[Deps]):
 
     # ── sign-up ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def show_signup(self, request: Request) -> Response:
-        return await self._render_signup(request, Form())
+    async def show_signup(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        token, policy = request.path_params.get("token"), self._deps.auth.signup
+        if policy == "closed":
+            raise Forbidden(signup.CLOSED)
+        if token is None and policy == "invite":
+            raise Forbidden(signup.INVITED_ONLY)
+        email = (await _valid_link(signup.find_invitation(self._deps.auth, token))).email if token else None
+        needs_confirmation = self._deps.auth.sends_mail and token is None
+        return self._views.form(
+            request,
+            "account/signup.html",
+            form,
+            error,
+            email=email,
+            needs_confirmation=needs_confirmation,
+        )
 
     async def signup(self, request: Request) -> Response:
         form = await self._read_form(request)
@@ -122,7 +136,7 @@ class AuthPages(Pages[Deps]):
                 invitation=request.path_params.get("token"),
             )
         except (Invalid, RateLimited) as error:
-            return await self._render_signup(request, form, error)
+            return await self.show_signup(request, form, error)
         if authenticated is None:
             return self._views.page(request, "account/signed_up.html", email=form.text("email").strip())
         return await self._sign_in(request, authenticated, "/")
@@ -130,7 +144,7 @@ class AuthPages(Pages[Deps]):
     # ── links in emails ─────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_forgot(self, request: Request) -> Response:
-        return self._views.page(request, "account/forgot.html", form=Form(), is_sent=False)
+        return self._views.page(request, "account/forgot.html", form=BLANK, is_sent=False)
 
     async def forgot(self, request: Request) -> Response:
         form = await self._read_form(request)
@@ -143,8 +157,12 @@ class AuthPages(Pages[Deps]):
         await sign_in.request_password_reset(self._deps.auth, email)
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
-    async def show_reset(self, request: Request) -> Response:
-        return await self._render_reset(request, Form())
+    async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        account = await _valid_link(sign_in.find_reset(self._deps.auth, _token(request)))
+        context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
+        if account.confirmed_at:
+            context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
+        return self._views.form(request, "account/reset.html", form, error, **context)
 
     async def reset(self, request: Request) -> Response:
         form = await self._read_form(request)
@@ -158,17 +176,27 @@ class AuthPages(Pages[Deps]):
             )
             authenticated = await _valid_link(reset)
         except (Invalid, RateLimited) as error:
-            return await self._render_reset(request, form, error)
+            return await self.show_reset(request, form, error)
         return await self._sign_in(request, authenticated, "/")
 
-    async def show_confirm(self, request: Request) -> Response:
-        return await self._render_confirm(request, Form())
+    async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        account, email = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
+        return self._views.form(
+            request,
+            "account/confirm.html",
+            form,
+            error,
+            email=email,
+            is_first=email == account.email,
+            is_signed_in=await self._is_signed_in(request, account),
+            has_password=await sign_in.has_password(self._deps.auth, account),
+        )
 
     async def confirm(self, request: Request) -> Response:
         """Requires the account's session or password: who reads its email may not be who created the account."""
         self._auth.require_same_origin(request)
         account, _ = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
-        form, authenticated = Form(), None
+        form, authenticated = BLANK, None
         try:
             if not await self._is_signed_in(request, account):
                 form = await self._read_form(request)
@@ -178,7 +206,7 @@ class AuthPages(Pages[Deps]):
                 authenticated = await sign_in.verify_password(self._deps.auth, account, password, client)
             confirmed = await _valid_link(signup.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
-            return await self._render_confirm(request, form, error)
+            return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
         if authenticated is None:
             return RedirectResponse(path, 303)
@@ -214,43 +242,6 @@ class AuthPages(Pages[Deps]):
         if error is None:
             context["notice"] = _NOTICES.get(request.query_params.get("done", ""))
         return self._views.form(request, "account/login.html", form, error, **context)
-
-    async def _render_signup(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        token, policy = request.path_params.get("token"), self._deps.auth.signup
-        if policy == "closed":
-            raise Forbidden(signup.CLOSED)
-        if token is None and policy == "invite":
-            raise Forbidden(signup.INVITED_ONLY)
-        email = (await _valid_link(signup.find_invitation(self._deps.auth, token))).email if token else None
-        needs_confirmation = self._deps.auth.sends_mail and token is None
-        return self._views.form(
-            request,
-            "account/signup.html",
-            form,
-            error,
-            email=email,
-            needs_confirmation=needs_confirmation,
-        )
-
-    async def _render_reset(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        account = await _valid_link(sign_in.find_reset(self._deps.auth, _token(request)))
-        context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
-        if account.confirmed_at:
-            context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
-        return self._views.form(request, "account/reset.html", form, error, **context)
-
-    async def _render_confirm(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        account, email = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
-        return self._views.form(
-            request,
-            "account/confirm.html",
-            form,
-            error,
-            email=email,
-            is_first=email == account.email,
-            is_signed_in=await self._is_signed_in(request, account),
-            has_password=await sign_in.has_password(self._deps.auth, account),
-        )
 
 
 def _token(request: Request) -> str:

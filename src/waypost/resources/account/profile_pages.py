@@ -16,7 +16,7 @@ from waypost.resources.account.deps import Deps
 from waypost.resources.account.devices import device_name
 from waypost.resources.account.export import archive
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views
+from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views
 from waypost.web.streaming import StreamedResponse
 
 _NOTICES = {
@@ -70,15 +70,17 @@ class ProfilePages(Pages[Deps]):
 
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def show_profile(self, request: Request) -> Response:
-        return await self._render_profile(request, Form())
+    async def show_profile(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
+        context = {"account": session.account, "sends_mail": self._deps.auth.sends_mail}
+        return await self._render(request, "account/profile.html", form, error, **context)
 
     async def change_name(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
             await signup.change_name(self._deps.auth, session.account, form.text("name"))
         except Invalid as error:
-            return await self._render_profile(request, form, error)
+            return await self.show_profile(request, form, error)
         return _redirect("/account", "name")
 
     async def change_email(self, request: Request) -> Response:
@@ -87,7 +89,7 @@ class ProfilePages(Pages[Deps]):
             await require_recent(self._deps, session, form)
             is_changed = await signup.change_email(self._deps.auth, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
-            return await self._render_profile(request, form, error)
+            return await self.show_profile(request, form, error)
         return _redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
@@ -98,8 +100,12 @@ class ProfilePages(Pages[Deps]):
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
-    async def show_security(self, request: Request) -> Response:
-        return await self._render_security(request, Form())
+    async def show_security(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
+        needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
+        held, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
+        context = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
+        return await self._render(request, "account/security.html", form, error, **context)
 
     async def change_password(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -111,7 +117,7 @@ class ProfilePages(Pages[Deps]):
                 self._deps.auth, session, current, new, revokes_keys=revokes_keys
             )
         except (Invalid, RateLimited) as error:
-            return await self._render_security(request, form, error)
+            return await self.show_security(request, form, error)
         response = _redirect("/account/security", "keys" if revokes_keys else "password")
         await self._auth.sign_in(request, authenticated, response)
         self._deps.sign_in_limiter.remember(response, authenticated)
@@ -134,13 +140,13 @@ class ProfilePages(Pages[Deps]):
         try:
             await passkeys.register(self._deps.auth, session.account, name, credential)
         except Invalid as error:
-            return await self._render_security(request, form, error)
+            return await self.show_security(request, form, error)
         return _redirect("/account/security", "passkey")
 
     async def show_passkey_removal(self, request: Request) -> Response:
         session = await self._auth.session(request)
         passkey = await passkeys.find(self._deps.auth, session.account, self._path_id(request))
-        return await self._render(request, "account/passkey.html", Form(), passkey=passkey)
+        return await self._render(request, "account/passkey.html", BLANK, passkey=passkey)
 
     async def remove_passkey(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -198,8 +204,10 @@ class ProfilePages(Pages[Deps]):
         chunks, ended = archive(self._deps, session, self._exports), partial(self._exporting.discard, account)
         return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
 
-    async def show_deletion(self, request: Request) -> Response:
-        return await self._render_deletion(request, Form())
+    async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
+        session = await self._auth.session(request)
+        context = await account_deletion.preview_deletion(self._deps, session.account)
+        return await self._render(request, "account/delete.html", form, error, **context)
 
     async def delete(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -207,29 +215,12 @@ class ProfilePages(Pages[Deps]):
             await require_recent(self._deps, session, form)
             await account_deletion.close(self._deps, session)
         except (Invalid, RateLimited) as error:
-            return await self._render_deletion(request, form, error)
+            return await self.show_deletion(request, form, error)
         response = RedirectResponse("/login?done=deleted", 303)
         await self._auth.sign_out(request, response)
         return response
 
     # ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    async def _render_profile(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
-        context = {"account": session.account, "sends_mail": self._deps.auth.sends_mail}
-        return await self._render(request, "account/profile.html", form, error, **context)
-
-    async def _render_security(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
-        needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
-        held, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
-        context = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
-        return await self._render(request, "account/security.html", form, error, **context)
-
-    async def _render_deletion(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
-        context = await account_deletion.preview_deletion(self._deps, session.account)
-        return await self._render(request, "account/delete.html", form, error, **context)
 
     async def _render(
         self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any

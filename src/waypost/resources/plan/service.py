@@ -11,9 +11,8 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 
 from waypost import auth
-from waypost.auth import Account, lock_account
+from waypost.auth import Account, invalidating_callers, lock_account
 from waypost.auth import store as accounts_store
-from waypost.auth.cache_version import invalidating_callers
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
 from waypost.resources.plan import cancellation, rules, signature, store
 from waypost.resources.plan.deps import Deps

@@ -3,12 +3,13 @@
 from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
-from waypost.web.dashboard.forms import Form, read_form
+from waypost.web.dashboard.forms import BLANK, Form, read_form
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
 
 __all__ = [
+    "BLANK",
     "AppRouter",
     "Assets",
     "Form",

@@ -58,6 +58,9 @@ class Form:
         return self.with_errors({"body": [message]})
 
 
+BLANK = Form()
+
+
 async def read_form(request: Request, limit: int = MULTIPART_LIMIT) -> Form:
     """Raises Invalid on `body`, and TooLarge beyond `limit` bytes. Without files, the limit is 1 MiB."""
     kind, options = parse_options_header(request.headers.get("content-type", "")[:256])
