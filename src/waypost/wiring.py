@@ -11,6 +11,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from waypost.auth import sign_in
+from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import Clock, now
 from waypost.outbound import DnsRecords, Mailer, Outbound, Poster
@@ -147,7 +148,7 @@ def handlers(settings: Settings, db: Database, client: Outbound, deps: domains.D
         domain_detach.JOB: partial(domain_detach.detach_links, db),
         sign_in.JOB: partial(sign_in.send_password_reset, new_auth_deps(settings, db, now)),
         mail.JOB: mail.handler(mail_sender(settings)),
-        plan.JOB: plan.CancelSubscriptions(plan_wiring.new_deps(settings, db, client, now).stripe),
+        plan.JOB: partial(plan.cancel_subscriptions, plan_wiring.new_deps(settings, db, client, now).stripe),
         account_deletion.JOB: account_deletion.AccountDeletion(db, feed.publish, deps, media, now),
     }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -282,9 +283,8 @@ async def test_deleting_an_account_cancels_its_subscriptions(
     assert (await ada.post("/account/delete", {"name": ""})).status_code == 303
     [job] = await left_to_cancel(place)
     assert job.account_id is None  # it outlives the account and its jobs
-    work = plan.CancelSubscriptions(
-        new_deps(place.settings, place.db, outbound_client(place.settings), place.clock).stripe
-    )
+    deps = new_deps(place.settings, place.db, outbound_client(place.settings), place.clock)
+    work = partial(plan.cancel_subscriptions, deps.stripe)
     stripe.is_down = True
     with pytest.raises(Unavailable):
         await work(job)
@@ -300,7 +300,7 @@ async def test_deleting_an_account_cancels_its_subscriptions(
         await work(again)
     assert late["status"] == "canceled"
     with pytest.raises(Unavailable):
-        await plan.CancelSubscriptions(None)(job)
+        await plan.cancel_subscriptions(None, job)
 
 
 async def test_a_price_without_a_name_is_an_error(database_url: str, tmp_path: Path) -> None:

@@ -8,7 +8,11 @@ import json
 import zipfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
 
 from waypost.auth import list_keys, passkeys, sessions
 from waypost.auth.sessions import Session
@@ -19,6 +23,7 @@ from waypost.resources.account import schemas
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks.export import ExportQuery, json_lines, pages
 from waypost.resources.clicks.model import Subject
+from waypost.web.streaming import StreamedResponse
 
 _README = """Contents:
 
@@ -29,6 +34,12 @@ webhooks.json   your webhooks (without their secrets)
 links.jsonl     your links, newest first, one per line, as the API shows them
 clicks.jsonl    every click, oldest first, one per line, as the API shows them; bots and previews included
 """
+
+
+_STALLED_AFTER = 60.0
+"""Seconds after which a download that is not read is aborted."""
+_AT_ONCE = 2
+"""Exports that prepare their next chunk."""
 
 
 class _Buffer:
@@ -49,15 +60,34 @@ class _Buffer:
         return taken
 
 
-async def archive(deps: Deps, session: Session, queue: FairQueue) -> AsyncIterator[bytes]:
-    """Each chunk waits for a slot of the queue; while a client reads its chunk, others get the slot."""
-    async with aclosing(_archive(deps, session)) as chunks:
-        while True:
-            async with queue.slot(session.account.id):
-                chunk = await anext(chunks, None)
-            if chunk is None:
-                return
-            yield chunk
+class Downloads:
+    """Of this process: one for each account."""
+
+    def __init__(self) -> None:
+        self._accounts: set[UUID] = set()
+        self._queue = FairQueue(_AT_ONCE, each=1, waiting=1_024, patience=None)
+
+    def is_running(self, account_id: UUID) -> bool:
+        return account_id in self._accounts
+
+    def start(self, deps: Deps, session: Session) -> Response:
+        account_id = session.account.id
+        self._accounts.add(account_id)
+        name = f"waypost-{deps.auth.clock():%Y-%m-%d}.zip"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+        ended = partial(self._accounts.discard, account_id)
+        chunks = self._in_turns(deps, session)
+        return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
+
+    async def _in_turns(self, deps: Deps, session: Session) -> AsyncIterator[bytes]:
+        """Each chunk waits for a slot of the queue; while a client reads its chunk, others get the slot."""
+        async with aclosing(_archive(deps, session)) as chunks:
+            while True:
+                async with self._queue.slot(session.account.id):
+                    chunk = await anext(chunks, None)
+                if chunk is None:
+                    return
+                yield chunk
 
 
 async def _archive(deps: Deps, session: Session) -> AsyncGenerator[bytes, None]:

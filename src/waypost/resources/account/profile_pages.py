@@ -1,8 +1,6 @@
 """The account's pages: profile, sign-in, sessions and data."""
 
-from functools import partial
 from typing import Any
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -10,14 +8,11 @@ from starlette.routing import Route
 
 from waypost.auth import passkeys, sessions, sign_in, signup
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
-from waypost.kit.fair_queue import FairQueue
 from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
-from waypost.resources.account.devices import device_name
-from waypost.resources.account.export import archive
+from waypost.resources.account.export import Downloads
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
 from waypost.web.dashboard import BLANK, Form, Pages, SessionAuth, Views
-from waypost.web.streaming import StreamedResponse
 
 _NOTICES = {
     "name": "Your name was changed.",
@@ -34,18 +29,35 @@ _NOTICES = {
     "ended": "The session was signed out.",
     "others": "All other sessions were signed out.",
 }
-_STALLED_AFTER = 60.0
-"""Seconds after which a download that is not read is aborted."""
-_EXPORTS_AT_ONCE = 2
-"""Exports that prepare their next chunk."""
+
+
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+"""The first that matches counts: browsers also name those they descend from."""
 
 
 class ProfilePages(Pages[Deps]):
     def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
         super().__init__(deps, auth, views)
-        self._exporting: set[UUID] = set()
-        """Accounts with a download in this process: one download each."""
-        self._exports = FairQueue(_EXPORTS_AT_ONCE, each=1, waiting=1_024, patience=None)
+        self._downloads = Downloads()
 
     def routes(self) -> list[Route]:
         return [
@@ -193,16 +205,11 @@ class ProfilePages(Pages[Deps]):
 
     async def export(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        account = session.account.id
-        if account in self._exporting:
+        if self._downloads.is_running(session.account.id):
             error = "A download of your data is already running. Wait until it has finished."
             return self._views.page(request, "account/data.html", status=429, error=error)
         await self._auth.limit_expensive(session, "export")
-        self._exporting.add(account)
-        name = f"waypost-{self._deps.auth.clock():%Y-%m-%d}.zip"
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
-        chunks, ended = archive(self._deps, session, self._exports), partial(self._exporting.discard, account)
-        return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
+        return self._downloads.start(self._deps, session)
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.session(request)
@@ -236,3 +243,9 @@ def _notice(request: Request) -> str:
 
 def _redirect(path: str, done: str) -> RedirectResponse:
     return RedirectResponse(f"{path}?done={done}", 303)
+
+
+def device_name(user_agent: str) -> str:
+    browser = next((name for token, name in _BROWSERS if token in user_agent), "Another browser")
+    system = next((name for token, name in _SYSTEMS if token in user_agent), None)
+    return f"{browser} on {system}" if system else browser

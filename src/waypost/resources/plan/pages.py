@@ -1,5 +1,6 @@
 """The plan page, with links to Stripe where it is configured."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -27,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _PlanPages(deps, auth, views)
+    pages = PlanPages(deps, auth, views)
     return [
         Route("/plan", pages.show, methods=["GET"]),
         Route("/plan/checkout", pages.create_checkout, methods=["POST"]),
@@ -36,7 +37,7 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
-class _PlanPages(Pages[Deps]):
+class PlanPages(Pages[Deps]):
     async def show(self, request: Request) -> Response:
         session = await self._auth.session(request)
         is_paid = "paid" in request.query_params
@@ -46,21 +47,13 @@ class _PlanPages(Pages[Deps]):
 
     async def create_checkout(self, request: Request) -> Response:
         session, form = await self._read(request)
-        try:
-            await self._auth.limit_expensive(session, "stripe")
-            url = await service.create_checkout(self._deps, session.account, form.text("price"))
-        except (RateLimited, Unavailable) as error:
-            return await self._refused(request, session, error)
-        return RedirectResponse(url, 303)
+        return await self._to_stripe(
+            request, session, lambda: service.create_checkout(self._deps, session.account, form.text("price"))
+        )
 
     async def open_portal(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        try:
-            await self._auth.limit_expensive(session, "stripe")
-            url = await service.open_portal(self._deps, session.account)
-        except (RateLimited, Unavailable) as error:
-            return await self._refused(request, session, error)
-        return RedirectResponse(url, 303)
+        return await self._to_stripe(request, session, lambda: service.open_portal(self._deps, session.account))
 
     async def paid(self, request: Request) -> Response:
         """Where Stripe returns after a payment. If Stripe is not available, its event updates the plan later."""
@@ -72,10 +65,14 @@ class _PlanPages(Pages[Deps]):
             log.warning("payment not checked: waiting for the event from Stripe", reason=error.message)
         return RedirectResponse("/plan?paid=1", 303)
 
-    async def _refused(self, request: Request, session: Session, error: RateLimited | Unavailable) -> Response:
-        page = await self._page(request, session, status=status_of(error), error=error.message)
-        page.headers.update(headers_of(error))
-        return page
+    async def _to_stripe(self, request: Request, session: Session, find_url: Callable[[], Awaitable[str]]) -> Response:
+        try:
+            await self._auth.limit_expensive(session, "stripe")
+            return RedirectResponse(await find_url(), 303)
+        except (RateLimited, Unavailable) as error:
+            page = await self._page(request, session, status=status_of(error), error=error.message)
+            page.headers.update(headers_of(error))
+            return page
 
     async def _page(self, request: Request, session: Session, *, status: int = 200, **context: Any) -> Response:
         account, now = session.account, self._deps.clock()

@@ -4,23 +4,33 @@ An event only triggers a read of the current state from Stripe's API, so events 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import structlog
 from sqlalchemy.exc import IntegrityError
 
 from waypost import auth
 from waypost.auth import Account, invalidating_callers, lock_account
 from waypost.auth import store as accounts_store
+from waypost.database import Tx
 from waypost.kit.errors import BadRequest, NotFound, Unavailable
-from waypost.resources.plan import cancellation, rules, signature, store
+from waypost.resources.plan import rules, signature, store
 from waypost.resources.plan.deps import Deps
 from waypost.resources.plan.model import StripeCustomer
 from waypost.resources.plan.stripe import Stripe
+from waypost.worker import jobs
+from waypost.worker.jobs import Job
 
 _MAX_TRIES = 5  # to write before a concurrent update
-_PAGE_SIZE = "100"  # subscriptions of one customer
+_PAGE_SIZE = "100"  # subscriptions or checkouts of one customer
+JOB = "plan.cancel"
+_ENDED_STATUSES = frozenset({"canceled", "incomplete_expired"})
+_MAX_ATTEMPTS = 100  # to cancel, over four days: at most an hour between two
+
+log = structlog.get_logger(__name__)
 
 
 async def find_customer(deps: Deps, account: Account) -> StripeCustomer | None:
@@ -94,6 +104,31 @@ async def receive_event(deps: Deps, header: str, body: bytes) -> None:
     await _sync(deps, customer.account_id, checkout_id, event_id=event_id)
 
 
+async def has_customer(tx: Tx, account_id: UUID) -> bool:
+    """Whether the account ever opened a checkout."""
+    return await store.find_customer(tx, account_id) is not None
+
+
+async def cancel_later(tx: Tx, account_id: UUID, now: datetime) -> None:
+    """If and only if the caller's transaction commits. The job names no account: such jobs are deleted with it."""
+    customer = await store.find_customer(tx, account_id)
+    if customer:
+        await jobs.enqueue(tx, JOB, {"customer_id": customer.customer_id}, now=now, max_attempts=_MAX_ATTEMPTS)
+
+
+async def cancel_subscriptions(stripe: Stripe | None, job: Job) -> None:
+    """The handler of `plan.cancel`. Safe to repeat.
+
+    Raises StripeUnavailable, and Unavailable where Stripe is not configured any more.
+    """
+    customer_id = str(job.payload["customer_id"])
+    try:
+        await _cancel(stripe, customer_id)
+    except Unavailable:
+        log.warning("subscriptions of a deleted account could not be canceled", customer=customer_id)
+        raise
+
+
 async def _sync(deps: Deps, account_id: UUID, checkout_id: str, *, event_id: str) -> None:
     for _ in range(_MAX_TRIES):
         async with deps.db.read() as tx:
@@ -121,8 +156,8 @@ async def _sync_once(deps: Deps, customer: StripeCustomer, checkout_id: str, *, 
                     raise _ConcurrentUpdate  # noqa: TRY301  # rolls back the transaction
                 account = await accounts_store.find_account(tx, customer.account_id)
                 if account is None:  # it was closed during a payment
-                    if cancellation.is_billable(subscription):
-                        await cancellation.cancel_later(tx, customer.account_id, now)
+                    if _is_billable(subscription):
+                        await cancel_later(tx, customer.account_id, now)
                     return True
                 # counted once: later changes, such as a refund, are up to the operator
                 is_new = paid_id is not None and await store.add_checkout(tx, customer, paid_id, now)
@@ -157,6 +192,29 @@ async def _customer_id(deps: Deps, stripe: Stripe, account: Account) -> str:
         known = await find_customer(deps, account)
         return known.customer_id if known else created
     return created
+
+
+async def _cancel(stripe: Stripe | None, customer_id: str) -> None:
+    if stripe is None:
+        raise Unavailable("Stripe is not configured any more.")
+    checkouts = await stripe.get("checkout", "sessions", customer=customer_id, status="open", limit=_PAGE_SIZE)
+    for each in _data(checkouts):  # before they become subscriptions
+        await stripe.post("checkout", "sessions", str(each["id"]), "expire", fields={})
+    found = await stripe.get("subscriptions", customer=customer_id, limit=_PAGE_SIZE)
+    for each in _data(found):
+        if _is_billable(each):
+            await stripe.delete("subscriptions", str(each["id"]))
+    if checkouts.get("has_more") or found.get("has_more"):
+        raise Unavailable("There are more subscriptions to cancel.")
+
+
+def _data(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return found.get("data") or ()
+
+
+def _is_billable(subscription: Mapping[str, Any] | None) -> bool:
+    """Whether it can still be charged."""
+    return subscription is not None and subscription.get("status") not in _ENDED_STATUSES
 
 
 def _read(body: bytes) -> tuple[str, str, Mapping[str, Any]]:
