@@ -29,7 +29,7 @@ def is_wellformed(text: str) -> bool:
 
 
 def digest(text: str) -> str:
-    """What is stored. A fast hash is enough: nobody can guess 190 random bits."""
+    """What is stored of a key or token. A fast hash is enough: nobody can guess 190 random bits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

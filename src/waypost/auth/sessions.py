@@ -7,12 +7,11 @@ the removal of the passkey that authenticated it.
 import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 from uuid import UUID
 
 from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
 
-from waypost.auth import passkeys, store
+from waypost.auth import keys, passkeys, store
 from waypost.auth.model import Account, Caller, accounts
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
@@ -83,7 +82,7 @@ async def create(
     token = secrets.token_urlsafe(32)
     row = {
         "id": new_id(),
-        "digest": _digest(token),
+        "digest": keys.digest(token),
         "account_id": account_id,
         "user_agent": user_agent[:_USER_AGENT_LIMIT],
         "ip": ip,
@@ -101,7 +100,7 @@ async def create(
 async def find(db: Database, token: str, *, now: datetime) -> Session | None:
     """With its account as it is now."""
     async with db.point_read() as tx:
-        parameters = {"digest": _digest(token), "now": now, "oldest": now - AGE_LIMIT}
+        parameters = {"digest": keys.digest(token), "now": now, "oldest": now - AGE_LIMIT}
         row = (await tx.execute(_FIND, parameters)).one_or_none()
     if row is None:
         return None
@@ -151,7 +150,3 @@ async def list_active(tx: Tx, account: Account, *, now: datetime) -> list[Sessio
     active = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - AGE_LIMIT
     rows = await tx.execute(select(*_FIELDS).where(*active).order_by(sessions.c.seen_at.desc()))
     return [Session(account, *row) for row in rows]
-
-
-def _digest(token: str) -> str:
-    return sha256(token.encode()).hexdigest()

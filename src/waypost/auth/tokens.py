@@ -7,12 +7,12 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
 from sqlalchemy import Column, ColumnElement, ForeignKey, String, Table, Text, delete, func, insert, select
 
+from waypost.auth import keys
 from waypost.database import Database, Id, Instant, Tx, metadata
 
 Purpose = Literal["enter", "confirm", "move", "reset", "invite", "passkey", "taken"]
@@ -53,7 +53,7 @@ async def issue(
     """Returns the token's text, which cannot be read again."""
     text = secrets.token_urlsafe(32)
     row = {
-        "digest": _digest(text),
+        "digest": keys.digest(text),
         "purpose": purpose,
         "account_id": account_id,
         "email": email,
@@ -95,8 +95,4 @@ async def delete_all(tx: Tx, account_id: UUID) -> None:
 
 
 def _is(purpose: Purpose, text: str, now: datetime) -> Sequence[ColumnElement[bool]]:
-    return _T.digest == _digest(text), _T.purpose == purpose, _T.expires_at > now
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+    return _T.digest == keys.digest(text), _T.purpose == purpose, _T.expires_at > now

@@ -13,8 +13,6 @@ from typing import Any
 from uuid import UUID
 
 from waypost import auth
-from waypost.auth import Account, invalidating_callers
-from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
@@ -32,7 +30,7 @@ _DELAY = timedelta(minutes=1)  # by then the visits that were answered before th
 _PHASES = ("links", "clicks", "rest")
 
 
-async def preview_deletion(deps: Deps, account: Account) -> dict[str, Any]:
+async def preview_deletion(deps: Deps, account: auth.Account) -> dict[str, Any]:
     """What the page says before its owner deletes the account."""
     async with deps.auth.db.read() as tx:
         return {
@@ -42,10 +40,10 @@ async def preview_deletion(deps: Deps, account: Account) -> dict[str, Any]:
         }
 
 
-async def close(deps: Deps, session: Session) -> None:
+async def close(deps: Deps, account: auth.Account) -> None:
     """Cannot be undone. Links that are too many for one transaction stop working within seconds."""
-    db, account_id, now = deps.auth.db, session.account.id, deps.auth.clock()
-    with invalidating_callers(db):
+    db, account_id, now = deps.auth.db, account.id, deps.auth.clock()
+    with auth.invalidating_callers(db):
         async with db.write() as tx:
             await auth.close_account(deps.auth, tx, account_id)
             await plan.cancel_later(tx, account_id, now)
