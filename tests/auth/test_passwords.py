@@ -11,21 +11,24 @@ from argon2 import PasswordHasher, extract_parameters
 from waypost.auth import PasswordClient, hash_password, passwords
 from waypost.kit.errors import Unavailable
 
+VISITOR = PasswordClient()
 PASSWORD = "four plain words suffice"
 
 
 async def test_verifies_a_password() -> None:
     stored = await hash_password(PASSWORD)
-    assert await passwords.verify(PASSWORD, stored)
-    assert not await passwords.verify(f"{PASSWORD}.", stored)
-    assert not await passwords.verify("", stored)
-    assert not await passwords.verify(PASSWORD, "not a hash")
+    assert await passwords.verify(PASSWORD, stored, VISITOR)
+    assert not await passwords.verify(f"{PASSWORD}.", stored, VISITOR)
+    assert not await passwords.verify("", stored, VISITOR)
+    assert not await passwords.verify(PASSWORD, "not a hash", VISITOR)
     assert not passwords.is_outdated(stored)
     assert passwords.is_outdated(PasswordHasher(time_cost=1, memory_cost=8 * 1024, parallelism=1).hash("x"))
 
 
 async def test_unicode_spellings_of_a_password_are_equal() -> None:
-    assert await passwords.verify("cafe\u0301 cafe\u0301 noir", await hash_password("caf\u00e9 caf\u00e9 noir"))
+    assert await passwords.verify(
+        "cafe\u0301 cafe\u0301 noir", await hash_password("caf\u00e9 caf\u00e9 noir"), VISITOR
+    )
 
 
 async def test_a_missing_hash_costs_the_same_and_never_matches() -> None:
@@ -34,7 +37,7 @@ async def test_a_missing_hash_costs_the_same_and_never_matches() -> None:
     real = passwords._matches
     passwords._matches = lambda text, stored: tried.append(stored) or real(text, stored)  # type: ignore[func-returns-value]
     try:
-        assert not await passwords.verify("x", None)
+        assert not await passwords.verify("x", None, VISITOR)
     finally:
         passwords._matches = real
     assert tried == [passwords.DUMMY_HASH]

@@ -76,18 +76,19 @@ class Downloads:
         name = f"waypost-{deps.auth.clock():%Y-%m-%d}.zip"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         ended = partial(self._accounts.discard, account_id)
-        chunks = self._in_turns(deps, session)
+        chunks = archive(deps, session, self._queue)
         return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
 
-    async def _in_turns(self, deps: Deps, session: Session) -> AsyncIterator[bytes]:
-        """Each chunk waits for a slot of the queue; while a client reads its chunk, others get the slot."""
-        async with aclosing(_archive(deps, session)) as chunks:
-            while True:
-                async with self._queue.slot(session.account.id):
-                    chunk = await anext(chunks, None)
-                if chunk is None:
-                    return
-                yield chunk
+
+async def archive(deps: Deps, session: Session, queue: FairQueue) -> AsyncIterator[bytes]:
+    """Each chunk waits for a slot of the queue; while a client reads its chunk, others get the slot."""
+    async with aclosing(_archive(deps, session)) as chunks:
+        while True:
+            async with queue.slot(session.account.id):
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                return
+            yield chunk
 
 
 async def _archive(deps: Deps, session: Session) -> AsyncGenerator[bytes, None]:
