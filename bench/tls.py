@@ -22,7 +22,7 @@ from bench.wrk import Contender
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
-from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.model import certificates
 
 _HOST = "localhost"
 _KEY = "the benchmark's key"

@@ -18,8 +18,7 @@ from sqlalchemy import create_engine, insert, select, update
 
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
-from waypost.resources.domains.certificates.model import certificates
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import certificates, domains
 from waypost.resources.links.model import links
 
 WAYPOST = Path(sys.executable).parent / "waypost"

@@ -19,7 +19,7 @@ from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool
 from waypost.redirect.asgi import Site
 from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import bot_of
-from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains import tls_api
 from waypost.resources.links.previews import render_page
 from waypost.resources.links.routes import open_routes
 from waypost.resources.webhooks.pending import PendingGauges
@@ -108,7 +108,7 @@ async def open_redirect(
     async with _open_redirects(settings, time_ns) as redirects:
         probes = new_probe_app(settings, redirects.db, clock, is_leaving)
         if settings.tls:
-            probes.include_router(challenges.routes(redirects.db))
+            probes.include_router(tls_api.challenge_routes(redirects.db))
         yield Web(redirects.site(settings, probes), redirects.plane, redirects.db, [redirects.task])
 
 

@@ -23,7 +23,7 @@ from waypost.kit.errors import SettingsError
 from waypost.kit.proxies import Address, Network
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import AllowedAddresses, HostResolver, PinnedAddresses
-from waypost.outbound.connection import Connector, Exchange, exchange, too_long
+from waypost.outbound.connection import Connector, SentRequest, sent_request, too_long
 from waypost.outbound.errors import Unreachable, reason_of
 
 HEADERS = {"User-Agent": "Waypost", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
@@ -92,7 +92,7 @@ class Outbound:
 
         # a session for one request: no connection checked for another one is reused
         async with self.open_session(keepalive=None) as session:
-            sent = Exchange(url, max_body, connect_timeout)
+            sent = SentRequest(url, max_body, connect_timeout)
             return await _send(session, method, sent, {**HEADERS, **(headers or {})}, body, deadline, read)
 
     def open_session(self, *, keepalive: float | None) -> aiohttp.ClientSession:
@@ -138,7 +138,7 @@ class Poster:
         """
         headers = {**HEADERS, "Accept-Encoding": "identity", **headers}
         read = partial(_complete, limit=max_body)
-        return await _send(self._session, "POST", Exchange(url, max_body), headers, body, deadline, read)
+        return await _send(self._session, "POST", SentRequest(url, max_body), headers, body, deadline, read)
 
     async def close(self) -> None:
         """Close the idle connections."""
@@ -148,13 +148,13 @@ class Poster:
 async def _send(
     session: aiohttp.ClientSession,
     method: str,
-    sent: Exchange,
+    sent: SentRequest,
     headers: Mapping[str, str],
     body: bytes | None,
     deadline: float,
     read: _ReadBody,
 ) -> OutboundResponse:
-    exchange.set(sent)
+    sent_request.set(sent)
     try:
         async with asyncio.timeout(deadline):
             response = await session.request(

@@ -24,7 +24,6 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.tracing import Trace
 
 from waypost.kit.urls import Url
 from waypost.outbound.addresses import PinnedAddresses
@@ -42,7 +41,7 @@ TOO_MANY_INTERIM = "too many interim responses (1xx)"
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class SentRequest:
     """What a connector has to know about the request that the current task sends."""
 
     url: Url
@@ -51,7 +50,8 @@ class Exchange:
     """Seconds of TCP and TLS, without DNS."""
 
 
-exchange: ContextVar[Exchange] = ContextVar("exchange")
+_FAMILIES = {4: AF_INET, 6: AF_INET6}
+sent_request: ContextVar[SentRequest] = ContextVar("sent_request")
 _pinned: ContextVar[PinnedAddresses] = ContextVar("pinned")  # a connector has one resolver for all requests
 
 
@@ -68,32 +68,22 @@ class Connector(aiohttp.TCPConnector):
         self._factory = cast("partial[ResponseHandler]", partial(BoundedConnection, {}, self._loop))
         self._pin = pin
 
-    async def connect(
-        self,
-        req: ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
-    ) -> Connection:
-        connection = await super().connect(req, traces, timeout)
+    async def connect(self, req: ClientRequest, *args: Any, **options: Any) -> Connection:
+        connection = await super().connect(req, *args, **options)
         while not (bounded := cast("BoundedConnection", connection.protocol)).is_reusable():
             connection.close()
-            connection = await super().connect(req, traces, timeout)
-        bounded.begin(exchange.get().max_body)
+            connection = await super().connect(req, *args, **options)
+        bounded.begin(sent_request.get().max_body)
         connection.add_callback(bounded.rest)
         return connection
 
-    async def _create_connection(
-        self,
-        req: ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109  # aiohttp's
-    ) -> ResponseHandler:
-        pinned = await self._pin(exchange.get().url)
+    async def _create_connection(self, req: ClientRequest, *args: Any, **options: Any) -> ResponseHandler:
+        pinned = await self._pin(sent_request.get().url)
         _pinned.set(pinned)
         opened = None
         try:
-            async with asyncio.timeout(exchange.get().connect_timeout):
-                opened = await super()._create_connection(req, traces, timeout)
+            async with asyncio.timeout(sent_request.get().connect_timeout):
+                opened = await super()._create_connection(req, *args, **options)
             pinned.check_connected()
         except (aiohttp.ClientError, OSError) as error:
             if opened is not None:  # an empty queue of responses is false
@@ -111,14 +101,9 @@ class _PinnedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         return [
             ResolveResult(
-                hostname=host,
-                host=str(address),
-                port=port,
-                family=AF_INET if address.version == 4 else AF_INET6,
-                proto=0,
-                flags=AI_NUMERICHOST,
+                hostname=host, host=str(each), port=port, family=_FAMILIES[each.version], proto=0, flags=AI_NUMERICHOST
             )
-            for address in _pinned.get().addresses
+            for each in _pinned.get().addresses
         ]
 
     async def close(self) -> None:

@@ -51,28 +51,23 @@ class TlsProbe:
         try:
             async with asyncio.timeout(DEADLINE):
                 addresses = await self._resolver.resolve(canonical(f"https://{hostname}/"))
-                return await self._first(addresses, hostname)
+                for address in addresses:
+                    found = await self._shake(address, hostname)
+                    if found.outcome != "none":
+                        break
+                return found
         except TimeoutError:
             return TlsProbeResult("none", reason="timed out")
         except (OutboundError, BadUrl) as error:
             return TlsProbeResult("none", reason=printable(str(error)))
-
-    async def _first(self, addresses: Sequence[Address], hostname: str) -> TlsProbeResult:
-        found = TlsProbeResult("none", reason="dns: the host has no address")
-        for address in addresses:
-            found = await self._shake(address, hostname)
-            if found.outcome != "none":
-                break
-        return found
 
     async def _shake(self, address: Address, hostname: str) -> TlsProbeResult:
         try:
             # by its checked address, so that nothing is resolved again
             _, writer = await asyncio.open_connection(str(address), self._port, ssl=self._tls, server_hostname=hostname)
         except ssl.SSLCertVerificationError as error:
-            return TlsProbeResult(
-                "bad", reason=printable(f"tls: {error.verify_message or 'the certificate is not valid'}")
-            )
+            reason = f"tls: {error.verify_message or 'the certificate is not valid'}"
+            return TlsProbeResult("bad", reason=printable(reason))
         except ssl.SSLError:
             return TlsProbeResult("none", reason="tls: the handshake failed")
         except OSError as error:

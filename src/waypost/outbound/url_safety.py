@@ -10,7 +10,6 @@ of it does not stop anybody from creating links.
 
 import asyncio
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -40,19 +39,6 @@ class UrlSafety:
         return await self._safe_browsing.has(url) if self._safe_browsing else False
 
 
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    hosts: frozenset[str]
-    suffixes: frozenset[str]
-    urls: frozenset[str]
-
-    def has(self, url: Url) -> bool:
-        if url.host in self.hosts or _key(url) in self.urls:
-            return True
-        labels = url.host.split(".")
-        return any(".".join(labels[start:]) in self.suffixes for start in range(len(labels)))
-
-
 class Blocklist:
     def __init__(self, path: Path) -> None:
         """Raises SettingsError when the file cannot be read. Later, the last readable version stays in force."""
@@ -64,7 +50,9 @@ class Blocklist:
     async def has(self, url: Url) -> bool:
         async with self._reading:
             await self._refresh()
-        return self._entries.has(url)
+        labels = url.host.split(".")
+        suffixes = (f".{'.'.join(labels[start:])}" for start in range(len(labels)))
+        return not self._entries.isdisjoint([url.host, _key(url), *suffixes])
 
     async def _refresh(self) -> None:
         if (state := _state(self._path)) == self._state:
@@ -76,25 +64,26 @@ class Blocklist:
             log.warning("changed blocklist unreadable, previous version stays in force", error=str(error))
 
 
-def read_blocklist(path: Path) -> _Entries:
+def read_blocklist(path: Path) -> frozenset[str]:
+    """Hosts, suffixes (which start with a dot), and keys of URLs (which contain a slash)."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else error
         raise SettingsError(f"WAYPOST_BLOCKLIST: {path} cannot be read: {cause}") from None
-    hosts, suffixes, urls = set(), set(), set()
+    entries = set()
     for number, line in enumerate(lines, 1):
         entry = f" {line}".partition(" #")[0].strip()
         try:
             if "://" in entry:
-                urls.add(_key(canonical(entry)))
+                entries.add(_key(canonical(entry)))
             elif entry.startswith((".", "*.")):
-                suffixes.add(_host(entry.lstrip("*").removeprefix(".")))
+                entries.add(f".{_host(entry.lstrip('*').removeprefix('.'))}")
             elif entry:
-                hosts.add(_host(entry))
+                entries.add(_host(entry))
         except BadUrl as error:
             raise SettingsError(f"WAYPOST_BLOCKLIST: {path}, line {number}: {entry!r}: {error}") from None
-    return _Entries(frozenset(hosts), frozenset(suffixes), frozenset(urls))
+    return frozenset(entries)
 
 
 def _host(text: str) -> str:

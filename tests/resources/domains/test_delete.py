@@ -12,7 +12,7 @@ from waypost.kit.errors import Invalid, NotFound
 from waypost.kit.ids import new_id
 from waypost.redirect import host_change
 from waypost.resources.domains import service
-from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.model import certificates
 from waypost.resources.links.domain_detach import JOB
 from waypost.worker.jobs import jobs
 

@@ -5,8 +5,8 @@ An unverified hostname is never served, and an unverified registration ends afte
 
 from waypost.resources.domains.account_data import delete_all_for, export
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
-from waypost.resources.domains.hosts import HostSource
-from waypost.resources.domains.link_domains import (
+from waypost.resources.domains.lookups import (
+    HostSource,
     find_id,
     hostname_of,
     hostnames_of,

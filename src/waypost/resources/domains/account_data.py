@@ -1,11 +1,13 @@
 """Export and delete all domains of an account."""
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from uuid import UUID
 
 from sqlalchemy import select
 
 from waypost.database import Database
+from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.domains import service, store
 from waypost.resources.domains.deps import Deps
@@ -25,9 +27,8 @@ async def delete_all_for(deps: Deps, account_id: UUID) -> AsyncGenerator[None, N
     async with deps.db.read() as tx:
         ids = (await tx.execute(select(domains.c.id).where(domains.c.account_id == account_id))).scalars().all()
     for domain_id in ids:
-        async with deps.db.write() as tx:
-            domain = await store.find_for_change(tx, account_id, domain_id)
-            publish = await service.remove(deps, tx, domain) if domain else None
-        if publish:
+        with suppress(NotFound):  # deleted meanwhile
+            async with deps.db.write() as tx:
+                publish = await service.remove(deps, tx, await store.find_for_change(tx, account_id, domain_id))
             publish()
         yield

@@ -1,5 +1,6 @@
-"""The table of custom domains, and its row."""
+"""Tables of custom domains, their certificates, ACME accounts, orders and HTTP-01 challenges."""
 
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -8,6 +9,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Boolean, Column, Index, SmallInteger, Table, Text, false
 
 from waypost.database import Id, Instant, metadata
+from waypost.database.secrets import Encrypted
+from waypost.kit.ids import new_id
 
 DomainStatus = Literal["pending", "verifying", "verified", "failed"]
 TlsStatus = Literal["none", "pending", "active", "failed"]
@@ -48,6 +51,52 @@ Index("ix_domains_leased", domains.c.leased_until)
 Index("ix_domains_unverified", domains.c.unverified_since)
 
 
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("hostname", NAME, nullable=False, unique=True),
+    Column("chain", Text),  # PEM, the leaf first; null until there is one
+    Column("key", Encrypted),  # PEM
+    Column("expires_at", Instant),
+    Column("error", Text),  # why the last attempt failed
+    Column("failures", SmallInteger, nullable=False),  # in a row
+    Column("due_at", Instant),  # of the next attempt; null: the hostname is no longer served
+    Column("try_at", Instant),  # no attempt before this, whichever account has the hostname
+    Column("leased_until", Instant),  # an attempt is in flight
+    Column("is_own", Boolean, nullable=False),  # the service's own host, independent of any domain
+    Column("updated_at", Instant, nullable=False),  # when the served certificate last changed
+)
+Index("ix_certificates_due", certificates.c.due_at, certificates.c.id)
+Index("ix_certificates_leased", certificates.c.leased_until)
+Index("ix_certificates_updated", certificates.c.updated_at)
+
+acme_accounts = Table(
+    "acme_accounts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("directory", Text, nullable=False, unique=True),  # the authority's URL
+    Column("url", Text, nullable=False),
+    Column("key", Encrypted, nullable=False),  # PEM
+)
+
+acme_orders = Table(
+    "acme_orders",  # those of the last day that count for an account
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", Id, nullable=False),
+    Column("ordered_at", Instant, nullable=False, index=True),
+)
+
+acme_challenges = Table(
+    "acme_challenges",
+    metadata,
+    Column("token", Text, primary_key=True),
+    Column("answer", Text, nullable=False),
+    Column("created_at", Instant, nullable=False, index=True),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     id: UUID
@@ -72,3 +121,8 @@ class Domain:
     tls_status: TlsStatus = "none"
     tls_expires_at: datetime | None = None
     tls_error: str | None = None
+
+    @staticmethod
+    def new(account_id: UUID, hostname: str, now: datetime) -> "Domain":
+        token = f"waypost-{secrets.token_hex(16)}"  # a record left by an earlier claim does not verify this one
+        return Domain(new_id(), account_id, hostname, token, created_at=now, updated_at=now, unverified_since=now)

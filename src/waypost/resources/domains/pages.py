@@ -7,15 +7,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, NoDomain, PaymentRequired
+from waypost.kit.errors import Invalid, NoDomain, PaymentRequired, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
-from waypost.web import page_request, path_id
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web import page_request
+from waypost.web.dashboard import Form, Pages, SessionAuth, Views
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -37,28 +37,21 @@ def routes(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
-class DomainPages:
-    def __init__(self, deps: WebDeps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-
+class DomainPages(Pages[WebDeps]):
     async def browse(self, request: Request) -> Response:
         await self._auth.session(request)
         return await self._list(request, Form())
 
     async def create(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        form = await read_form(request)
+        session, form = await self._read(request)
         new, problems = parse(NewDomain, form.fields)
-        if not self._auth.is_live(session):
-            return await self._list(request, form.with_errors({"body": [PaymentRequired().message]}), status=402)
         try:
+            self._auth.require_live_plan(session)
             domain = await service.create(self._deps, session, new, problems)
         except NoDomain as error:
-            return await self._list(request, form.with_errors({"hostname": [error.message]}), status=422)
-        except Invalid as error:
-            return await self._list(request, form.with_errors(error.errors), status=422)
+            return await self._list(request, form, Invalid({"hostname": [error.message]}))
+        except (Invalid, PaymentRequired) as error:
+            return await self._list(request, form, error)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
     async def show(self, request: Request) -> Response:
@@ -67,16 +60,14 @@ class DomainPages:
         return self._page(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice)
 
     async def change(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session, form = await self._read(request)
         domain = await self._find(request)
-        form = await read_form(request)
-        if not self._auth.is_live(session):
-            return self._page(request, domain, form.with_errors({"body": [PaymentRequired().message]}), status=402)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
+            self._auth.require_live_plan(session)
             await service.change(self._deps, session, domain.id, change, problems)
-        except Invalid as error:
-            return self._page(request, domain, form.with_errors(error.errors), status=422)
+        except (Invalid, PaymentRequired) as error:
+            return self._page(request, domain, form, error)
         return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
 
     async def state(self, request: Request) -> Response:
@@ -86,7 +77,7 @@ class DomainPages:
     async def verify(self, request: Request) -> Response:
         session = await self._auth.session(request)
         self._auth.require_live_plan(session)
-        domain = await service.verify_later(self._deps, session, await path_id(request.path_params["id"]))
+        domain = await service.verify_later(self._deps, session, self._path_id(request))
         if "hx-request" in request.headers:
             return self._state(request, domain)
         return RedirectResponse(f"/domains/{domain.id}", 303)
@@ -103,9 +94,9 @@ class DomainPages:
 
     async def _find(self, request: Request) -> Domain:
         session = await self._auth.session(request)
-        return await service.find(self._deps, session, await path_id(request.path_params["id"]))
+        return await service.find(self._deps, session, self._path_id(request))
 
-    async def _list(self, request: Request, form: Form, *, status: int = 200) -> Response:
+    async def _list(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         session = await self._auth.session(request)
         paging = replace(page_request(request), per_page=_PER_PAGE)
         found = await service.browse(self._deps, session, paging)
@@ -115,11 +106,12 @@ class DomainPages:
         if request.headers.get("hx-target") == "found":  # polled while a check is in flight
             return self._views.block(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
-        return self._views.page(request, "domains/list.html", status=status, form=form, notice=notice, **context)
+        return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)
 
-    def _page(self, request: Request, domain: Domain, form: Form, *, status: int = 200, notice: str = "") -> Response:
-        context = self._context(domain)
-        return self._views.page(request, "domains/one.html", status=status, form=form, notice=notice, **context)
+    def _page(
+        self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None, *, notice: str = ""
+    ) -> Response:
+        return self._views.form(request, "domains/one.html", form, error, notice=notice, **self._context(domain))
 
     def _state(self, request: Request, domain: Domain) -> Response:
         return self._views.page(request, "domains/_state.html", **self._context(domain))

@@ -1,20 +1,19 @@
 """Create, change, delete, verify and find domains. Each opens its own transaction; DNS is checked by the worker."""
 
 import asyncio
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
-from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
-from waypost.resources.domains import certificates, history, link_domains, names, store
+from waypost.resources.domains import certificates, history, lookups, names, store
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
@@ -55,16 +54,17 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
         problems.add("hostname", REQUIRED)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
-    domain = _new_domain(deps, caller.account.id, await _check_hostname(deps, new.hostname))
+    domain = Domain.new(caller.account.id, await _check_hostname(deps, new.hostname), deps.clock())
     async with deps.db.write() as tx:
         # the hostname before the account: creating a link locks the domain's row before it counts the link
         if not await store.add(tx, domain):
-            is_own = await link_domains.find_id(tx, domain.account_id, domain.hostname)
+            is_own = await lookups.find_id(tx, domain.account_id, domain.hostname)
             raise Invalid({"hostname": [ALREADY_YOURS if is_own else TAKEN]})
         await lock_account(tx, domain.account_id)
-        if await store.count(tx, domain.account_id) > MAX_DOMAINS:
+        total, not_live = await store.count(tx, domain.account_id)
+        if total > MAX_DOMAINS:
             raise Invalid({"hostname": [TOO_MANY]})
-        if await store.count_not_live(tx, domain.account_id) > MAX_NOT_LIVE:
+        if not_live > MAX_NOT_LIVE:
             raise Invalid({"hostname": [TOO_MANY_NOT_LIVE]})
         return await _continue_claim(tx, domain)
 
@@ -77,24 +77,20 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
     urls = await _check_target_urls(deps, caller, change, problems)
     problems.raise_if_any()
     async with deps.db.write() as tx:
-        before = _require(await store.find_for_change(tx, caller.account.id, domain_id))
-        after = replace(
-            before,
-            root_url=urls.get("root_url", before.root_url),
-            not_found_url=urls.get("not_found_url", before.not_found_url),
-        )
-        if after == before:
+        before = await store.find_for_change(tx, caller.account.id, domain_id)
+        changed: dict[str, Any] = {**urls}
+        if replace(before, **changed) == before:
             return before
-        after = replace(after, updated_at=deps.clock())
-        await store.save_target_urls(tx, after)
-        publish = await deps.invalidate_host_pages(tx, after.hostname)
+        changed["updated_at"] = deps.clock()
+        await store.save(tx, domain_id, changed)
+        publish = await deps.invalidate_host_pages(tx, before.hostname)
     publish()
-    return after
+    return replace(before, **changed)
 
 
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
-        domain = _require(await store.find_for_change(tx, caller.account.id, domain_id))
+        domain = await store.find_for_change(tx, caller.account.id, domain_id)
         publish = await remove(deps, tx, domain)
     publish()
 
@@ -105,10 +101,7 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | Non
     None when only past claims were forgotten, so that everybody can register it again. Raises NotFound, Conflict,
     Invalid.
     """
-    try:
-        name = names.canonical(hostname)
-    except names.BadName as error:
-        raise Invalid({hostname: [str(error)]}) from None
+    name = _canonical(hostname, field=hostname)
     async with deps.db.write() as tx:
         domain = await store.find_named_for_change(tx, name)
         if domain is None:
@@ -143,17 +136,18 @@ async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
 async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     """Request a check by the worker, within about a second. Requesting it again meanwhile changes nothing."""
     async with deps.db.write() as tx:
-        domain = _require(await store.find_for_change(tx, caller.account.id, domain_id))
+        domain = await store.find_for_change(tx, caller.account.id, domain_id)
         if domain.status == "verifying":
             return domain
         now = deps.clock()
-        await store.request_check(tx, domain_id, now)
+        # a check that is in flight continues: its lease is not changed
+        await store.save(tx, domain_id, {"status": "verifying", "check_at": now, "updated_at": now})
     return replace(domain, status="verifying", updated_at=now)
 
 
 async def find(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     async with deps.db.read() as tx:
-        return _require(await store.find(tx, caller.account.id, domain_id))
+        return await store.find(tx, caller.account.id, domain_id)
 
 
 async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
@@ -178,18 +172,16 @@ async def find_dangling_dns(deps: WebDeps, caller: Caller, text: str) -> str | N
     return name if await deps.points_here(name) else None
 
 
-def _require(found: Domain | None) -> Domain:
-    if found is None:
-        raise NotFound
-    return found
+def _canonical(hostname: str, *, field: str) -> str:
+    try:
+        return names.canonical(hostname)
+    except names.BadName as error:
+        raise Invalid({field: [str(error)]}) from None
 
 
 async def _check_hostname(deps: WebDeps, text: str) -> str:
     """The canonical hostname."""
-    try:
-        name = names.canonical(text)
-    except names.BadName as error:
-        raise Invalid({"hostname": [str(error)]}) from None
+    name = _canonical(text, field="hostname")
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
         raise NoDomain(names.NO_DOMAIN)
     if any(name == own or name.endswith(f".{own}") for own in deps.own_hosts):
@@ -209,23 +201,10 @@ async def _continue_claim(tx: Tx, domain: Domain) -> Domain:
     if await history.count(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
         raise Invalid({"hostname": [TOO_MANY_UNVERIFIED]})
     needs_txt = await history.is_verified_by_another(tx, domain.account_id, domain.hostname)
-    continued = replace(domain, unverified_since=domain.created_at - before, needs_txt=needs_txt)
-    if continued != domain:
-        await store.save_claim(tx, continued)
-    return continued
-
-
-def _new_domain(deps: Deps, account_id: UUID, hostname: str) -> Domain:
-    now = deps.clock()
-    return Domain(
-        id=new_id(),
-        account_id=account_id,
-        hostname=hostname,
-        token=f"waypost-{secrets.token_hex(16)}",  # a record left by an earlier claim does not verify this one
-        created_at=now,
-        updated_at=now,
-        unverified_since=now,
-    )
+    claim: dict[str, Any] = {"unverified_since": domain.created_at - before, "needs_txt": needs_txt}
+    if before or needs_txt:
+        await store.save(tx, domain.id, claim)
+    return replace(domain, **claim)
 
 
 def _is_hostname_of(domain: Domain, text: str | None) -> bool:
@@ -270,6 +249,6 @@ async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
     if url.host in deps.own_hosts and url.port in own_ports:
         raise BadUrl(LOOP)
     async with deps.db.read() as tx:
-        if await link_domains.is_custom_domain(tx, caller.account.id, url.host):
+        if await lookups.is_custom_domain(tx, caller.account.id, url.host):
             raise BadUrl(LOOP_ON_DOMAIN)
     return url

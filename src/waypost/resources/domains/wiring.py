@@ -12,8 +12,7 @@ from waypost.kit.errors import Unavailable
 from waypost.outbound import DnsRecords, Outbound, TlsProbe
 from waypost.outbound.acme import Acme
 from waypost.redirect import HostTable
-from waypost.resources.domains import api, certificates, checks, pages, tls_ask
-from waypost.resources.domains.certificates import challenges
+from waypost.resources.domains import api, certificates, checks, pages, tls_api
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.settings import Settings
 from waypost.web.api import Routes
@@ -26,8 +25,8 @@ from waypost.worker.run import Periodic, WorkerParts
 def routes(
     settings: Settings, deps: WebDeps, hosts: HostTable, guard: Guard, auth: SessionAuth, views: Views
 ) -> Routes:
-    ask = tls_ask.routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
-    return Routes([challenges.routes(deps.db), ask, api.routes(deps, guard)], pages.routes(deps, auth, views))
+    ask = tls_api.ask_routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+    return Routes([tls_api.challenge_routes(deps.db), ask, api.routes(deps, guard)], pages.routes(deps, auth, views))
 
 
 def worker_parts(settings: Settings, deps: Deps, client: Outbound, keys: KeyRing) -> WorkerParts:

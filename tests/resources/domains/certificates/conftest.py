@@ -17,16 +17,15 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
+from waypost.resources.domains import tls_api
 from waypost.resources.domains.certificates import (
     Authority,
     CertificateSweep,
     Issuer,
-    challenges,
     queue,
     store,
 )
-from waypost.resources.domains.certificates.model import certificates
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import certificates, domains
 from waypost.worker.loop import LeaseLoop
 
 RING = KeyRing(["secret"])
@@ -148,7 +147,7 @@ async def claim(db: Database, clock: Clock, limit: int = 4) -> list[queue.Certif
 @contextlib.asynccontextmanager
 async def proofs(db: Database, port: int) -> AsyncIterator[None]:
     app = FastAPI()
-    app.include_router(challenges.routes(db))
+    app.include_router(tls_api.challenge_routes(db))
     async with serve(app, port=port):
         yield
 

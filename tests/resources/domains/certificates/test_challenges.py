@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from sqlalchemy import insert
 
 from waypost.database import Database
-from waypost.resources.domains.certificates import challenges
-from waypost.resources.domains.certificates.model import acme_challenges
+from waypost.resources.domains import tls_api
+from waypost.resources.domains.model import acme_challenges
 
 PATH = "/.well-known/acme-challenge/"
 TOKEN = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0"
@@ -16,7 +16,7 @@ TOKEN = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0"
 @pytest.fixture
 def client(db: Database, clock) -> httpx.AsyncClient:
     app = FastAPI()
-    app.include_router(challenges.routes(db))
+    app.include_router(tls_api.challenge_routes(db))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://nobody.example")
 
 

@@ -10,7 +10,7 @@ from resources.domains.certificates.conftest import RING
 
 from waypost.database import KeyRing
 from waypost.resources.domains.certificates import TlsContexts
-from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.model import certificates
 
 ALICE, BOB, APP = "go.alice.example", "bob.example", "app.test"
 

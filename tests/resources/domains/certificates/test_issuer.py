@@ -14,7 +14,7 @@ from waypost.database import Database
 from waypost.kit.errors import Unavailable
 from waypost.resources.domains.certificates import store
 from waypost.resources.domains.certificates.issuer import _reason, wait_after
-from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges, certificates
+from waypost.resources.domains.model import acme_accounts, acme_challenges, certificates
 
 C = certificates.c
 

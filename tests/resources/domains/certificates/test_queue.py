@@ -11,9 +11,8 @@ from waypost.kit.ids import new_id
 from waypost.outbound.acme_problems import AuthorityRefused
 from waypost.resources.domains.certificates import live_changed, queue, store
 from waypost.resources.domains.certificates.issuer import wait_after
-from waypost.resources.domains.certificates.model import acme_orders, certificates
 from waypost.resources.domains.certificates.store import Failed
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import acme_orders, certificates, domains
 
 C = certificates.c
 HOST = "x.evil.example"

@@ -11,11 +11,10 @@ from sqlalchemy import delete, select, text, update
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
 from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, live_changed, store
-from waypost.resources.domains.certificates.model import acme_accounts, certificates
+from waypost.resources.domains.certificates.authority import UnusableChain, renewal_of, validity_of
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
-from waypost.resources.domains.certificates.validity import UnusableChain, renewal_of, validity_of
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import acme_accounts, certificates, domains
 
 C = certificates.c
 HOST = "go.alice.example"
@@ -201,7 +200,7 @@ async def test_those_that_went_live_without_us(db: Database, live, clock, monkey
 
 
 async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.resources.domains.certificates.refresher._AT_ONCE", 2)
+    monkeypatch.setattr("waypost.resources.domains.certificates.contexts._AT_ONCE", 2)
     names = [f"{n}.example" for n in range(5)]
     await live(*names)
     await want(db, clock, *names)

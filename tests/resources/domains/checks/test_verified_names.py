@@ -8,7 +8,7 @@ import pytest
 from people import Person
 from resources.domains.checks.checking import Checking
 from resources.domains.env import NAME, TARGET
-from resources.domains.test_tls_ask import Caddy
+from resources.domains.test_tls_api import Caddy
 
 from waypost.redirect import ChangeFeed
 from waypost.resources.domains import HostSource, service

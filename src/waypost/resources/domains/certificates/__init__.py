@@ -4,11 +4,9 @@ None is ordered for an unverified hostname, or because of a visit.
 """
 
 from waypost.resources.domains.certificates.authority import Authority
-from waypost.resources.domains.certificates.contexts import TlsContexts
+from waypost.resources.domains.certificates.contexts import ContextRefresher, TlsContexts
 from waypost.resources.domains.certificates.issuer import Issuer
-from waypost.resources.domains.certificates.refresher import ContextRefresher
-from waypost.resources.domains.certificates.store import erase, live_changed
-from waypost.resources.domains.certificates.sweep import CertificateSweep
+from waypost.resources.domains.certificates.store import CertificateSweep, erase, live_changed
 
 __all__ = [
     "Authority",

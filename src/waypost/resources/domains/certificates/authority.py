@@ -7,7 +7,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
@@ -16,8 +19,7 @@ from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.outbound.acme import Acme, AcmeAccount, PublishChallenge, SigningKey
 from waypost.outbound.acme_problems import AuthorityRefused, AuthorityUnavailable
-from waypost.resources.domains.certificates.model import acme_accounts, acme_challenges
-from waypost.resources.domains.certificates.validity import UnusableChain, Validity, validity_of
+from waypost.resources.domains.model import acme_accounts, acme_challenges
 
 BeforeOrder = Callable[[], Awaitable[None]]
 """Called before anything is ordered."""
@@ -26,10 +28,20 @@ _A, _P = acme_accounts.c, acme_challenges.c
 
 
 @dataclass(frozen=True, slots=True)
+class Validity:
+    expires_at: datetime
+    renew_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Issued:
     chain: str
     key: str
     validity: Validity
+
+
+class UnusableChain(ValueError):
+    """Its text says what is wrong with the chain."""
 
 
 class Authority:
@@ -107,3 +119,31 @@ class Authority:
     async def _forget_account(self) -> None:
         async with self._db.write() as tx:
             await tx.execute(delete(acme_accounts).where(_A.directory == self._acme.directory))
+
+
+def validity_of(chain: str, key: str, hostname: str, now: datetime) -> Validity:
+    """Raises UnusableChain for a chain that cannot be served."""
+    try:
+        certificate = x509.load_pem_x509_certificates(chain.encode())[0]
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound) as error:
+        raise UnusableChain("is not a PEM certificate chain") from error
+    if hostname not in names.get_values_for_type(x509.DNSName):
+        raise UnusableChain(f"is not for {hostname}")
+    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    expected = load_pem_private_key(key.encode(), password=None).public_key().public_bytes(*form)
+    if certificate.public_key().public_bytes(*form) != expected:
+        raise UnusableChain("belongs to another key")
+    if certificate.not_valid_after_utc <= now:
+        raise UnusableChain("has expired")
+    return Validity(certificate.not_valid_after_utc, _renewal(certificate))
+
+
+def renewal_of(chain: str) -> datetime:
+    return _renewal(x509.load_pem_x509_certificate(chain.encode()))
+
+
+def _renewal(certificate: x509.Certificate) -> datetime:
+    """After two thirds of the validity period."""
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return begin + (end - begin) * 2 / 3

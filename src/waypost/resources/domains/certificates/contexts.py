@@ -1,24 +1,40 @@
 """Certificates by hostname, from memory: a web process answers TLS handshakes with them.
 
 A handshake with an unknown hostname is rejected with the alert `unrecognized_name`, and orders nothing. One without a
-hostname gets the certificate of the service's own host.
+hostname gets the certificate of the service's own host. TLS is 1.2 or later, for HTTP/1.1.
 """
 
+import os
 import ssl
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import structlog
+from sqlalchemy import func, select
 
-from waypost.database import KeyRing, Sealed
+from waypost.database import Database, KeyRing, Sealed
 from waypost.database.secrets import Undecipherable
-from waypost.resources.domains.certificates import tls
-from waypost.resources.domains.certificates.model import certificates
+from waypost.resources.domains.certificates.store import is_served
+from waypost.resources.domains.model import certificates
 
 CONTEXTS = 1_000
 """Kept in memory, about 40 KiB each. Creating one takes a millisecond."""
 _END = "-----END CERTIFICATE-----\n"
+_AT_ONCE = 1_000
+_LATE = timedelta(seconds=60)
+"""How much older a change may be than one seen before: transactions commit out of order, and clocks differ."""
+_FULL_EVERY = 10
+"""One of so many refreshes looks for late changes; the others only check whether anything is newer."""
+_C = certificates.c
+_NEWEST = select(func.max(_C.updated_at))
+_FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at, is_served().label("is_served"))
+
+_Choose = Callable[[ssl.SSLObject, str | None, ssl.SSLContext], int | None]
+"""Sets the connection's context by the requested hostname. Returns an alert when there is none."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +57,7 @@ class TlsContexts:
         self._certificates: dict[str, StoredCertificate] = {}
         self._intermediates: dict[str, str] = {}
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
-        self.listening = tls.listening_context(self._choose)
+        self.listening = _listening_context(self._choose)
         """For the listener: has no certificate of its own, and is replaced in each handshake."""
 
     def __len__(self) -> int:
@@ -80,8 +96,125 @@ class TlsContexts:
     def _create(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
         try:
             key = self._keys.open(certificates.c.key, certificate.id, certificate.key)
-            return tls.certificate_context(f"{key}{certificate.leaf}{certificate.intermediates}".encode())
+            return _certificate_context(f"{key}{certificate.leaf}{certificate.intermediates}".encode())
         except (Undecipherable, ssl.SSLError) as error:
             del self._certificates[hostname]  # logged once, until there is a new one
             log.error("certificate unusable", host=hostname, error=type(error).__name__)
             return None
+
+
+class ContextRefresher:
+    """Keeps a web process's certificates up to date with the database, within about a second."""
+
+    def __init__(self, db: Database, contexts: TlsContexts) -> None:
+        self._db = db
+        self._contexts = contexts
+        self._newest: datetime | None = None
+        self._seen: dict[str, datetime] = {}
+        self._refreshes = 0
+        self._last: datetime | None = None
+
+    async def refresh(self) -> None:
+        """Raises Unavailable."""
+        if self._newest is None:
+            await self._read_all()
+        elif await self._has_changed():
+            await self._read_changed(self._newest)
+
+    async def _has_changed(self) -> bool:
+        self._refreshes = (self._refreshes + 1) % _FULL_EVERY
+        async with self._db.point_read() as tx:  # a single entry at the end of an index
+            newest = (await tx.execute(_NEWEST)).scalar_one()
+        is_newer, self._last = newest != self._last, newest
+        return is_newer or self._refreshes == 0
+
+    async def _read_changed(self, newest: datetime) -> None:
+        changed = select(*_FIELDS).where(_C.updated_at > newest - _LATE).order_by(_C.updated_at, _C.id)
+        async with self._db.read() as tx:
+            rows = (await tx.execute(changed)).all()
+        for row in rows:
+            if self._seen.get(row.hostname) != row.updated_at:
+                self._apply(row)
+        self._seen = {row.hostname: row.updated_at for row in rows}
+        self._newest = max([newest, *(row.updated_at for row in rows)])
+
+    async def _read_all(self) -> None:
+        newest, after = datetime(2000, 1, 1, tzinfo=UTC), None
+        while True:
+            page = select(*_FIELDS).order_by(_C.id).limit(_AT_ONCE)
+            async with self._db.read() as tx:
+                rows = (await tx.execute(page if after is None else page.where(_C.id > after))).all()
+            for row in rows:
+                self._apply(row)
+            newest = max([newest, *(row.updated_at for row in rows)])
+            if len(rows) < _AT_ONCE:
+                break
+            after = rows[-1].id
+        self._newest = newest
+
+    def _apply(self, row: Any) -> None:
+        if row.chain is None or not row.is_served:
+            self._contexts.drop(row.hostname)
+        else:
+            self._contexts.put(row.hostname, row.id, row.chain, row.key)
+
+
+def _listening_context(choose: _Choose) -> ssl.SSLContext:
+    """A context without a certificate of its own."""
+    context = _with_limits(_Listening(ssl.PROTOCOL_TLS_SERVER))
+    context.sslobject_class = _Connection
+    context.sni_callback = choose
+    return context
+
+
+def _certificate_context(pem: bytes) -> ssl.SSLContext:
+    """`pem`: a key and its certificate chain. Raises ssl.SSLError."""
+    context = _with_limits(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    file = os.memfd_create("certificate", os.MFD_CLOEXEC)  # Python reads keys from files only; this one is in memory
+    try:
+        os.write(file, pem)
+        context.load_cert_chain(f"/proc/self/fd/{file}")
+    finally:
+        os.close(file)
+    return context
+
+
+def _with_limits(context: ssl.SSLContext) -> ssl.SSLContext:
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE | ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+class _Connection(ssl.SSLObject):
+    incoming: ssl.MemoryBIO
+    _failure: ssl.SSLError | None = None
+
+    def do_handshake(self) -> None:
+        """Raise a failure at the next call only: the event loop sends the pending alert before that.
+
+        It would drop a connection whose handshake fails without sending the alert. The handshake's timeout still holds.
+        """
+        if self._failure:
+            raise self._failure
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as failure:
+            self._failure = failure
+            raise ssl.SSLWantReadError from failure
+
+    def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  # the library's name
+        """Skip OpenSSL when nothing is pending: the event loop reads until then, and asking costs as much."""
+        if not self.incoming.pending and not self.pending():
+            raise ssl.SSLWantReadError
+        return ssl.SSLObject.read(self, len, buffer)  # no super(): this runs for every visit
+
+
+class _Listening(ssl.SSLContext):
+    def wrap_bio(self, incoming: ssl.MemoryBIO, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        connection = super().wrap_bio(incoming, *args, **kwargs)
+        if isinstance(connection, _Connection):
+            connection.incoming = incoming
+        return connection

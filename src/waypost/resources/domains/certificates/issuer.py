@@ -17,9 +17,9 @@ from waypost.kit.clock import Clock
 from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, AuthorityUnavailable
 from waypost.resources.domains.certificates import queue, store
 from waypost.resources.domains.certificates.authority import Authority
-from waypost.resources.domains.certificates.model import certificates
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
+from waypost.resources.domains.model import certificates
 from waypost.worker.loop import LeasedQueue
 
 DEADLINE = 180.0  # seconds for one name, with all checks that the authority makes

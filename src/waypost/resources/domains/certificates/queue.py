@@ -14,8 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, sel
 
 from waypost.database import Tx
 from waypost.kit.ids import new_id
-from waypost.resources.domains.certificates.model import acme_orders, certificates
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import acme_orders, certificates, domains
 
 AT_ONCE = 2
 """Attempts in flight per account."""

@@ -5,6 +5,7 @@ processes notice a changed row, but would not notice a deleted one. A later swee
 wait after a failure lasts: otherwise deleting and registering a domain again would place a new order each time.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,14 +14,13 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, or_, select, text, update
 
-from waypost.database import Id, Instant, Sealed, Tx
+from waypost.database import Database, Id, Instant, Sealed, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
-from waypost.resources.domains.certificates.model import acme_challenges, acme_orders, certificates
+from waypost.resources.domains.certificates.authority import renewal_of
 from waypost.resources.domains.certificates.queue import CertificateClaim
-from waypost.resources.domains.certificates.validity import renewal_of
-from waypost.resources.domains.model import domains
+from waypost.resources.domains.model import acme_challenges, acme_orders, certificates, domains
 
 DELETED_AFTER = timedelta(hours=1)
 """Web processes have noticed the erased row by then."""
@@ -28,6 +28,7 @@ FAILURES_KEPT = timedelta(days=1)
 """Failures are forgotten so long after their wait."""
 STEP = 50
 """Rows per transaction, since writers on SQLite wait for it."""
+_PAUSE = 0.05  # seconds for other writers
 
 RECENTLY_FAILED = "A recent attempt to obtain a certificate failed. Waypost will try again at {:%H:%M} UTC."
 
@@ -146,6 +147,39 @@ async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
     await tx.execute(delete(acme_challenges).where(acme_challenges.c.created_at < now - timedelta(days=1)))
     await tx.execute(delete(acme_orders).where(acme_orders.c.ordered_at < now - max(queue.ORDER_LIMITS)))
     return max(len(ended), len(unserved), removed) < STEP
+
+
+class CertificateSweep:
+    """Keeps the table of certificates in step with the hostnames that are served.
+
+    It finds what changed while no process watched: other settings, or a change between `--tls` and a proxy for HTTPS.
+    """
+
+    def __init__(self, db: Database, own: Collection[str], *, clock: Clock) -> None:
+        """`own`: the service's own names, which no account has as a domain."""
+        self._db = db
+        self._own = tuple(own)
+        self._clock = clock
+        self._after: str | None = None  # the last hostname seen while a sweep runs
+
+    async def step(self) -> bool:
+        """Sweep a few hostnames, since writers on SQLite wait. False after the last ones."""
+        now = self._clock()
+        if self._after is None:
+            async with self._db.write() as tx:
+                await set_own_hosts(tx, self._own, now)
+            self._after = ""
+        async with self._db.read() as tx:
+            missing, unserved = await find_missing(tx, self._after), await find_unserved(tx)
+        async with self._db.write() as tx:
+            is_swept = await sweep(tx, now, unserved)
+            for hostname in missing:
+                await request(tx, hostname, now)
+        is_over = is_swept and len(missing) < STEP
+        self._after = None if is_over else max([self._after, *missing])
+        if not is_over:
+            await asyncio.sleep(_PAUSE)
+        return not is_over
 
 
 def is_served() -> ColumnElement[bool]:

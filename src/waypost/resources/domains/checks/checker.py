@@ -4,7 +4,6 @@ No transaction is open while a check waits for the network.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import structlog
@@ -13,11 +12,8 @@ from waypost import auth
 from waypost.database import Tx
 from waypost.kit.clock import timestamp
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
-from waypost.resources.domains import history, service
-from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.outcome import apply_probe, apply_verdict
-from waypost.resources.domains.checks.queue import DomainCheckClaim
-from waypost.resources.domains.checks.verification import DnsVerdict, ExpectedRecords, verify
+from waypost.resources.domains import history, service, store
+from waypost.resources.domains.checks import messages, outcome, queue, verification
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
@@ -32,15 +28,11 @@ class LiveChanged(Protocol):
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedDomain:
-    """A verified domain and the result of its TLS probe."""
-
-    claimed: DomainCheckClaim
-    result: TlsProbeResult
+ProbedDomain = tuple[queue.DomainCheckClaim, TlsProbeResult]
+"""A verified domain and the result of its TLS probe."""
 
 
-class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
+class Checker(LeasedQueue[queue.DomainCheckClaim, ProbedDomain]):
     name = "domain checks"
     at_once = 16
 
@@ -56,10 +48,10 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
     async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
         return await queue.has_work(tx, self._deps.clock())
 
-    async def claim(self, tx: Tx, free: int) -> list[DomainCheckClaim]:
+    async def claim(self, tx: Tx, free: int) -> list[queue.DomainCheckClaim]:
         return await queue.claim(tx, clock=self._deps.clock, limit=free)
 
-    async def run(self, claimed: DomainCheckClaim) -> ProbedDomain | None:
+    async def run(self, claimed: queue.DomainCheckClaim) -> ProbedDomain | None:
         """Saves the verdict before the probe: a certificate may be obtained on demand, which requires a live domain.
 
         The probe has the same lease, so that it counts for the account's share.
@@ -67,24 +59,25 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
         verdict = await self._verify(claimed)
         if not await self._save_verdict(claimed, verdict):
             return None
-        return ProbedDomain(claimed, await self._probe_tls.probe(claimed.hostname))
+        return claimed, await self._probe_tls.probe(claimed.hostname)
 
     async def settle(self, tx: Tx, outcomes: Sequence[ProbedDomain]) -> None:
-        for each in outcomes:
-            found = await queue.find_held(tx, each.claimed)
-            if found:
-                changed = apply_probe(found[0], each.result, is_issuing=self._live_changed is not None)
-                await queue.save(tx, each.claimed.id, {**changed, "leased_until": None})
+        for claimed, result in outcomes:
+            if found := await queue.find_held(tx, claimed):
+                changed = outcome.apply_probe(found[0], result, is_issuing=self._live_changed is not None)
+                await store.save(tx, claimed.id, {**changed, "leased_until": None})
 
-    async def _verify(self, claimed: DomainCheckClaim) -> DnsVerdict:
+    async def _verify(self, claimed: queue.DomainCheckClaim) -> verification.DnsVerdict:
         try:
-            expected = ExpectedRecords(claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt)
-            return await verify(self._records, expected)
+            expected = verification.ExpectedRecords(
+                claimed.hostname, claimed.token, self._deps.cname_target, claimed.needs_txt
+            )
+            return await verification.verify(self._records, expected)
         except Exception:  # an unexpected error of a lookup says nothing about the domain
             log.exception("check crashed", hostname=claimed.hostname)
-            return DnsVerdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
+            return verification.DnsVerdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
 
-    async def _save_verdict(self, claimed: DomainCheckClaim, verdict: DnsVerdict) -> bool:
+    async def _save_verdict(self, claimed: queue.DomainCheckClaim, verdict: verification.DnsVerdict) -> bool:
         """Whether the domain was verified."""
         publish = None
         async with self._deps.db.write() as tx:
@@ -93,22 +86,22 @@ class Checker(LeasedQueue[DomainCheckClaim, ProbedDomain]):
                 return False
             domain, is_requested_again = found
             if is_requested_again and verdict.outcome != "verified":  # the record may exist by now
-                await queue.save(tx, domain.id, {"leased_until": None})
+                await store.save(tx, domain.id, {"leased_until": None})
                 return False
-            outcome = apply_verdict(domain, verdict, self._deps.clock())
+            checked = outcome.apply_verdict(domain, verdict, self._deps.clock())
             kept = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # until it is probed
-            await queue.save(tx, domain.id, {**outcome.values, **kept})
-            if outcome.went:
+            await store.save(tx, domain.id, {**checked.values, **kept})
+            if checked.went:
                 publish = await self._deps.invalidate_host(tx, domain.hostname)
                 if self._live_changed:
-                    await self._live_changed(tx, domain.hostname, is_live=outcome.went == "up")
-            if outcome.went == "up":
+                    await self._live_changed(tx, domain.hostname, is_live=checked.went == "up")
+            if checked.went == "up":
                 await history.record_verified(tx, domain.account_id, domain.hostname)
-            if outcome.went == "down":
+            if checked.went == "down":
                 await self._notify_owner(tx, domain)
         if publish:
             publish()
-            log.info("domain went live" if outcome.went == "up" else "domain went down", hostname=domain.hostname)
+            log.info("domain went live" if checked.went == "up" else "domain went down", hostname=domain.hostname)
         return verdict.outcome == "verified"
 
     async def _notify_owner(self, tx: Tx, domain: Domain) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from waypost.outbound import TlsProbeResult
 from waypost.resources.domains.checks.verification import DnsVerdict
-from waypost.resources.domains.model import Domain
+from waypost.resources.domains.model import Domain, DomainStatus
 
 MAX_FAILURES = 3
 """Failed checks in a row until a live domain goes down."""
@@ -28,62 +28,35 @@ class CheckResult:
 
 
 def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
+    next_check = now + EVERY - timedelta(seconds=domain.id.int % _SPREAD)
+    failures = min(domain.failures + 1, _FAILURES_COUNTED)
+    status: DomainStatus = "verified"
+    went: Literal["up", "down"] | None = None
     if verdict.outcome == "verified":
-        verified = _verified(domain, now)
-        return (
-            CheckResult(verified) if domain.is_live else CheckResult({**verified, "check_at": now + AFTER_LIVE}, "up")
-        )
-    if domain.is_live:
-        return _failed_live(domain, verdict, now)
-    failed = {"status": "failed", "failures": _count_failure(domain), "check_at": None}
-    return CheckResult({**_checked(domain, verdict, "failed", now), **failed})
+        went = None if domain.is_live else "up"
+        changed: dict[str, Any] = {"is_live": True, "verified_at": now, "failures": 0, "unverified_since": None}
+        changed["check_at"] = now + AFTER_LIVE if went else next_check
+    elif not domain.is_live:
+        status, changed = "failed", {"failures": failures, "check_at": None}
+    elif verdict.outcome == "unclear":
+        changed = {"check_at": now + AFTER_NO_ANSWER}
+    elif failures < MAX_FAILURES:
+        changed = {"failures": failures, "check_at": next_check}
+    else:
+        status, went = "failed", "down"
+        changed = {"failures": failures, "check_at": None, "is_live": False, "unverified_since": now}
+    changed |= {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
+    if (status, verdict.error) != (domain.status, domain.error):
+        changed["updated_at"] = now
+    return CheckResult(changed, went)
 
 
 def apply_probe(domain: Domain, probe: TlsProbeResult, *, is_issuing: bool) -> Mapping[str, Any]:
     """The columns to change. `is_issuing`: the certificates are ours, so only an error of serving them is new."""
     if is_issuing:
         found: dict[str, Any] = {"tls_error": probe.reason or None} if domain.tls_status == "active" else {}
-    elif probe.outcome == "good":
-        found = {"tls_status": "active", "tls_expires_at": probe.expires_at, "tls_error": None}
-    elif probe.outcome == "bad":
-        found = {"tls_status": "failed", "tls_expires_at": None, "tls_error": probe.reason}
     else:
-        found = {"tls_status": "none", "tls_expires_at": None, "tls_error": None}
+        status = {"good": "active", "bad": "failed", "none": "none"}[probe.outcome]
+        found = {"tls_status": status, "tls_expires_at": probe.expires_at}
+        found["tls_error"] = probe.reason if probe.outcome == "bad" else None
     return {name: value for name, value in found.items() if value != getattr(domain, name)}
-
-
-def _verified(domain: Domain, now: datetime) -> dict[str, Any]:
-    return {
-        **_checked(domain, DnsVerdict("verified"), "verified", now),
-        "is_live": True,
-        "verified_at": now,
-        "failures": 0,
-        "unverified_since": None,
-        "check_at": _next_check(domain, now),
-    }
-
-
-def _failed_live(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
-    if verdict.outcome == "unclear":
-        return CheckResult({**_checked(domain, verdict, "verified", now), "check_at": now + AFTER_NO_ANSWER})
-    failures: dict[str, Any] = {"failures": _count_failure(domain)}
-    if failures["failures"] < MAX_FAILURES:
-        return CheckResult(
-            {**_checked(domain, verdict, "verified", now), **failures, "check_at": _next_check(domain, now)}
-        )
-    down = {"is_live": False, "unverified_since": now, "check_at": None}
-    return CheckResult({**_checked(domain, verdict, "failed", now), **failures, **down}, "down")
-
-
-def _checked(domain: Domain, verdict: DnsVerdict, status: str, now: datetime) -> dict[str, Any]:
-    values = {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
-    is_changed = (status, verdict.error) != (domain.status, domain.error)
-    return {**values, "updated_at": now} if is_changed else values
-
-
-def _count_failure(domain: Domain) -> int:
-    return min(domain.failures + 1, _FAILURES_COUNTED)
-
-
-def _next_check(domain: Domain, now: datetime) -> datetime:
-    return now + EVERY - timedelta(seconds=domain.id.int % _SPREAD)

@@ -5,7 +5,7 @@ account delay nobody else.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,13 +17,13 @@ from waypost.database import Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.domains.history import KEPT
 from waypost.resources.domains.model import Domain, domains
+from waypost.resources.domains.store import DOMAIN
 
 LEASE = timedelta(seconds=60)
 PER_ACCOUNT = 2
 _D = domains.c
 _LOCK = 0x646F6D61696E  # "domain"
 _CANDIDATES = 200
-_DOMAIN = select(*(_D[name] for name in Domain.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,9 @@ async def claim(tx: Tx, *, clock: Clock, limit: int) -> list[DomainCheckClaim]:
 
 async def find_held(tx: Tx, claimed: DomainCheckClaim) -> tuple[Domain, bool] | None:
     """Lock it: (domain, whether its check was requested again). None when it is deleted or the lease is lost."""
-    held = _DOMAIN.add_columns(_D.check_at).where(_D.id == claimed.id, _D.leased_until == claimed.leased_until)
+    held = DOMAIN.add_columns(_D.check_at).where(_D.id == claimed.id, _D.leased_until == claimed.leased_until)
     row = (await tx.execute(held.with_for_update())).one_or_none()
     return None if row is None else (Domain(*row[:-1]), row[-1] != claimed.check_at)
-
-
-async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
-    await tx.execute(update(domains).where(_D.id == domain_id).values(**values))
 
 
 async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
@@ -74,7 +70,7 @@ async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
 def expired(now: datetime) -> Select[Any]:
     """The domain that has been unverified for longest, and for too long, unless somebody is checking it."""
     due = and_(_D.unverified_since <= now - KEPT, ~_D.is_live, _is_free(now))
-    return _DOMAIN.where(due).order_by(_D.unverified_since).limit(1)
+    return DOMAIN.where(due).order_by(_D.unverified_since).limit(1)
 
 
 async def _chosen(tx: Tx, now: datetime, limit: int) -> Sequence[UUID]:

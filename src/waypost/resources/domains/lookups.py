@@ -1,4 +1,4 @@
-"""The domain of a link: SQL expressions and functions that `links` uses inside its own statements and transactions.
+"""What other packages look up: the domain of a link, inside their own statements and transactions, and live hosts.
 
 A link whose domain has been deleted counts as one on the shared domain wherever it is read, so a deletion need not wait
 for its last link.
@@ -7,10 +7,15 @@ for its last link.
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, or_, select, update
+from sqlalchemy import Column, ColumnElement, Select, bindparam, or_, select, update
 
-from waypost.database import Tx
+from waypost.database import Database, Tx
+from waypost.redirect import Route, new_host
 from waypost.resources.domains.model import domains
+
+_LIVE_HOST = select(domains.c.root_url, domains.c.not_found_url).where(
+    domains.c.hostname == bindparam("hostname"), domains.c.is_live
+)
 
 
 def hostname_of(domain_id: Column[Any]) -> ColumnElement[str | None]:
@@ -71,3 +76,18 @@ async def is_custom_domain(tx: Tx, account_id: UUID, hostname: str) -> bool:
     counts = or_(domains.c.is_live, domains.c.account_id == account_id)
     found = select(domains.c.id).where(domains.c.hostname == hostname, counts).limit(1)
     return (await tx.execute(found)).one_or_none() is not None
+
+
+class HostSource:
+    """A `redirect.table.Source` of hosts, asked by visits to no link of a domain, which is no hot path."""
+
+    find_now = None
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def find(self, host: bytes) -> Route | None:
+        """None for a host that is not live. Raises Unavailable."""
+        async with self._db.point_read() as tx:
+            row = (await tx.execute(_LIVE_HOST, {"hostname": host.decode("ascii")})).one_or_none()
+        return None if row is None else new_host(host, row.root_url, row.not_found_url)
