@@ -60,8 +60,8 @@ class DomainPages(Pages[WebDeps]):
         return self._page(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice)
 
     async def change(self, request: Request) -> Response:
+        domain = await self._find(request)  # before the form: others get 404, whatever they send
         session, form = await self._read(request)
-        domain = await self._find(request)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
             self._auth.require_live_plan(session)
