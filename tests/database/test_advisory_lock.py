@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import text
 
-from waypost.database import Database, advisory_lock, take_advisory_lock
+from waypost.database import Database, engine, take_advisory_lock
 from waypost.kit.errors import Unavailable
 
 
@@ -32,7 +32,7 @@ async def test_is_held_until_the_transaction_ends(db: Database) -> None:
 async def test_waiting_too_long_raises_unavailable(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     if db.dialect == "sqlite":
         return
-    monkeypatch.setattr(advisory_lock, "_TAKE", text(advisory_lock._TAKE.text.replace("10s", "50ms")))
+    monkeypatch.setattr(engine, "_TAKE_LOCK", text(engine._TAKE_LOCK.text.replace("10s", "50ms")))
     async with db.write() as holding:
         await take_advisory_lock(holding, 7)
         with pytest.raises(Unavailable):
@@ -45,7 +45,7 @@ async def test_waiting_too_long_raises_unavailable(db: Database, monkeypatch: py
 async def test_an_idle_holder_loses_the_lock(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     if db.dialect == "sqlite":
         return
-    monkeypatch.setattr(advisory_lock, "_TAKE", text(advisory_lock._TAKE.text.replace("60s", "50ms")))
+    monkeypatch.setattr(engine, "_TAKE_LOCK", text(engine._TAKE_LOCK.text.replace("60s", "50ms")))
     with pytest.raises(Unavailable):
         async with db.write() as idle:
             await take_advisory_lock(idle, 7)
