@@ -28,8 +28,8 @@ from waypost.database.migrations import migrate
 from waypost.kit.clock import now
 from waypost.kit.ids import new_id
 from waypost.resources.links.model import links
-from waypost.resources.pixels import attach, pixels, store
-from waypost.resources.pixels.model import Pixel
+from waypost.resources.pixels import attach, store
+from waypost.resources.pixels.model import Pixel, pixels
 
 _LINKS = 1_000
 _KEY = "the benchmark's key"

@@ -35,9 +35,8 @@ from bench.webhook_setup import (
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
-from waypost.resources.webhooks import Deliverer
-from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.delivery.pace import Pace
+from waypost.resources.webhooks import Deliverer, queue
+from waypost.resources.webhooks.pace import Pace
 from waypost.worker.run import collect_garbage_rarely
 
 _ROUNDS = 3

@@ -22,11 +22,11 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.signing import TOLERANCE, signature
 from waypost.outbound import Outbound, Poster
-from waypost.resources.webhooks.delivery.deliverer import Deliverer
-from waypost.resources.webhooks.delivery.pace import Target
-from waypost.resources.webhooks.delivery.queue import ClaimedDelivery
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import WebhookEvent, envelope
+from waypost.resources.webhooks.pace import Target
+from waypost.resources.webhooks.queue import ClaimedDelivery
 from waypost.resources.webhooks.service import MAX_WEBHOOKS
 
 PAGE = (ROOT / "docs" / "webhooks.md").read_text()
@@ -205,4 +205,4 @@ def test_the_example_is_consistent() -> None:
 
 
 def test_documents_the_limit_of_subscriptions() -> None:
-    assert f"at most {MAX_WEBHOOKS} subscriptions for an account" in PAGE
+    assert f"creates a subscription; at most {MAX_WEBHOOKS} for an account" in PAGE

@@ -22,7 +22,7 @@ from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.domains import tls_api
 from waypost.resources.links.previews import render_page
 from waypost.resources.links.routes import open_routes
-from waypost.resources.webhooks.pending import PendingGauges
+from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
 from waypost.web.api import new_api

@@ -26,7 +26,7 @@ from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import NewDomain
 from waypost.resources.links import Link, store
 from waypost.resources.pixels import service as pixel_service
-from waypost.resources.pixels.events import results
+from waypost.resources.pixels.events import model
 from waypost.resources.pixels.schemas import NewPixel
 from waypost.resources.webhooks import service as webhook_service
 from waypost.resources.webhooks.model import webhook_deliveries
@@ -183,10 +183,10 @@ async def _pixels(db: Database, deps: Any, caller: Caller) -> list[str]:
         new = NewPixel(platform=platform, name=name, pixel_id=id_, access_token=token)
         made.append((await pixel_service.create(deps, caller, new, Problems())).id)
     reason = "tiktok answered 401: Access token is incorrect or has been revoked."
-    refused = results.EventResults(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
+    refused = model.EventResults(sent=3, rejected=20, dropped=1, sent_at=at, reason=reason, reason_at=at)
     async with db.write() as tx:
-        await results.add_results(tx, made[0], results.EventResults(sent=12_345, sent_at=at))
-        await results.add_results(tx, made[1], replace(refused, sent_at=at - timedelta(days=3)))
+        await model.add_results(tx, made[0], model.EventResults(sent=12_345, sent_at=at))
+        await model.add_results(tx, made[1], replace(refused, sent_at=at - timedelta(days=3)))
     return [str(each) for each in made]
 
 

@@ -79,11 +79,7 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
     """One transaction settles what has ended and claims what is due. Attempts run outside of it, side by side."""
 
     def __init__(
-        self,
-        db: Database,
-        queue: LeasedQueue[ClaimT, OutcomeT],
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, db: Database, queue: LeasedQueue[ClaimT, OutcomeT], *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.name = queue.name
         self._db = db
@@ -101,7 +97,8 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
             await self._settle_and_claim()
         elif not self._in_flight:
             return False
-        await self._wait_for_outcome()
+        if self._in_flight:
+            await _wait_for(self._has_ended, _WAIT)
         return True
 
     async def close(self) -> None:
@@ -150,29 +147,21 @@ class LeaseLoop(Generic[ClaimT, OutcomeT]):
         self._queue.committed(outcomes, claimed)
 
     async def _run(self, claimed: ClaimT) -> None:
+        context = {"queue": self.name, "id": str(claimed.id)}
         try:
-            outcome = await self._attempt(claimed)
+            try:
+                outcome = await self._queue.run(claimed)
+            except Unavailable:
+                raise
+            except Exception as error:  # noqa: BLE001  # logged here once for all queues
+                _log.exception("attempt failed unexpectedly", **context)
+                outcome = await self._queue.crashed(claimed, error)
         except Unavailable as error:
-            _log.warning("attempt not finished", queue=self.name, id=str(claimed.id), error=error.message)
+            _log.warning("attempt not finished", **context, error=error.message)
             return
         if outcome is not None:
             self._outcomes.append(outcome)
             self._has_ended.set()
-
-    async def _attempt(self, claimed: ClaimT) -> OutcomeT | None:
-        try:
-            return await self._queue.run(claimed)
-        except Unavailable:
-            raise
-        except Exception as error:  # noqa: BLE001  # logged here once for all queues
-            _log.exception("attempt failed unexpectedly", queue=self.name, id=str(claimed.id))
-            return await self._queue.crashed(claimed, error)
-
-    async def _wait_for_outcome(self) -> None:
-        if self._in_flight:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_WAIT):
-                    await self._has_ended.wait()
 
 
 async def every(
@@ -196,12 +185,12 @@ async def every(
                 is_expected = isinstance(error, Unavailable)
                 _log.error("outage", step=name, error=reason_of(error), exc_info=not is_expected)
             is_out = True
-            await _pause(OUTAGE, stop)
+            await _wait_for(stop, OUTAGE)
             continue
         if is_out:
             _log.info("outage over", step=name)
         is_out = False
-        await (asyncio.sleep(0) if has_more else _pause(seconds, stop))
+        await (asyncio.sleep(0) if has_more else _wait_for(stop, seconds))
 
 
 async def cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
@@ -220,7 +209,7 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-async def _pause(seconds: float, stop: asyncio.Event) -> None:
+async def _wait_for(event: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await stop.wait()
+            await event.wait()

@@ -56,14 +56,7 @@ class SendMail(Protocol):
 
 
 async def send_later(
-    tx: Tx,
-    kind: MailKind,
-    *,
-    to: str,
-    subject: str,
-    text: str,
-    now: datetime,
-    account_id: UUID | None,
+    tx: Tx, kind: MailKind, *, to: str, subject: str, text: str, now: datetime, account_id: UUID | None
 ) -> bool:
     """The mail is sent if and only if the caller's transaction commits. False when the address is over its limit."""
     if not await _count(tx, to, kind, now):

@@ -18,7 +18,7 @@ from waypost.kit.ids import new_id
 from waypost.redirect import Route, new_route
 from waypost.resources.links import rules
 from waypost.resources.links.routes import open_routes
-from waypost.resources.pixels import link_pixels, pixels
+from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
 MISSING = "01a1fbb2-2855-72ee-8e77-c161c4205e89"

@@ -10,7 +10,8 @@ from resources.pixels.asking import NEW, ask, make, patch
 from sqlalchemy import select
 
 from waypost.redirect import pixel_change
-from waypost.resources.pixels import pixels, service
+from waypost.resources.pixels import service
+from waypost.resources.pixels.model import pixels
 
 
 async def secrets(env: Env, pixel: dict[str, Any]) -> list[str | None]:

@@ -10,7 +10,8 @@ from resources.pixels.asking import NEW, SHOWN, ask, make, post
 from sqlalchemy import insert
 
 from waypost.kit.ids import new_id
-from waypost.resources.pixels import pixels, service
+from waypost.resources.pixels import service
+from waypost.resources.pixels.model import pixels
 
 
 async def test_creates_a_pixel(env: Env) -> None:

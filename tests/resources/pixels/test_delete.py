@@ -10,7 +10,8 @@ from sqlalchemy import func, insert, select
 
 from waypost.redirect import pixel_change
 from waypost.resources.links import store
-from waypost.resources.pixels import link_pixels, service
+from waypost.resources.pixels import service
+from waypost.resources.pixels.model import link_pixels
 
 
 async def test_deletes_a_pixel_and_detaches_it(env: Env) -> None:

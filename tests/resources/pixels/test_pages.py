@@ -12,8 +12,8 @@ from resources.clicks.visited import new_link
 from sqlalchemy import insert, select
 
 from waypost.resources.links import store
-from waypost.resources.pixels import link_pixels, pixels
-from waypost.resources.pixels.events.results import EventResults, add_results
+from waypost.resources.pixels.events.model import EventResults, add_results
+from waypost.resources.pixels.model import link_pixels, pixels
 
 NEW = {"platform": "facebook", "name": "Spring", "pixel_id": "1234567890123456", "access_token": "EAAB"}
 

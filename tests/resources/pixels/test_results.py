@@ -6,7 +6,7 @@ from people import START
 from resources.links.env import Env
 from resources.pixels.asking import ask, make
 
-from waypost.resources.pixels.events.results import EventResults, add_results
+from waypost.resources.pixels.events.model import EventResults, add_results
 
 NOTHING = {"sent": 0, "rejected": 0, "dropped": 0, "sent_at": None, "reason": None, "reason_at": None}
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import KeyRing, metadata
 from waypost.database.secrets import Undecipherable
-from waypost.resources.pixels import pixels
+from waypost.resources.pixels.model import pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 
 PIXEL_ID, TOKEN = "1029384756", "EAAB0secret0token"

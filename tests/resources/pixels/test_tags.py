@@ -13,8 +13,8 @@ from waypost.redirect import new_route, pixel_pages
 from waypost.redirect.pixel_pages import FIRED
 from waypost.redirect.route import PIXEL_PAGE
 from waypost.resources.links.schemas import MAX_PIXELS
-from waypost.resources.pixels import PixelTags, pixels
-from waypost.resources.pixels.model import Platform
+from waypost.resources.pixels import PixelTags
+from waypost.resources.pixels.model import Platform, pixels
 from waypost.resources.pixels.schemas import NewPixel
 
 KEYS, LINK = KeyRing(["a key"]), UUID(int=1)

@@ -17,10 +17,9 @@ from servers import ALLOW, NameServer, name_server
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
-from waypost.resources.webhooks import Deps, Receivers, WebhookEvent, api, record, record_all
-from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.delivery.pace import Pace
-from waypost.resources.webhooks.delivery.queue import ClaimedDelivery, DeliveryOutcome
+from waypost.resources.webhooks import Deps, Receivers, WebhookEvent, api, queue, record, record_all
+from waypost.resources.webhooks.pace import Pace
+from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.web import Guard
 
 HOST = "hooks.example.com"

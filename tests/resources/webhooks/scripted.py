@@ -18,11 +18,10 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
-from waypost.resources.webhooks import Deliverer, WebhookEvent, store
-from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.delivery.pace import Pace, Target
+from waypost.resources.webhooks import Deliverer, WebhookEvent, queue, store
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
+from waypost.resources.webhooks.pace import Pace, Target
 from waypost.worker.loop import LeaseLoop
 
 KEYS = KeyRing(["the key of these tests"])
@@ -73,7 +72,7 @@ async def subscribe(
 
 async def unsubscribe(db: Database, subscription: Subscription) -> None:
     async with db.write() as tx:
-        assert await store.remove(tx, subscription.account_id, subscription.id)
+        await store.remove(tx, subscription.account_id, subscription.id)
         await queue.lock(tx)
         await store.cancel(tx, subscription.id)
 

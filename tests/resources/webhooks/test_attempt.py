@@ -14,9 +14,9 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
 from waypost.resources.webhooks import Deliverer
-from waypost.resources.webhooks.delivery.pace import Target
-from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery
-from waypost.resources.webhooks.model import webhooks
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
+from waypost.resources.webhooks.pace import Target
+from waypost.resources.webhooks.queue import ClaimedDelivery
 
 SECRET = "whsec_of_these_tests"
 HOST = "receiver.example"

@@ -24,8 +24,8 @@ from waypost.kit.errors import Unavailable
 from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
-from waypost.resources.webhooks.delivery import metrics
-from waypost.resources.webhooks.delivery.pace import FIRST, FIRST_AT_HOST
+from waypost.resources.webhooks import metrics
+from waypost.resources.webhooks.pace import FIRST, FIRST_AT_HOST
 from waypost.worker.loop import LeaseLoop
 
 HOST = "receiver.example"
@@ -281,7 +281,7 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
     await queue_up(db, await subscribe(db, HOST), FIRST)
     await loop.step()
     receivers.let_go()
-    await loop._wait_for_outcome()
+    await loop._has_ended.wait()
 
     def gone() -> None:
         raise Unavailable("gone")

@@ -15,9 +15,9 @@ from sqlalchemy import text
 from waypost.database import Database, Tx
 from waypost.kit.ids import new_id
 from waypost.outbound import NotPublic
-from waypost.resources.webhooks.delivery import metrics as counted
+from waypost.resources.webhooks import metrics as counted
+from waypost.resources.webhooks.metrics import FRESH, PendingGauges, count_statement
 from waypost.resources.webhooks.outbox import WebhookEvent, record_for
-from waypost.resources.webhooks.pending import FRESH, PendingGauges, count_statement
 
 DELAY = "waypost_webhook_first_attempt_delay_seconds"
 RESULTS = "waypost_webhook_results_total"

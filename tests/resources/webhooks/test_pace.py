@@ -4,8 +4,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from waypost.resources.webhooks.delivery import pace as module
-from waypost.resources.webhooks.delivery.pace import (
+from waypost.resources.webhooks import pace as module
+from waypost.resources.webhooks.pace import (
     BURST,
     FIRST,
     FIRST_AT_HOST,

@@ -11,10 +11,11 @@ from resources.webhooks.scripted import Subscription, deliveries, delivery, queu
 from sqlalchemy import delete, event, text
 
 from waypost.database import Database
-from waypost.resources.webhooks.delivery import queue, slots
-from waypost.resources.webhooks.delivery.pace import FIRST, MAX_IN_FLIGHT, Pace
-from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
-from waypost.resources.webhooks.model import webhooks
+from waypost.resources.webhooks import pace as slots
+from waypost.resources.webhooks import queue
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
+from waypost.resources.webhooks.pace import FIRST, MAX_IN_FLIGHT, Pace
+from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 
 LEASE = timedelta(seconds=30)
 
@@ -57,7 +58,7 @@ async def test_claims_and_settles_a_delivery(db: Database, clock: FakeClock, ali
     assert await is_due(db, clock)
     (claimed,) = await claim(db, clock)
     row = await delivery(db)
-    assert (claimed.id, claimed.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
+    assert (claimed.id, claimed.target.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
     assert (claimed.url, claimed.event, claimed.body) == ("https://alice.example/hook", "link.clicked", row.body)
     assert (row.status, row.attempts, row.leased_until) == ("pending", 1, START + LEASE)  # counted before it is sent
     assert not await is_due(db, clock)
@@ -170,7 +171,7 @@ async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
     await queue_up(db, bob)
     async with db.write() as tx:
         await tx.execute(delete(webhooks).where(webhooks.c.id == alice.id))
-    assert [each.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
+    assert [each.target.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
     assert not await is_due(db, clock)
 
 
@@ -218,11 +219,11 @@ async def test_those_that_do_not_succeed_share_half_of_the_places(
     assert len(await claim(db, clock, pace=pace)) == 3
     assert not await is_due(db, clock, pace)
     pace.note(several[4].target, succeeded=True)
-    assert {each.webhook_id for each in await claim(db, clock, pace=pace)} <= {several[4].id}
+    assert {each.target.webhook_id for each in await claim(db, clock, pace=pace)} <= {several[4].id}
     clock.move(LEASE)
     again = await claim(db, clock, pace=pace)
-    assert sum(each.webhook_id != several[4].id for each in again) == 3
-    assert sum(each.webhook_id == several[4].id for each in again) == 2
+    assert sum(each.target.webhook_id != several[4].id for each in again) == 3
+    assert sum(each.target.webhook_id == several[4].id for each in again) == 2
 
 
 async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
@@ -230,10 +231,10 @@ async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, cl
     for each in several:
         await queue_up(db, each, 4)
     first = await claim(db, clock, limit=6)
-    counts = [sum(each.webhook_id == of.id for each in first) for of in several]
+    counts = [sum(each.target.webhook_id == of.id for each in first) for of in several]
     assert sorted(counts) == [1, 1, 1, 1, 2]
     second = await claim(db, clock, limit=4)  # those with the fewest under way
-    assert several[counts.index(2)].id not in {each.webhook_id for each in second}
+    assert several[counts.index(2)].id not in {each.target.webhook_id for each in second}
 
 
 async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock, alice: Subscription) -> None:
@@ -253,7 +254,7 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
         claimed = await claim(db, clock, limit=2, pace=pace)
         for each in claimed:
             pace.begun(each.target)
-            served.append(each.webhook_id)
+            served.append(each.target.webhook_id)
         await settle(db, *(again(each, START + timedelta(days=1)) for each in claimed))
     assert sorted(served[:6]) == sorted(served[6:]) == sorted(each.id for each in several)
 

@@ -6,9 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from waypost.resources.webhooks.delivery import slots
-from waypost.resources.webhooks.delivery.pace import BURST, FIRST_AT_HOST, MAX_IN_FLIGHT, Pace, Target
-from waypost.resources.webhooks.delivery.slots import DueDeliveries, share
+from waypost.resources.webhooks import pace as slots
+from waypost.resources.webhooks.pace import BURST, FIRST_AT_HOST, MAX_IN_FLIGHT, DueDeliveries, Pace, Target, share
 
 HOST = "victim.example"
 

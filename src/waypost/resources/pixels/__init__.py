@@ -3,11 +3,10 @@
 A platform's ids and tokens are never shown: only routes and the platforms themselves get them.
 """
 
-from waypost.resources.pixels.account_data import delete_all_for, export
-from waypost.resources.pixels.attached import attach, detach_from_links, hold, ids_of, join_pixels, known, names_of
 from waypost.resources.pixels.deps import Deps
-from waypost.resources.pixels.model import link_pixels, pixels
-from waypost.resources.pixels.tags import PixelTags
+from waypost.resources.pixels.platforms import PixelTags
+from waypost.resources.pixels.service import delete_all_for, export
+from waypost.resources.pixels.store import attach, detach_from_links, hold, ids_of, join_pixels, known, names_of
 
 __all__ = [
     "Deps",
@@ -20,7 +19,5 @@ __all__ = [
     "ids_of",
     "join_pixels",
     "known",
-    "link_pixels",
     "names_of",
-    "pixels",
 ]

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Column, Index, SmallInteger, Table, Text
 
-from waypost.database import Id, Instant, metadata
-from waypost.database.secrets import Encrypted
+from waypost.database import Encrypted, Id, Instant, metadata
 
 Platform = Literal["facebook", "tiktok", "pinterest", "google_ads"]
 

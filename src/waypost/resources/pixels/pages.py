@@ -1,7 +1,7 @@
 """HTML pages of pixels."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -40,34 +40,34 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _Pages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
+    deps: Deps
+    auth: SessionAuth
+    views: Views
 
     async def browse(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
-        counts = await service.count_links(self._deps, found.items)
+        session = await self.auth.session(request)
+        found = await service.browse(self.deps, session, replace(page_request(request), per_page=_PER_PAGE))
+        counts = await service.count_links(self.deps, found.items)
         notice = "Pixel deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, counts=counts, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self._auth.session(request)
+        await self.auth.session(request)
         return self._page(request, "new", form=Form({"platform": "facebook"}))
 
     async def create(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
-        if not self._auth.is_live(session):
+        if not self.auth.is_live(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         warning = _id_warning(form, new.platform, new.pixel_id)
         if warning and not problems:
             return self._page(request, "new", 422, form=form, warning=warning)
         try:
-            pixel = await service.create(self._deps, session, new, problems)
+            pixel = await service.create(self.deps, session, new, problems)
         except Invalid as error:
             return self._page(request, "new", 422, form=form.with_errors(error.errors))
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
@@ -81,7 +81,7 @@ class _Pages:
     async def change(self, request: Request) -> Response:
         session, pixel = await self._find(request)
         form = await read_form(request)
-        if not self._auth.is_live(session):
+        if not self.auth.is_live(session):
             unpaid = form.with_errors({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
         change, problems = parse(PixelChange, _changes(form))
@@ -89,7 +89,7 @@ class _Pages:
         if warning and not problems:
             return await self._one(request, session, pixel, form, status=422, warning=warning)
         try:
-            await service.change(self._deps, session, pixel.id, change, problems)
+            await service.change(self.deps, session, pixel.id, change, problems)
         except Invalid as error:
             return await self._one(request, session, pixel, form.with_errors(error.errors), status=422)
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
@@ -99,28 +99,28 @@ class _Pages:
         return self._page(request, "delete", pixel=pixel, count=await self._count(pixel))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        await service.delete(self._deps, session, await path_id(request.path_params["id"]))
+        session = await self.auth.session(request)
+        await service.delete(self.deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/pixels?deleted=1", 303)
 
     async def _find(self, request: Request) -> tuple[Session, Pixel]:
-        session = await self._auth.session(request)
-        return session, await service.find(self._deps, session, await path_id(request.path_params["id"]))
+        session = await self.auth.session(request)
+        return session, await service.find(self.deps, session, await path_id(request.path_params["id"]))
 
     async def _count(self, pixel: Pixel) -> int:
-        counts: Mapping[UUID, int] = await service.count_links(self._deps, [pixel])
+        counts: Mapping[UUID, int] = await service.count_links(self.deps, [pixel])
         return counts[pixel.id]
 
     async def _one(
         self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **context: Any
     ) -> Response:
-        results = await service.results(self._deps, session, pixel.id)
+        results = await service.results(self.deps, session, pixel.id)
         count = await self._count(pixel)
         return self._page(request, "one", status, form=form, pixel=pixel, results=results, count=count, **context)
 
     def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         shared = {"hints": PLATFORM_HINTS, "counted_to": service.COUNTED_TO, "warning": ""}
-        return self._views.page(request, f"pixels/{name}.html", status=status, **shared | context)
+        return self.views.page(request, f"pixels/{name}.html", status=status, **shared | context)
 
 
 def _id_warning(form: Form, platform: str | None, pixel_id: str | None) -> str:

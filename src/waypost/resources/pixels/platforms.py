@@ -1,10 +1,16 @@
-"""The format of each platform's ids, where people find them, and the part of an id that the platform's tag gets."""
+"""The platforms' ids: their format, where people find them, and what the platform's tag in the browser gets."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
-from waypost.resources.pixels.model import Platform
+import structlog
+
+from waypost.database import KeyRing, Sealed, Undecipherable
+from waypost.resources.pixels.model import Platform, pixels
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +77,27 @@ def tag_id(platform: str, text: str) -> str:
         return f"AW-{text}"
     found = AD_ACCOUNT_AND_TAG.fullmatch(text) if platform == "pinterest" else None
     return found[2] if found else text
+
+
+class PixelTags:
+    """Decrypts the ids that a link's page fires, for routes only."""
+
+    def __init__(self, keys: KeyRing) -> None:
+        self._keys = keys
+        self._logged: set[UUID] = set()
+
+    def decrypt(self, sealed: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str | None]]:
+        """(pixel id, platform, id for the platform's tag) of each. None if no key decrypts it, which is logged once:
+        the link redirects without that pixel.
+        """
+        found = ((id_, platform, self._decrypt(id_, value)) for id_, platform, value in sealed)
+        return [(id_, platform, None if text is None else tag_id(platform, text)) for id_, platform, text in found]
+
+    def _decrypt(self, id_: UUID, value: bytes) -> str | None:
+        try:
+            return self._keys.open(pixels.c.pixel_id, id_, Sealed(value))
+        except Undecipherable:
+            if id_ not in self._logged:
+                log.warning("pixel does not fire: no key of WAYPOST_SECRET_KEY decrypts its id", pixel=str(id_))
+            self._logged.add(id_)
+            return None

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import NOT_BLANK, Body, Documented, IdText, Text, TimestampText, max_characters
-from waypost.resources.pixels.events.results import EventResults
+from waypost.resources.pixels.events.model import EventResults
 from waypost.resources.pixels.model import Pixel, Platform
 
 MAX_TEXT = 255

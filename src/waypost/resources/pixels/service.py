@@ -5,15 +5,15 @@ from dataclasses import replace
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
-from waypost.database import Sealed
-from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.database import Database, Sealed
+from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.deps import Deps
-from waypost.resources.pixels.events.results import EventResults, results_of
+from waypost.resources.pixels.events.model import EventResults, results_of
 from waypost.resources.pixels.model import Pixel, pixels
-from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
+from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields, PixelJson, to_json
 
 MAX_PIXELS = 200
 """Of an account."""
@@ -34,7 +34,10 @@ async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) 
     for name in _NEVER_NULL:
         if getattr(new, name) is None and name not in problems:
             problems.add(name, REQUIRED)
-    await _check_count(deps, account, problems)
+    if problems:  # reported together; without others, the transaction of the write decides
+        async with deps.db.read() as tx:
+            if await store.count(tx, account) >= MAX_PIXELS:
+                problems.add("name", TOO_MANY)
     if problems or new.platform is None or new.name is None:
         raise Invalid(problems.errors)
     now = deps.clock()
@@ -61,7 +64,7 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
     problems.raise_if_any()
     secrets = {name: _sealed(deps, pixel_id, name, requested) for name in _SECRETS if name in sent}
     async with deps.db.write() as tx:
-        before = _found(await store.find_for_change(tx, caller.account.id, pixel_id))
+        before = await store.find_for_change(tx, caller.account.id, pixel_id)
         after = replace(before, platform=requested.platform or before.platform, name=requested.name or before.name)
         if after == before and not secrets:
             return before
@@ -69,15 +72,16 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
             secrets.setdefault("access_token", None)
         after = replace(after, updated_at=deps.clock())
         await store.save(tx, after, secrets)
-        publish = await deps.pixel_changed(tx, pixel_id) if _FIRED & sent else _nothing
-    publish()
+        publish = await deps.pixel_changed(tx, pixel_id) if _FIRED & sent else None
+    if publish:
+        publish()
     return after
 
 
 async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
     """The first commit removes it from all links; the rows that attached it are deleted in short transactions."""
     async with deps.db.write() as tx:
-        _found(await store.find_for_change(tx, caller.account.id, pixel_id))
+        await store.find_for_change(tx, caller.account.id, pixel_id)
         publish = await deps.pixel_changed(tx, pixel_id)
         await store.remove(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)
@@ -89,13 +93,13 @@ async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
 
 async def find(deps: Deps, caller: Caller, pixel_id: UUID) -> Pixel:
     async with deps.db.read() as tx:
-        return _found(await store.find(tx, caller.account.id, pixel_id))
+        return await store.find(tx, caller.account.id, pixel_id)
 
 
 async def results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
     """Of its server-side events."""
     async with deps.db.read() as tx:
-        _found(await store.find(tx, caller.account.id, pixel_id))
+        await store.find(tx, caller.account.id, pixel_id)
         return await results_of(tx, pixel_id)
 
 
@@ -111,24 +115,19 @@ async def count_links(deps: Deps, found: Sequence[Pixel]) -> Mapping[UUID, int]:
         return await store.links_counts(tx, [pixel.id for pixel in found], COUNTED_TO + 1)
 
 
-def _found(found: Pixel | None) -> Pixel:
-    if found is None:
-        raise NotFound
-    return found
+async def export(db: Database, account_id: UUID) -> list[PixelJson]:
+    """The pixels of an account, as the API shows them."""
+    async with db.read() as tx:
+        found, _ = await store.page(tx, account_id, PageRequest(1, MAX_PIXELS))
+    return [to_json(each) for each in found]
+
+
+async def delete_all_for(db: Database, account_id: UUID) -> None:
+    """All at once: they are few."""
+    async with db.write() as tx:
+        await store.remove_all(tx, account_id)
 
 
 def _sealed(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Sealed | None:
     text = getattr(fields, name)
     return None if text is None else deps.keys.seal(pixels.c[name], pixel_id, text)
-
-
-async def _check_count(deps: Deps, account: UUID, problems: Problems) -> None:
-    """To report it together with other errors. Without others, the transaction of the write decides."""
-    if problems:
-        async with deps.db.read() as tx:
-            if await store.count(tx, account) >= MAX_PIXELS:
-                problems.add("name", TOO_MANY)
-
-
-def _nothing() -> None:
-    """No link changes what it fires."""

@@ -3,12 +3,16 @@
 Other packages record events in their own transactions; the worker's `Deliverer` sends them.
 """
 
-from waypost.resources.webhooks.account_data import delete_all_for, export
-from waypost.resources.webhooks.delivery.deliverer import Deliverer
-from waypost.resources.webhooks.deps import Deps
+from waypost.resources.webhooks.deliverer import Deliverer
+from waypost.resources.webhooks.deps import Deps, Receivers
 from waypost.resources.webhooks.outbox import WebhookEvent, listeners, record, record_all
-from waypost.resources.webhooks.receivers import Receivers
-from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
+from waypost.resources.webhooks.retention import (
+    cancel_orphaned_deliveries,
+    delete_all_for,
+    delete_old_deliveries,
+    log_retention,
+)
+from waypost.resources.webhooks.service import export
 
 __all__ = [
     "Deliverer",

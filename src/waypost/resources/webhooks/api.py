@@ -10,7 +10,7 @@ from waypost.auth import Caller
 from waypost.kit.errors import Problems
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, DeliveryStatus, EventType
+from waypost.resources.webhooks.model import TEST, DeliveryFilter, DeliveryStatus, EventType
 from waypost.resources.webhooks.schemas import (
     CreatedWebhookJson,
     DeliveryJson,
@@ -19,7 +19,6 @@ from waypost.resources.webhooks.schemas import (
     delivery_to_json,
     to_json,
 )
-from waypost.resources.webhooks.store import DeliveryFilter
 from waypost.web import (
     PAGING,
     PREFIX,

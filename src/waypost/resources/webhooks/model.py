@@ -7,14 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import Column, Index, Integer, SmallInteger, Table, Text
 
-from waypost.database import Id, Instant, Json, metadata
-from waypost.database.secrets import Encrypted
+from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 EventType = Literal["link.created", "link.clicked", "pixel.fired"]
 TEST = "webhook.test"
 """The event of a test delivery; nobody can subscribe to it."""
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "cancelled"]
+MAX_ATTEMPTS = 5
 
 webhooks = Table(
     "webhooks",
@@ -83,6 +83,14 @@ class Delivery:
     response_status: int | None
     error: str | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFilter:
+    """None does not filter."""
+
+    status: DeliveryStatus | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import files
 from typing import Any, cast, get_args
 from urllib.parse import urlencode
@@ -17,11 +18,9 @@ from waypost.kit.errors import Invalid, PaymentRequired
 from waypost.kit.fields import parse
 from waypost.kit.ids import parse_id
 from waypost.resources.webhooks import service
-from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, Delivery, DeliveryStatus, EventType, Webhook
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.resources.webhooks.store import DeliveryFilter
 from waypost.web import page_request, path_id, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
@@ -53,96 +52,92 @@ def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
 class _Pages:
-    def __init__(self, deps: Deps, auth: SessionAuth, views: Views) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
-        self._snippets = snippets()
+    deps: Deps
+    auth: SessionAuth
+    views: Views
 
     async def browse(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        found = await service.browse(self._deps, session, replace(page_request(request), per_page=_PER_PAGE))
-        latest = await service.latest_deliveries(self._deps, found.items)
+        session = await self.auth.session(request)
+        found = await service.browse(self.deps, session, replace(page_request(request), per_page=_PER_PAGE))
+        latest = await service.latest_deliveries(self.deps, found.items)
         notice = "Webhook deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=found, latest=latest, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self._auth.session(request)
+        await self.auth.session(request)
         return self._page(request, "new", form=Form())
 
     async def create(self, request: Request) -> Response:
         """The response shows the secret. No redirect: nothing else ever shows it."""
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         form = await read_form(request)
-        if not self._auth.is_live(session):
+        if not self.auth.is_live(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
-            webhook, secret = await service.create(self._deps, session, new, problems)
+            webhook, secret = await service.create(self.deps, session, new, problems)
         except Invalid as error:
             return self._page(request, "new", 422, form=form.with_errors(error.errors))
-        return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=self._snippets)
+        return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=snippets())
 
     async def log(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         webhook = await self._find(request)
         filters, before = _read_filters(request), parse_id(request.query_params.get("before", ""))
         found, following = await service.read_log(
-            self._deps, session, webhook.id, filters, before=before, at_most=_PER_PAGE
+            self.deps, session, webhook.id, filters, before=before, at_most=_PER_PAGE
         )
-        older = _query(filters, following) if following else ""
-        newest = _query(filters) if before else ""
+        older, newest = _query(filters, following) if following else "", _query(filters) if before else ""
         context: dict[str, Any] = {"deliveries": found, "filters": filters, "older": older, "newest": newest}
-        return self._page(request, "one", webhook=webhook, snippets=self._snippets, **context)
+        return self._page(request, "one", webhook=webhook, snippets=snippets(), **context)
 
     async def test(self, request: Request) -> Response:
         session = await self._sending(request)
         webhook_id = await path_id(request.path_params["id"])
-        return _to(webhook_id, await service.send_test(self._deps, session, webhook_id))
+        return _to(webhook_id, (await service.send_test(self.deps, session, webhook_id)).id)
 
     async def delivery(self, request: Request) -> Response:
         """While it is pending, the page requests the part again that can change."""
-        session = await self._auth.session(request)
+        session = await self.auth.session(request)
         webhook_id, delivery_id = await _ids(request)
-        webhook, delivery, exchange = await service.find_delivery(self._deps, session, webhook_id, delivery_id)
+        webhook, delivery, exchange = await service.find_delivery(self.deps, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
-        context: dict[str, Any] = {
-            "body": exchange.body,
-            "formatted": _formatted(exchange.body),
-            "answer": exchange.answer,
-        }
-        return self._page(request, name, webhook=webhook, delivery=delivery, **context)
+        formatted = json.dumps(json.loads(exchange.body), indent=2, ensure_ascii=False)
+        return self._page(request, name, webhook=webhook, delivery=delivery, exchange=exchange, formatted=formatted)
 
     async def redeliver(self, request: Request) -> Response:
         session = await self._sending(request)
         webhook_id, delivery_id = await _ids(request)
-        return _to(webhook_id, await service.redeliver(self._deps, session, webhook_id, delivery_id))
+        await service.redeliver(self.deps, session, webhook_id, delivery_id)
+        return _to(webhook_id, delivery_id)
 
     async def ask_to_delete(self, request: Request) -> Response:
         return self._page(request, "delete", webhook=await self._find(request))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._auth.session(request)
-        await service.delete(self._deps, session, await path_id(request.path_params["id"]))
+        session = await self.auth.session(request)
+        await service.delete(self.deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _sending(self, request: Request) -> Session:
         """The session, if it may send deliveries now."""
-        session = await self._auth.session(request)
-        self._auth.require_live_plan(session)
-        await self._auth.limit_expensive(session, "delivery")
+        session = await self.auth.session(request)
+        self.auth.require_live_plan(session)
+        await self.auth.limit_expensive(session, "delivery")
         return session
 
     async def _find(self, request: Request) -> Webhook:
-        session = await self._auth.session(request)
-        return await service.find(self._deps, session, await path_id(request.path_params["id"]))
+        session = await self.auth.session(request)
+        return await service.find(self.deps, session, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "most_attempts": MAX_ATTEMPTS}
-        return self._views.page(request, f"webhooks/{name}.html", status=status, **shared | context)
+        return self.views.page(request, f"webhooks/{name}.html", status=status, **shared | context)
 
 
+@cache
 def snippets() -> dict[str, str]:
     """By language, the code that verifies a signature; docs/webhooks.md shows the same."""
     folder = files("waypost.resources.webhooks") / "snippets"
@@ -166,9 +161,5 @@ def _query(filters: DeliveryFilter, before: UUID | None = None) -> str:
     return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
-def _formatted(body: str) -> str:
-    return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-
-
-def _to(webhook_id: UUID, delivery: Delivery) -> Response:
-    return RedirectResponse(f"/webhooks/{webhook_id}/deliveries/{delivery.id}", 303)
+def _to(webhook_id: UUID, delivery_id: UUID) -> Response:
+    return RedirectResponse(f"/webhooks/{webhook_id}/deliveries/{delivery_id}", 303)

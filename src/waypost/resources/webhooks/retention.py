@@ -1,5 +1,6 @@
-"""Removes deliveries in small groups: old ones from the log, pending ones of subscriptions that are deleted."""
+"""Removes deliveries in small groups: old ones, pending ones of deleted subscriptions, and all of an account."""
 
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from uuid import UUID
 
@@ -7,9 +8,8 @@ from sqlalchemy import bindparam, delete, select
 
 from waypost.database import Database, Id
 from waypost.kit.clock import Clock, microseconds
-from waypost.resources.webhooks import store
-from waypost.resources.webhooks.delivery import queue
-from waypost.resources.webhooks.model import webhook_deliveries
+from waypost.resources.webhooks import queue, store
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
 KEPT = timedelta(days=30)
 AT_ONCE = 1_000  # rows
@@ -55,3 +55,20 @@ async def cancel_orphaned_deliveries(db: Database) -> bool:
         await queue.lock(tx)
         await store.cancel(tx, webhook_id)
     return True
+
+
+async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
+    """Delete the webhooks of an account and their deliveries, in short transactions. Yields after each."""
+    async with db.read() as tx:
+        ids = (await tx.execute(select(webhooks.c.id).where(webhooks.c.account_id == account_id))).scalars().all()
+    for webhook_id in ids:
+        of_webhook = select(webhook_deliveries.c.id).where(webhook_deliveries.c.webhook_id == webhook_id)
+        some = webhook_deliveries.c.id.in_(of_webhook.limit(at_once))
+        is_more_left = True
+        while is_more_left:
+            async with db.write() as tx:
+                await queue.lock(tx)
+                is_more_left = (await tx.execute(delete(webhook_deliveries).where(some))).rowcount >= at_once
+                if not is_more_left:
+                    await tx.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
+            yield

@@ -6,17 +6,11 @@ from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from waypost.kit.clock import timestamp
-from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_entries
+from waypost.kit.fields import Body, Documented, IdText, Text, TimestampText, max_characters, max_entries
 from waypost.resources.webhooks.model import Delivery, DeliveryStatus, EventType, Webhook
 
 MAX_URL = 2048
 TOO_LONG = f"This may have at most {MAX_URL} characters."
-
-
-def _not_too_long(text: str) -> str:
-    if len(text) > MAX_URL:
-        raise ValueError(TOO_LONG)
-    return text
 
 
 def _some(types: list[EventType]) -> list[EventType]:
@@ -27,20 +21,14 @@ def _some(types: list[EventType]) -> list[EventType]:
 
 
 HttpsUrl = Annotated[
-    Text,
-    Documented(
-        {"maxLength": MAX_URL, "pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"}, AfterValidator(_not_too_long)
-    ),
+    Text, max_characters(MAX_URL), Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})
 ]
 EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_some))]
 
 
 class NewWebhook(Body):
     REQUIRED = ("url", "event_types")
-    EXAMPLE: ClassVar = {
-        "url": "https://example.com/hooks/waypost",
-        "event_types": ["link.created", "link.clicked"],
-    }
+    EXAMPLE: ClassVar = {"url": "https://example.com/hooks/waypost", "event_types": ["link.created", "link.clicked"]}
 
     url: HttpsUrl | None = None
     event_types: EventTypes | None = None

@@ -1,22 +1,20 @@
-"""Operations on subscriptions and their deliveries. Each opens its own transaction, and nothing slow runs inside."""
+"""Operations on subscriptions and their deliveries. Each opens its own transactions, and nothing slow runs inside."""
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
-from waypost.kit.errors import Invalid, NotFound, Problems
+from waypost.database import Database
+from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
-from waypost.kit.pagination import Page, PageRequest
+from waypost.kit.pagination import MAX_PER_PAGE, Page, PageRequest
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unreachable
-from waypost.resources.webhooks import outbox, store
-from waypost.resources.webhooks.delivery import queue
+from waypost.resources.webhooks import outbox, queue, store
 from waypost.resources.webhooks.deps import Deps
-from waypost.resources.webhooks.model import TEST, Delivery, Exchange, Webhook, webhooks
-from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook
-from waypost.resources.webhooks.store import DeliveryFilter
+from waypost.resources.webhooks.model import TEST, Delivery, DeliveryFilter, Exchange, Webhook, webhooks
+from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook, WebhookJson, to_json
 
 MAX_WEBHOOKS = 20
 """Of an account."""
@@ -26,8 +24,6 @@ REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
 UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
 TOO_MANY = f"An account may have at most {MAX_WEBHOOKS} webhooks. Delete one that is not needed any more."
-
-T = TypeVar("T")
 
 
 async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
@@ -40,7 +36,9 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
         if getattr(new, name) is None and name not in problems:
             problems.add(name, REQUIRED)
     parsed = _parse(new.url, problems)
-    await _check_count(deps, account, problems)
+    async with deps.db.read() as tx:  # avoids expensive checks for one too many; the transaction of the write decides
+        if await store.count(tx, account) >= MAX_WEBHOOKS:
+            problems.add("url", TOO_MANY)
     url = await _check_receiver(deps, account, parsed, problems)
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
@@ -55,7 +53,7 @@ async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems
 
 async def find(deps: Deps, caller: Caller, webhook_id: UUID) -> Webhook:
     async with deps.db.read() as tx:
-        return _found(await store.find(tx, caller.account.id, webhook_id))
+        return await store.find(tx, caller.account.id, webhook_id)
 
 
 async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Webhook]:
@@ -70,8 +68,7 @@ async def delete(deps: Deps, caller: Caller, webhook_id: UUID) -> None:
     Deliveries of a deleted subscription are not claimed. If very many are pending, `retention` cancels the rest.
     """
     async with deps.db.write() as tx:
-        if not await store.remove(tx, caller.account.id, webhook_id):
-            raise NotFound
+        await store.remove(tx, caller.account.id, webhook_id)
         await queue.lock(tx)
         await store.cancel(tx, webhook_id)  # after the deletion: before, another process could still record deliveries
 
@@ -80,7 +77,7 @@ async def browse_deliveries(
     deps: Deps, caller: Caller, webhook_id: UUID, filters: DeliveryFilter, request: PageRequest
 ) -> Page[Delivery]:
     async with deps.db.read() as tx:
-        _found(await store.find(tx, caller.account.id, webhook_id))
+        await store.find(tx, caller.account.id, webhook_id)
         found, total = await store.page_of_deliveries(tx, webhook_id, filters, request)
     return Page(found, total, request)
 
@@ -90,7 +87,7 @@ async def read_log(
 ) -> tuple[list[Delivery], UUID | None]:
     """(deliveries before `before`, newest first; the `before` of the next page, if there is one)."""
     async with deps.db.read() as tx:
-        _found(await store.find(tx, caller.account.id, webhook_id))
+        await store.find(tx, caller.account.id, webhook_id)
         return await store.log_before(tx, webhook_id, filters, before, at_most=at_most, scan_at_most=MAX_SCANNED)
 
 
@@ -105,32 +102,33 @@ async def find_delivery(
 ) -> tuple[Webhook, Delivery, Exchange]:
     """With request body and answer."""
     async with deps.db.read() as tx:
-        webhook = _found(await store.find(tx, caller.account.id, webhook_id))
-        delivery = _found(await store.find_delivery(tx, webhook_id, delivery_id))
-        return webhook, delivery, _found(await store.exchange_of(tx, webhook_id, delivery_id))
+        webhook = await store.find(tx, caller.account.id, webhook_id)
+        delivery = await store.find_delivery(tx, webhook_id, delivery_id)
+        return webhook, delivery, await store.exchange_of(tx, webhook_id, delivery_id)
 
 
 async def redeliver(deps: Deps, caller: Caller, webhook_id: UUID, delivery_id: UUID) -> Delivery:
     """Send it again with the same id and body, immediately; with five new attempts if it had ended."""
     async with deps.db.write() as tx:
-        _found(await store.hold(tx, caller.account.id, webhook_id))
+        await store.hold(tx, caller.account.id, webhook_id)
         await store.make_due(tx, webhook_id, delivery_id, deps.clock())
-        return _found(await store.find_delivery(tx, webhook_id, delivery_id))
+        return await store.find_delivery(tx, webhook_id, delivery_id)
 
 
 async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
     """Record a test delivery, whatever the subscription subscribes to."""
     async with deps.db.write() as tx:
-        webhook = _found(await store.hold(tx, caller.account.id, webhook_id))
+        webhook = await store.hold(tx, caller.account.id, webhook_id)
         data = {"webhook_id": str(webhook.id)}
         event = outbox.WebhookEvent(TEST, webhook.account_id, new_id(), deps.clock(), data)
-        return _found(await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id)))
+        return await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id))
 
 
-def _found(found: T | None) -> T:
-    if found is None:
-        raise NotFound
-    return found
+async def export(db: Database, account_id: UUID) -> list[WebhookJson]:
+    """The webhooks of an account, as the API shows them."""
+    async with db.read() as tx:
+        found, _ = await store.page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
+    return [to_json(each) for each in found]
 
 
 def _parse(text: str | None, problems: Problems) -> Url | None:
@@ -159,10 +157,3 @@ async def _check_receiver(deps: Deps, account: UUID, url: Url | None, problems: 
             problems.add("url", UNREACHABLE)
     problems.raise_if_any()
     return url.text if url else ""
-
-
-async def _check_count(deps: Deps, account: UUID, problems: Problems) -> None:
-    """Avoids expensive checks for one too many; the transaction of the write decides."""
-    async with deps.db.read() as tx:
-        if await store.count(tx, account) >= MAX_WEBHOOKS:
-            problems.add("url", TOO_MANY)

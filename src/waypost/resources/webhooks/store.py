@@ -1,19 +1,20 @@
-"""SQL of subscriptions and of the delivery log. The queue's is in `delivery.queue`.
+"""SQL of subscriptions and of the delivery log. The queue's is in `queue`. What does not exist raises NotFound.
 
 To write deliveries of a subscription, hold its row first: then a deletion finds all of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, CursorResult, case, delete, func, insert, select, update
 
 from waypost.database import Sealed, Tx
+from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
-from waypost.resources.webhooks.model import Delivery, DeliveryStatus, Exchange, Webhook, webhook_deliveries, webhooks
+from waypost.resources.webhooks.model import Delivery, DeliveryFilter, Exchange, Webhook, webhook_deliveries, webhooks
 
 CANCELLED_AT_ONCE = 1_000
 _D = webhook_deliveries.c
@@ -21,14 +22,6 @@ _WEBHOOK = select(*(webhooks.c[name] for name in Webhook.__dataclass_fields__))
 _NEXT = case((_D.leased_until.is_(None), _D.next_attempt_at)).label("next_attempt_at")
 """During an attempt the column holds the end of its lease, which is no next attempt."""
 _DELIVERY = select(*(_NEXT if name == "next_attempt_at" else _D[name] for name in Delivery.__dataclass_fields__))
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryFilter:
-    """None does not filter."""
-
-    status: DeliveryStatus | None = None
-    event: str | None = None
 
 
 async def count(tx: Tx, account_id: UUID) -> int:
@@ -40,14 +33,14 @@ async def add(tx: Tx, webhook: Webhook, secret: Sealed) -> None:
     await tx.execute(insert(webhooks), asdict(webhook) | {"secret": secret})
 
 
-async def find(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook | None:
-    return _webhook((await tx.execute(_WEBHOOK.where(*_is(account_id, webhook_id)))).one_or_none())
+async def find(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
+    return Webhook(*_one(await tx.execute(_WEBHOOK.where(*_is(account_id, webhook_id)))))
 
 
-async def hold(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook | None:
+async def hold(tx: Tx, account_id: UUID, webhook_id: UUID) -> Webhook:
     """It cannot be deleted until the transaction ends."""
     held = _WEBHOOK.where(*_is(account_id, webhook_id)).with_for_update(read=True, key_share=True)
-    return _webhook((await tx.execute(held)).one_or_none())
+    return Webhook(*_one(await tx.execute(held)))
 
 
 async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Webhook], int]:
@@ -59,9 +52,10 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Web
     return [Webhook(*row) for row in rows], await count(tx, account_id)
 
 
-async def remove(tx: Tx, account_id: UUID, webhook_id: UUID) -> bool:
-    """False when it does not exist. Waits for transactions that hold it, so that `cancel` sees what they recorded."""
-    return (await tx.execute(delete(webhooks).where(*_is(account_id, webhook_id)))).rowcount > 0
+async def remove(tx: Tx, account_id: UUID, webhook_id: UUID) -> None:
+    """Waits for transactions that hold it, so that `cancel` sees what they recorded."""
+    if not (await tx.execute(delete(webhooks).where(*_is(account_id, webhook_id)))).rowcount:
+        raise NotFound
 
 
 async def cancel(tx: Tx, webhook_id: UUID) -> None:
@@ -116,14 +110,12 @@ async def latest(tx: Tx, webhook_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     return {of[row[0]]: Delivery(*row) for row in await tx.execute(_DELIVERY.where(_D.id.in_(of)))}
 
 
-async def exchange_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Exchange | None:
-    row = (await tx.execute(select(_D.body, _D.answer).where(*_is_delivery(webhook_id, delivery_id)))).one_or_none()
-    return None if row is None else Exchange(*row)
+async def exchange_of(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Exchange:
+    return Exchange(*_one(await tx.execute(select(_D.body, _D.answer).where(*_is_delivery(webhook_id, delivery_id)))))
 
 
-async def find_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery | None:
-    row = (await tx.execute(_DELIVERY.where(*_is_delivery(webhook_id, delivery_id)))).one_or_none()
-    return None if row is None else Delivery(*row)
+async def find_delivery(tx: Tx, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+    return Delivery(*_one(await tx.execute(_DELIVERY.where(*_is_delivery(webhook_id, delivery_id)))))
 
 
 async def make_due(tx: Tx, webhook_id: UUID, delivery_id: UUID, now: datetime) -> None:
@@ -144,5 +136,8 @@ def _is_delivery(webhook_id: UUID, delivery_id: UUID) -> Sequence[ColumnElement[
     return _D.id == delivery_id, _D.webhook_id == webhook_id
 
 
-def _webhook(row: Sequence[Any] | None) -> Webhook | None:
-    return None if row is None else Webhook(*row)
+def _one(found: CursorResult[Any]) -> Sequence[Any]:
+    row = found.one_or_none()
+    if row is None:
+        raise NotFound
+    return row

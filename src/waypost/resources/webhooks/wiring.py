@@ -6,7 +6,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.clock import now
 from waypost.outbound import Poster
 from waypost.resources.webhooks import api, pages
-from waypost.resources.webhooks.delivery.deliverer import Deliverer
+from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 from waypost.settings import Settings

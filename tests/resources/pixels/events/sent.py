@@ -17,6 +17,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
 from waypost.resources.pixels import events
+from waypost.resources.pixels.events import model
 from waypost.resources.pixels.events.model import pixel_events, pixel_lots
 from waypost.resources.pixels.events.queue import GATHERING
 from waypost.resources.pixels.model import pixels
@@ -95,9 +96,9 @@ class Env:
     async def nothing_is_left(self) -> bool:
         return (await self.waiting(), await self.lots()) == ([], [])
 
-    async def results(self, pixel: UUID) -> events.EventResults:
+    async def results(self, pixel: UUID) -> model.EventResults:
         async with self.db.read() as tx:
-            return await events.results_of(tx, pixel)
+            return await model.results_of(tx, pixel)
 
     async def delete(self, pixel: UUID) -> None:
         async with self.db.write() as tx:

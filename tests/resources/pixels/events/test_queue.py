@@ -11,7 +11,7 @@ from resources.pixels.events.sent import Env, new_event, new_pixel
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.pixels import events
-from waypost.resources.pixels.events import cleanup, queue, sender
+from waypost.resources.pixels.events import model, queue, sender
 
 
 def told(platforms: Platforms, platform: str = "") -> list[list[str]]:
@@ -170,14 +170,14 @@ async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
 async def test_no_more_wait_than_are_kept(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cleanup, "WAITING_AT_MOST", 3)
+    monkeypatch.setattr(queue, "WAITING_AT_MOST", 3)
     full, other = await new_pixel(db, "facebook"), await new_pixel(db, "facebook")
     given = await env.queue(full, *(new_event() for _ in range(2_010)))
     await env.queue(other, *(new_event() for _ in range(3)))
     await env.sweep()
     found = await env.results(full)
     assert (found.dropped, found.reason) == (2_007, "more events were pending than are stored")
-    assert await env.results(other) == events.EventResults()
+    assert await env.results(other) == model.EventResults()
     await env.run()
     assert [each.id for each in given[:3]] in told(platforms)
     assert await env.nothing_is_left()

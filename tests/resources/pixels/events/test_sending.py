@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.resources.pixels import events
+from waypost.resources.pixels.events import model
 from waypost.worker import jobs
 
 SERVER_SIDE = ("facebook", "tiktok", "pinterest")
@@ -36,7 +37,7 @@ async def test_sends_a_page_view_to_meta(db: Database, env: Env, platforms: Plat
             "referrer_url": "https://from.example/x",
         }
     ]
-    assert await env.results(pixel) == events.EventResults(sent=1, sent_at=START)
+    assert await env.results(pixel) == model.EventResults(sent=1, sent_at=START)
     assert await env.nothing_is_left()
 
 
@@ -102,7 +103,7 @@ async def test_of_a_pixel_that_is_gone_nothing_is_sent(db: Database, env: Env, p
     await env.sweep()
     assert len(platforms.received()) == 1
     assert await env.nothing_is_left()
-    assert await env.results(pixel) == events.EventResults()
+    assert await env.results(pixel) == model.EventResults()
 
 
 @pytest.mark.parametrize("now", [{"access_token": None}, {"platform": "google_ads"}, {"platform": "tiktok"}])
@@ -125,7 +126,7 @@ async def test_results_go_with_their_pixel(db: Database, env: Env) -> None:
     await env.run()
     assert (await env.results(pixel)).sent == 1
     await env.delete(pixel)
-    assert await env.results(pixel) == events.EventResults()
+    assert await env.results(pixel) == model.EventResults()
 
 
 @pytest.mark.parametrize("platform", SERVER_SIDE)

@@ -1,7 +1,7 @@
 """Who may have a request under way."""
 
 from waypost.kit.ids import new_id
-from waypost.resources.pixels.events.slots import AT_MOST, OF_PLATFORM, QueuedPixel, RequestSlots
+from waypost.resources.pixels.events.queue import AT_MOST, OF_PLATFORM, QueuedPixel, RequestSlots
 
 
 def turn(platform: str = "facebook", attempt: int = 1) -> QueuedPixel:

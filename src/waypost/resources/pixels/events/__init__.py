@@ -3,19 +3,8 @@
 Redirects do not wait for it: events are recorded in the transaction that stores the clicks.
 """
 
-from waypost.resources.pixels.events.cleanup import delete_unsendable
 from waypost.resources.pixels.events.model import PageView
-from waypost.resources.pixels.events.outbox import PixelEvent, record_all, with_server_events
-from waypost.resources.pixels.events.results import EventResults, results_of
+from waypost.resources.pixels.events.queue import PixelEvent, delete_unsendable, record_all, with_server_events
 from waypost.resources.pixels.events.sender import EventSender
 
-__all__ = [
-    "EventResults",
-    "EventSender",
-    "PageView",
-    "PixelEvent",
-    "delete_unsendable",
-    "record_all",
-    "results_of",
-    "with_server_events",
-]
+__all__ = ["EventSender", "PageView", "PixelEvent", "delete_unsendable", "record_all", "with_server_events"]

@@ -1,10 +1,18 @@
-"""A page view as it is reported to platforms; the tables of pending events, of requests in progress and of results."""
+"""A page view as it is reported to platforms; the tables of pending events, of requests in progress and of results.
 
+Results are for the pixel's owner. They are added in the transaction that deletes the events: once.
+"""
+
+from dataclasses import astuple, dataclass
+from datetime import datetime
 from typing import NamedTuple
+from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, SmallInteger, Table, Text, func, literal, select
+from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.database import Id, Instant, metadata
+from waypost.database import Id, Instant, Tx, metadata
+from waypost.resources.pixels.model import pixels
 
 pixel_events = Table(
     "pixel_events",
@@ -36,11 +44,12 @@ pixel_results = Table(
     Column("pixel_id", Id, ForeignKey("pixels.id", ondelete="CASCADE"), primary_key=True),
     Column("sent", BigInteger, nullable=False),
     Column("rejected", BigInteger, nullable=False),  # by the platform
-    Column("dropped", BigInteger, nullable=False),  # by this service: see `results`
+    Column("dropped", BigInteger, nullable=False),  # by this service: see EventResults
     Column("sent_at", Instant),
     Column("reason", Text),  # of the latest events that were not accepted
     Column("reason_at", Instant),
 )
+_R = pixel_results.c
 
 
 class PageView(NamedTuple):
@@ -55,3 +64,33 @@ class PageView(NamedTuple):
     """As much of it as is stored; "" for none."""
     user_agent: str
     referrer: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventResults:
+    sent: int = 0
+    rejected: int = 0
+    """Rejected permanently by the platform."""
+    dropped: int = 0
+    """By this service: too old, too many, without data that the platform requires, or tried too often."""
+    sent_at: datetime | None = None
+    reason: str | None = None
+    """Of the latest events that were not accepted; later ones may have been."""
+    reason_at: datetime | None = None
+
+
+async def results_of(tx: Tx, pixel_id: UUID) -> EventResults:
+    row = (await tx.execute(select(pixel_results).where(_R.pixel_id == pixel_id))).one_or_none()
+    return EventResults(*row[1:]) if row else EventResults()
+
+
+async def add_results(tx: Tx, pixel_id: UUID, new: EventResults) -> None:
+    """Add `new` to the stored results. Nothing is stored for a deleted pixel."""
+    values = (literal(value, column.type) for value, column in zip(astuple(new), list(_R)[1:], strict=True))
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    statement = insert(pixel_results).from_select(
+        list(_R.keys()), select(pixels.c.id, *values).where(pixels.c.id == pixel_id)
+    )
+    added = {name: _R[name] + statement.excluded[name] for name in ("sent", "rejected", "dropped")}
+    newest = {name: func.coalesce(statement.excluded[name], _R[name]) for name in ("sent_at", "reason", "reason_at")}
+    await tx.execute(statement.on_conflict_do_update(index_elements=["pixel_id"], set_=added | newest))

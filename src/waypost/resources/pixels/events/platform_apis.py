@@ -1,17 +1,28 @@
-"""The APIs of the platforms, as values: the request that reports page views, and what its answer means.
+"""The APIs of the platforms, as values: the request that reports page views, and what the response means.
+
+Reasons are in words that may be stored and shown.
 
 - Meta: https://developers.facebook.com/docs/marketing-api/conversions-api/parameters
 - TikTok: https://business-api.tiktok.com/portal/docs?id=1771100865818625
 - Pinterest: https://developers.pinterest.com/docs/api/v5/events-create
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol, Self
 
+from waypost.outbound import OutboundResponse
 from waypost.resources.pixels.events.model import PageView
 from waypost.resources.pixels.platforms import AD_ACCOUNT_AND_TAG
 
+LONGEST_WAIT = timedelta(hours=1)
+_NONE = timedelta()
+_LENGTH = 300
+_MASK = "…"
+_WORD = re.compile(r"[^\s\"'()<>,;:=]{6,}")
 _META_VERSION = "v25.0"  # supported until July 2028
 _META_TEMPORARY = {1, 2, 4, 17, 32, 341, 368, 613}  # their errors, and limits on calls; with status 400 or 403
 _META_RATE_LIMITS = range(80_000, 80_015)  # those of a single business
@@ -36,6 +47,14 @@ class Verdict:
     """As the platform words it."""
     is_temporary: bool = False
     """The same request may be accepted later: none of its events is settled."""
+    wait: timedelta = _NONE
+    """What the platform asks for before the next attempt."""
+    summary: str = ""
+    """For the log, without text from the platform."""
+
+    @classmethod
+    def temporary(cls, reason: str) -> Self:
+        return cls(reason=reason, is_temporary=True, summary=reason)
 
 
 class InvalidPixelId(Exception):
@@ -175,3 +194,54 @@ def _value_in(content: Any, keys: Sequence[str]) -> Any:
     for key in keys:
         content = content.get(key) if isinstance(content, dict) else None
     return content
+
+
+def read_response(
+    platform: str, answer: OutboundResponse, count: int, secrets: Sequence[str], now: datetime
+) -> Verdict:
+    """With a reason that may be shown to the pixel's owner.
+
+    `count`: of the events sent; `secrets`: what the platform may have quoted.
+    """
+    summary = f"{platform} answered {answer.status}"
+    verdict = PLATFORM_APIS[platform].verdict(answer.status, _json(answer), count)
+    is_temporary = verdict.is_temporary or answer.status in {408, 429} or answer.status >= 500
+    if not (is_temporary or verdict.rejected):
+        return verdict
+    text = without_secrets(verdict.reason, secrets)
+    reason = f"{summary}: {text}" if text else summary
+    if is_temporary:
+        wait = _wait(answer.headers.get("Retry-After", ""), now)
+        return Verdict(reason=reason, is_temporary=True, wait=wait, summary=summary)
+    return replace(verdict, reason=reason)
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Short and printable. Platforms quote what they reject: parts of a secret are masked, too."""
+    hidden = sorted(filter(None, secrets), key=len, reverse=True)
+    for secret in hidden:
+        text = text.replace(secret, _MASK)
+    text = _WORD.sub(lambda found: _MASK if _is_part(found[0].rstrip("."), hidden) else found[0], text)
+    printable = "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(printable.split())[:_LENGTH]
+
+
+def _is_part(word: str, secrets: Iterable[str]) -> bool:
+    return any(word.rstrip(".…*") in secret for secret in secrets if len(word.rstrip(".…*")) >= 6)
+
+
+def _wait(text: str, now: datetime) -> timedelta:
+    """Seconds or a date, as in HTTP."""
+    try:
+        wait = timedelta(seconds=int(text)) if text.isdigit() else parsedate_to_datetime(text) - now
+    except (ValueError, OverflowError, TypeError):
+        return _NONE
+    return max(_NONE, min(LONGEST_WAIT, wait))
+
+
+def _json(answer: OutboundResponse) -> Any:
+    """None if it is not JSON."""
+    try:
+        return answer.json()
+    except ValueError:
+        return None

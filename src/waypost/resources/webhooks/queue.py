@@ -14,14 +14,12 @@ from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
 
-from waypost.database import Id, Instant, Tx, take_advisory_lock
-from waypost.database.secrets import Sealed
+from waypost.database import Id, Instant, Sealed, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
-from waypost.resources.webhooks.delivery.pace import MAX_IN_FLIGHT, Pace, Target
-from waypost.resources.webhooks.delivery.slots import DueDeliveries, share
-from waypost.resources.webhooks.model import DeliveryStatus, webhook_deliveries, webhooks
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, DeliveryStatus, webhook_deliveries, webhooks
+from waypost.resources.webhooks.pace import MAX_IN_FLIGHT, DueDeliveries, Pace, Target, share
 
-MAX_ATTEMPTS = 5
+_ENDED = "the process ended during the last attempt"
 _D = webhook_deliveries.c
 # Not `status = 'pending'`: for rows known by their ids PostgreSQL might then read the index of all pending rows, as
 # long as it has no statistics on how many there are.
@@ -99,10 +97,6 @@ class ClaimedDelivery:
     leased_until: datetime
     """To settle it, the delivery must still have this lease."""
 
-    @property
-    def webhook_id(self) -> UUID:
-        return self.target.webhook_id
-
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
@@ -139,7 +133,7 @@ async def lock(tx: Tx) -> None:
 
 
 async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[ClaimedDelivery]:
-    """Lease up to `limit` due deliveries, as many of each receiver as `pace` and `slots` allow.
+    """Lease up to `limit` due deliveries, as many of each receiver as `pace` allows.
 
     Deliveries whose last attempt was never settled become `failed`.
     """
@@ -149,7 +143,10 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pac
     ids = share(queues, await _in_flight(tx, now), limit, pace)
     if not ids:
         return []
-    await tx.execute(_end_unsettled(ids))
+    ended = {"status": "failed", "next_attempt_at": None, "leased_until": None, "error": _ENDED}
+    await tx.execute(
+        update(webhook_deliveries).where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _IS_OPEN).values(ended)
+    )
     until = now + lease
     leased = (
         update(webhook_deliveries)
@@ -164,35 +161,22 @@ async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pac
 async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
     """An attempt that lost its lease, or was cancelled meanwhile, changes nothing."""
     await lock(tx)
-    statement = (
-        update(webhook_deliveries)
-        .where(_D.id == bindparam("of"), _D.leased_until == bindparam("lease"), _IS_OPEN)
-        .values(
-            status=bindparam("new_status"),
-            attempts=bindparam("counted"),
-            next_attempt_at=bindparam("next"),
-            leased_until=None,
-            response_status=bindparam("response"),
-            error=bindparam("reason"),
-            answer=bindparam("said"),
-        )
-    )
-    await tx.execute(
-        statement,
-        [
-            {
-                "of": each.claimed.id,
-                "lease": each.claimed.leased_until,
-                "new_status": each.status,
-                "counted": each.claimed.attempt - (not each.counts),
-                "next": each.next_attempt_at,
-                "response": each.response_status,
-                "reason": each.error,
-                "said": each.answer,
-            }
-            for each in outcomes
-        ],
-    )
+    settled = [
+        {
+            "of": each.claimed.id,
+            "lease": each.claimed.leased_until,
+            "status": each.status,
+            "attempts": each.claimed.attempt - (not each.counts),
+            "next_attempt_at": each.next_attempt_at,
+            "leased_until": None,
+            "response_status": each.response_status,
+            "error": each.error,
+            "answer": each.answer,
+        }
+        for each in outcomes
+    ]
+    with_lease = (_D.id == bindparam("of"), _D.leased_until == bindparam("lease"), _IS_OPEN)
+    await tx.execute(update(webhook_deliveries).where(*with_lease), settled)
 
 
 async def _due_deliveries(tx: Tx, now: datetime, at_most: int) -> list[DueDeliveries]:
@@ -214,16 +198,6 @@ def _target(row: Any) -> Target:
 @lru_cache(4_096)
 def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
-
-
-def _end_unsettled(ids: Sequence[UUID]) -> Any:
-    return (
-        update(webhook_deliveries)
-        .where(_D.id.in_(ids), _D.attempts >= MAX_ATTEMPTS, _IS_OPEN)
-        .values(
-            status="failed", next_attempt_at=None, leased_until=None, error="the process ended during the last attempt"
-        )
-    )
 
 
 async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[ClaimedDelivery]:

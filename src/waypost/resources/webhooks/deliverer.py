@@ -6,16 +6,15 @@ from functools import lru_cache
 
 import structlog
 
-from waypost.database import Tx
-from waypost.database.secrets import KeyRing, Undecipherable
+from waypost.database import KeyRing, Tx, Undecipherable
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import NotPublic, OutboundResponse, Post, Unreachable
-from waypost.resources.webhooks.delivery import metrics, queue
-from waypost.resources.webhooks.delivery.pace import Pace
-from waypost.resources.webhooks.delivery.queue import MAX_ATTEMPTS, ClaimedDelivery, DeliveryOutcome
-from waypost.resources.webhooks.model import webhooks
+from waypost.resources.webhooks import metrics, queue
+from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
+from waypost.resources.webhooks.pace import Pace
+from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.worker.loop import GRACE, LeasedQueue
 
 MAX_ANSWER = 65_536
@@ -101,7 +100,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
             url = _read(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
-        secret = self._keys.open(webhooks.c.secret, claimed.webhook_id, claimed.secret)
+        secret = self._keys.open(webhooks.c.secret, claimed.target.webhook_id, claimed.secret)
         body, now = claimed.body.encode(), int(self._clock().timestamp())
         headers = {
             "Content-Type": "application/json",
