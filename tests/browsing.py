@@ -1,4 +1,4 @@
-"""Pages as a browser gets them, without one: the whole site of a web process, and people who are signed in."""
+"""Pages over HTTP without a browser: the application of a web process, and signed-in users."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ COMPILED = CompiledTemplates()
 
 @dataclass
 class Browser:
-    """One person's, with its cookies."""
+    """The client of one user, with its cookies."""
 
     client: httpx.AsyncClient
     account: Account | None
@@ -51,12 +51,12 @@ class Browser:
         return await self.client.get(path, **rest)
 
     async def post(self, path: str, fields: dict[str, Any] | None = None, **rest: Any) -> httpx.Response:
-        """A form, sent from a page of ours."""
+        """Submit a form from a page of the service."""
         return await self.client.post(path, data=fields or {}, headers=SAME_ORIGIN | rest.pop("headers", {}), **rest)
 
 
 @dataclass
-class Place:
+class WebApp:
     """A service with a dashboard."""
 
     db: Database
@@ -80,11 +80,11 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> AsyncIterator[Place]:
+async def open_place(database_url: str, tmp_path: Path, **settings: Any) -> AsyncIterator[WebApp]:
     """`database_url`: of a database with the current schema."""
     given = {"base_url": BASE_URL, "database_url": database_url, "data_dir": tmp_path / "data"} | settings
     chosen, clock = with_secret_key(Settings(**given)), FakeClock()
     async with contextlib.AsyncExitStack() as stack:
         with mock.patch("waypost.web.dashboard.views.Environment", partial(Environment, bytecode_cache=COMPILED)):
             web = await stack.enter_async_context(open_web(chosen, clock=clock))
-        yield Place(web.db, web.site, clock, chosen, stack)
+        yield WebApp(web.db, web.site, clock, chosen, stack)

@@ -41,7 +41,7 @@ class Caddy:
 
     @contextmanager
     def before(self, upstream: int) -> Iterator[Self]:
-        """While it runs, it stands before Waypost on the port `upstream`."""
+        """While it runs, it is a proxy for Waypost on the port `upstream`."""
         self._start(upstream)
         try:
             eventually(self._has_own_certificates)

@@ -21,10 +21,10 @@ from waypost.database.migrations import migrate
 
 POSTGRES_BIN = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
 MEMORY = Path("/dev/shm")
-ROOM = 4 << 30
+FREE_SPACE = 4 << 30
 
 # A database for each test is hundreds of files: in memory they are made ten times as fast. TMPDIR says otherwise.
-if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > FREE_SPACE:
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 # no example fails for being slow; `make test-slow` tries the default's hundred

@@ -1,7 +1,6 @@
-"""`waypost …` in a process of its own, forked from one that has loaded everything: to load it anew takes seconds.
+"""Runs `waypost …` in a process forked from one that has loaded all modules, because loading takes seconds.
 
-What the command does, its exit code and what is on which stream are as from a shell. How it loads is not: each command
-is run by `alone` once, too.
+Effects, exit code and output are the same as from a shell. Loading differs, so each command also runs once by `alone`.
 """
 
 import atexit

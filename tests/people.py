@@ -20,7 +20,7 @@ START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 class FakeClock:
-    """The wall clock of a test: stands until it is moved."""
+    """A clock for tests that only moves when it is set."""
 
     def __init__(self, at: datetime = START) -> None:
         self.at = at

@@ -1,4 +1,4 @@
-"""The file of an export: there when it is whole, and never in place of another."""
+"""The file of an export: created when it is complete, and never overwrites another."""
 
 import errno
 import os

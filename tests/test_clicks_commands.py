@@ -30,7 +30,7 @@ def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
 
 @pytest.fixture
 async def link(waypost: Waypost) -> UUID:
-    """Alice's, with two clicks of people and one of a robot."""
+    """Alice's, with two clicks of people and one of a bot."""
     db = Database(f"sqlite:///{waypost.directory / 'data' / 'waypost.db'}")
     alice = await new_person(db, "alice")
     await new_person(db, "bob")

@@ -1,4 +1,4 @@
-"""The log: one line a thing, no secret in it, whoever writes."""
+"""The log: one line per event and no secrets, for all writers."""
 
 import subprocess
 import sys

@@ -137,9 +137,9 @@ def test_names_an_invalid_value(monkeypatch: pytest.MonkeyPatch, name: str, valu
 def test_reports_all_faults_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "two")
     monkeypatch.setenv("WAYPOST_IP_PRIVACY", "some")
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as error:
         load()
-    assert set(str(told.value).splitlines()) == {
+    assert set(str(error.value).splitlines()) == {
         "WAYPOST_TRIAL_DAYS: must be a valid integer, unable to parse string as an integer",
         "WAYPOST_IP_PRIVACY: must be 'full', 'truncated' or 'none'",
     }
@@ -149,9 +149,9 @@ def test_the_same_setting_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     write('base_url = "https://a.example.com"\nWAYPOST_BASE_URL = "https://b.example.com"\n')
     monkeypatch.setenv("WAYPOST_Signup", "closed")
     monkeypatch.setenv("WAYPOST_SIGNUP", "open")
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as error:
         load()
-    assert str(told.value).splitlines() == [
+    assert str(error.value).splitlines() == [
         "WAYPOST_BASE_URL: waypost.toml sets it as WAYPOST_BASE_URL and as base_url: keep one",
         "WAYPOST_SIGNUP: the environment sets it as WAYPOST_SIGNUP and as WAYPOST_Signup: keep one",
     ]
@@ -160,9 +160,9 @@ def test_the_same_setting_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_reports_all_unknown_names_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write('trial_dayz = 3\ncolour = "red"\n')
     monkeypatch.setenv("WAYPOST_BASE_ULR", "x")
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as error:
         load()
-    assert [line.partition(" ")[0] for line in str(told.value).splitlines()] == [
+    assert [line.partition(" ")[0] for line in str(error.value).splitlines()] == [
         "WAYPOST_TRIAL_DAYZ",
         "WAYPOST_COLOUR",
         "WAYPOST_BASE_ULR",
@@ -174,9 +174,9 @@ def test_half_of_stripe_is_refused(monkeypatch: pytest.MonkeyPatch, given: list[
     values = {"SECRET_KEY": "sk_test_1", "WEBHOOK_SECRET": "whsec_1", "PRICES": "Monthly=price_1"}
     for name in given:
         monkeypatch.setenv(f"WAYPOST_STRIPE_{name}", values[name])
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as error:
         load()
-    missing = {line.partition(":")[0] for line in str(told.value).splitlines()}
+    missing = {line.partition(":")[0] for line in str(error.value).splitlines()}
     assert missing == {f"WAYPOST_STRIPE_{name}" for name in values.keys() - set(given)}
 
 
@@ -214,9 +214,9 @@ def test_refuses_a_number_as_a_network() -> None:
 )
 def test_refuses_ambiguous_database_urls(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("WAYPOST_DATABASE_URL", url)
-    with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: ") as told:
+    with pytest.raises(SettingsError, match=r"^WAYPOST_DATABASE_URL: ") as error:
         load_settings()
-    assert "hun" not in str(told.value)
+    assert "hun" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ def test_shows_the_database_without_its_password() -> None:
 @pytest.mark.parametrize(("keys", "is_fine"), [("k" * 31, False), ("k" * 32, True), ("short," + "k" * 32, False)])
 def test_refuses_a_short_first_key(monkeypatch: pytest.MonkeyPatch, keys: str, is_fine: bool) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", keys)
-    with contextlib.nullcontext() if is_fine else pytest.raises(SettingsError, match="fewer than 32") as told:
+    with contextlib.nullcontext() if is_fine else pytest.raises(SettingsError, match="fewer than 32") as error:
         load_settings()
-    assert is_fine or "kkk" not in str(told.value)
+    assert is_fine or "kkk" not in str(error.value)
 
 
 def test_accepts_a_short_old_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,9 +271,9 @@ def test_refuses_an_unusable_data_directory(monkeypatch: pytest.MonkeyPatch, nam
 def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYPOST_SECRET_KEY", "very-secret")
     monkeypatch.setenv("WAYPOST_TRIAL_DAYS", "two")
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as error:
         load()
-    assert "very-secret" not in str(told.value)
+    assert "very-secret" not in str(error.value)
     monkeypatch.delenv("WAYPOST_TRIAL_DAYS")
     monkeypatch.setenv("WAYPOST_DATABASE_URL", "postgresql://waypost:very-secret@db/waypost")
     assert "very-secret" not in repr(load())
@@ -284,9 +284,9 @@ def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with monkeypatch.context() as patch:
             patch.setenv(f"WAYPOST_{name}", value)
-            with pytest.raises(SettingsError) as told:
+            with pytest.raises(SettingsError) as error:
                 load()
-            assert "very-secret" not in str(told.value)
+            assert "very-secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"a = ", b"\xff"])

@@ -57,7 +57,7 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         ({"tls_port": 70_000}, {"--tls-port": "between 1 and 65535"}),
         ({"port": 0, "workers": 0, "host": ""}, {"--host": "empty", "--port": "between", "--workers": "at least 1"}),
@@ -67,7 +67,7 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_options_without_effect_are_refused_together(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], told: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], reported: dict[str, str]
 ) -> None:
     for name in ("TLS", "TLS_PORT"):
         monkeypatch.setenv(f"WAYPOST_{name}", "")
@@ -76,7 +76,7 @@ def test_options_without_effect_are_refused_together(
     given = {"host": "127.0.0.1", "port": None, "workers": None, "role": "all", "data_dir": None, **options}
     with pytest.raises(Invalid) as refused:
         serve.start(**given)
-    assert refused.value.errors.keys() == told.keys()
-    for option, text in told.items():
+    assert refused.value.errors.keys() == reported.keys()
+    for option, text in reported.items():
         assert text in refused.value.errors[option][0]
     assert list(Path.cwd().iterdir()) == []

@@ -96,7 +96,7 @@ KIT_ERRORS = {
 }
 
 BARE = {"NoDomain": 406}
-"""Told as a message alone, without envelope and code."""
+"""Responses with a message only, without envelope and code."""
 
 # ── limits ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -52,10 +52,10 @@ def _any_of(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
 
 
 def _members(document: Any, schema: Any, value: Any, at: str) -> Iterator[str]:
-    told, more = schema.get("properties", {}), schema.get("additionalProperties")
+    reported, more = schema.get("properties", {}), schema.get("additionalProperties")
     for name, member in value.items() if isinstance(value, dict) else ():
-        if name in told or more:
-            yield from problems(document, told.get(name, more), member, f"{at}.{name}")
+        if name in reported or more:
+            yield from problems(document, reported.get(name, more), member, f"{at}.{name}")
         else:
             yield f"{at}: not documented: {name}"
 

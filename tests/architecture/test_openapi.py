@@ -94,8 +94,8 @@ class Document:
 
     async def ask(self, key: str | None, endpoint: Endpoint, *ids: str, **rest: Any) -> httpx.Response:
         answer = await self.running.ask(key, endpoint, *ids, **rest)
-        told = self.operation(endpoint)["responses"]
-        response = told.get(str(answer.status_code), told["default"])
+        reported = self.operation(endpoint)["responses"]
+        response = reported.get(str(answer.status_code), reported["default"])
         assert [name for name in response.get("headers", ()) if name not in answer.headers] == []
         if "content" not in response:
             assert answer.content == b""
@@ -124,7 +124,7 @@ async def key(running: RunningApp) -> str:
 
 
 async def test_documents_the_life_of_a_link(document: Document, key: str) -> None:
-    """A link's whole life, with every answer as the document tells it."""
+    """The life of a link, with every response checked against the document."""
     bare = {"destination_url": document.running.website.url}
     for sent in (bare, bare | FULL):
         assert list(problems(document.content, document.body(CREATE), sent)) == []

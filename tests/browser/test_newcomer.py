@@ -73,7 +73,7 @@ async def test_new_person_gets_from_sign_up_to_a_webhook(
     assert_undisturbed(ada, service)
 
 
-NEWEST_FIRST = ("told", "by-key", "spring")
+NEWEST_FIRST = ("reported", "by-key", "spring")
 
 
 async def add_pixel(page: Page) -> None:
@@ -170,7 +170,7 @@ async def follow_a_delivery(page: Page, service: Service, website: Website, rece
     await page.get_by_label("link.created").check()
     await page.get_by_role("button", name="Add webhook").click()
     secret = await page.inner_text("#secret")
-    await asyncio.to_thread(create_link, service, website, key, "told")
+    await asyncio.to_thread(create_link, service, website, key, "reported")
     await asyncio.to_thread(receiver.wait_for, "/hook", 1)
     await page.get_by_role("link", name="Done").click()
     await page.locator("#deliveries").get_by_role("link", name="link.created").click()
@@ -179,7 +179,7 @@ async def follow_a_delivery(page: Page, service: Service, website: Website, rece
     first, second = await asyncio.to_thread(receiver.wait_for, "/hook", 2)
     assert (first.envelope["event"], first.envelope["data"]["slug"], first.body) == (
         "link.created",
-        "told",
+        "reported",
         second.body,
     )
     assert (first.is_signed_with(secret), second.is_signed_with(secret)) == (True, True)

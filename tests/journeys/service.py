@@ -1,4 +1,4 @@
-"""The whole service as an operator runs it: real processes on a real port, seen only through HTTP, commands and log.
+"""The service as an operator runs it: real processes on a real port, seen only through HTTP, commands and log.
 
 Knows nothing of the package's insides.
 """

@@ -97,5 +97,5 @@ def test_long_text_accepts_line_breaks() -> None:
 
 
 def test_limits_the_messages_of_one_field() -> None:
-    told = problems(tags=[5] * 1_000, title=5)
-    assert (len(told), told["title"]) == (101, ["This must be a string."])
+    reported = problems(tags=[5] * 1_000, title=5)
+    assert (len(reported), reported["title"]) == (101, ["This must be a string."])

@@ -32,7 +32,7 @@ Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable
 class NameServer(asyncio.DatagramProtocol):
     """Answers each question with the name's next scripted turn; the last one stays. Time to live is always 0.
 
-    What does not fit into 512 bytes is cut off, and told in full over TCP.
+    Answers beyond 512 bytes are truncated, and complete over TCP.
     """
 
     def __init__(self) -> None:
@@ -239,7 +239,7 @@ async def stall_after_head(reader: asyncio.StreamReader, writer: asyncio.StreamW
 
 
 async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter, _head: bytes) -> None:
-    """A byte now and then: every single read is quick, the whole takes for ever."""
+    """A byte now and then: every single read is fast, the response never ends."""
     writer.write(_HTML_HEAD + b"\r\n")
     while not writer.is_closing():
         writer.write(b"x")
@@ -287,7 +287,7 @@ class Flood:
         writer.write(self._start)
         while not writer.is_closing():
             writer.write(self._more)
-            await writer.drain()  # does not wait while there is room, and the other side shares this loop
+            await writer.drain()  # does not wait while the buffer has space, and the other side shares this loop
             await asyncio.sleep(0)
             self.sent += len(self._more)
 

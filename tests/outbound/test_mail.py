@@ -1,4 +1,4 @@
-"""Mail arrives whole, passwords stay secret, and what goes wrong is told without them."""
+"""Emails arrive complete, passwords stay secret, and errors do not contain them."""
 
 import asyncio
 import ssl

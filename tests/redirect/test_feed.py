@@ -1,4 +1,4 @@
-"""R21: news between the processes of one machine."""
+"""R21: changes reach the other processes of a machine."""
 
 import subprocess
 import sys

@@ -122,14 +122,14 @@ def _said(answer: bytes) -> bytes:
     headers = dict(line.lower().split(b": ", 1) if b"location" not in line else line.split(b": ", 1) for line in lines)
     headers.pop(b"date")
     assert headers.pop(b"x-content-type-options") == b"nosniff"
-    told = headers.pop(b"location", None)
-    if told:
+    reported = headers.pop(b"location", None)
+    if reported:
         assert (body, headers[b"cache-control"]) == (b"", b"private, no-store")
     elif b"<h1>Link not found" in body:
-        told = b"page"
+        reported = b"page"
     elif headers == {b"content-length": b"0"}:
-        told = b"nothing"
-    return status.split()[1] + b" " + (told or body)
+        reported = b"nothing"
+    return status.split()[1] + b" " + (reported or body)
 
 
 async def test_loads_a_host_once(fast: Wire, known: Routes) -> None:
@@ -276,7 +276,7 @@ async def test_each_change_is_seen_by_the_very_next_visit(town: Town) -> None:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_never_builds_a_url_from_the_host_header(town: Town) -> None:
-    """Whoever names a host is told of the settings' one, or nothing."""
+    """A request with an unknown host learns only the host of the settings, or nothing."""
     evil = "X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: gopher\r\nForwarded: host=evil.example\r\n"
     with Website() as site:
         made = [await town.ask("POST", "/links", "localhost:1", evil, destination_url=site.url) for _ in range(2)]

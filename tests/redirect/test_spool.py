@@ -55,7 +55,7 @@ from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-def room(size):
+def limit_file_size(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
 """
 
@@ -70,11 +70,11 @@ def on_a_small_disk(directory: Path, code: str, **streams: int) -> str:
 def test_a_full_disk_drops_and_counts_visits(tmp_path: Path) -> None:
     code = """
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
-room(len(HEADER) + 25)
+limit_file_size(len(HEADER) + 25)
 for _ in range(4):
     spool.append(b"0123456789\\n")
 spool.sync()
-room(hard)
+limit_file_size(hard)
 spool.append(b"after\\n")
 print("dropped", spool.dropped)
 """
@@ -88,9 +88,9 @@ def test_keeps_complete_lines_of_a_short_write(tmp_path: Path) -> None:
     """They may have been drained by now: to take them back would let the next ones be skipped."""
     code = """
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
-room(len(HEADER) + 25)
+limit_file_size(len(HEADER) + 25)
 spool.append(b"0123456789\\n" * 4)
-room(hard)
+limit_file_size(hard)
 spool.append(b"after\\n")
 print("dropped", spool.dropped)
 """
@@ -100,14 +100,14 @@ print("dropped", spool.dropped)
 
 def test_a_segment_that_cannot_be_created_leaves_no_file(tmp_path: Path) -> None:
     code = """
-room(0)
+limit_file_size(0)
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
 before = len(os.listdir("/proc/self/fd"))
 for _ in range(5):
     spool.append(b"lost\\n")
     spool.sync()
 print("leaked", len(os.listdir("/proc/self/fd")) - before, os.listdir(sys.argv[1]))
-room(hard)
+limit_file_size(hard)
 spool.sync()
 spool.append(b"kept\\n")
 print("dropped", spool.dropped)
@@ -124,10 +124,10 @@ def test_a_failing_log_stops_nothing(tmp_path: Path) -> None:
 from waypost import logs
 logs.configure()
 spool = Spool(Path(sys.argv[1]), limit=1 << 30)
-room(len(HEADER) + 5)
+limit_file_size(len(HEADER) + 5)
 spool.append(b"0123456789\\n")
 spool.sync()
-room(hard)
+limit_file_size(hard)
 spool.append(b"after\\n")
 spool.close()
 print("dropped", spool.dropped)

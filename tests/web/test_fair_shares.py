@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from people import START, new_key
 from resources.clicks.visited import new_link
 
@@ -25,7 +25,7 @@ PATHS = [
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as opened:
         yield opened
 
@@ -45,7 +45,7 @@ class Visitor:
         return (await self.browser.get(path.replace("{id}", self.link), headers=self.key)).status_code
 
 
-async def visitor(place: Place, email: str) -> Visitor:
+async def visitor(place: WebApp, email: str) -> Visitor:
     browser = await place.browser(email)
     assert browser.account
     link = new_link(browser.account.id, created_at=START)
@@ -54,7 +54,7 @@ async def visitor(place: Place, email: str) -> Visitor:
     return Visitor(browser, (await new_key(place.db, browser.account.id)).headers, str(link.id))
 
 
-async def test_an_account_with_a_full_share_delays_no_other(place: Place) -> None:
+async def test_an_account_with_a_full_share_delays_no_other(place: WebApp) -> None:
     greedy, modest = await visitor(place, "greedy@example.com"), await visitor(place, "modest@example.com")
     shares = place.db._shares
     async with contextlib.AsyncExitStack() as stack:
@@ -71,7 +71,7 @@ async def test_an_account_with_a_full_share_delays_no_other(place: Place) -> Non
 
 
 @pytest.mark.parametrize("path", ["/api/v1/links", "/links"])
-async def test_refuses_too_many_waiting_requests_with_retry_after(place: Place, path: str) -> None:
+async def test_refuses_too_many_waiting_requests_with_retry_after(place: WebApp, path: str) -> None:
     greedy = await visitor(place, "greedy@example.com")
     place.db._shares._each = place.db._shares._waiting_each = 0
     answer = await greedy.browser.get(path, headers=greedy.key)

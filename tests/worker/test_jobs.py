@@ -120,9 +120,9 @@ async def test_what_lets_people_in_is_not_kept_of_a_job_that_failed_for_good(db:
             if who == "fails":
                 await settle(db, job, "no", now=NOW)
     await claim(db, now=NOW + jobs.LEASE)
-    told = [(row.name, row.payload, row.failed_at is not None) for row in await rows(db)]
+    reported = [(row.name, row.payload, row.failed_at is not None) for row in await rows(db)]
     kept = {"text": "/reset/token"}
-    assert told == [("mail.send", {}, True)] * 2 + [("links.check", kept, True)] * 2
+    assert reported == [("mail.send", {}, True)] * 2 + [("links.check", kept, True)] * 2
     async with db.write() as tx:
         await jobs.remove(tx, "mail.send", (await rows(db))[0].account_id)
     assert len(await rows(db)) == 3

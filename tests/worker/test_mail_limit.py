@@ -1,4 +1,4 @@
-"""How many mails one address gets, whoever asks (R36)."""
+"""Limits of emails to one address (R36)."""
 
 import asyncio
 from datetime import timedelta

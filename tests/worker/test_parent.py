@@ -161,8 +161,10 @@ def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.Monkey
 
 def test_who_cannot_even_begin_is_started_again(start) -> None:
     service = start("no_such_app")
-    told = (line for line in service.lines() if "child=web-1" in line)
-    assert all("process died, starting it again" in line and "code=1" in line for line in (next(told), next(told)))
+    reported = (line for line in service.lines() if "child=web-1" in line)
+    assert all(
+        "process died, starting it again" in line and "code=1" in line for line in (next(reported), next(reported))
+    )
     assert service.end() == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from people import START
 from sqlalchemy import Table, insert, select
 
@@ -40,7 +40,7 @@ LINK: dict[str, Any] = {"destination_url": "https://example.com/", "utm_params":
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as place:
         yield place
 
@@ -70,7 +70,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     return filled | values
 
 
-async def filled(place: Place, account: UUID, name: str) -> None:
+async def filled(place: WebApp, account: UUID, name: str) -> None:
     """Five links, each clicked on three days by two visitors, and one of everything else."""
     tables = metadata.tables
     rows: list[tuple[str, dict[str, Any]]] = []
@@ -116,7 +116,7 @@ async def filled(place: Place, account: UUID, name: str) -> None:
             await tx.execute(insert(tables[table]), row(tables[table], **values))
 
 
-async def counted(place: Place) -> dict[str, int]:
+async def counted(place: WebApp) -> dict[str, int]:
     async with place.db.read() as tx:
         return {
             name: len((await tx.execute(select(*table.primary_key.columns))).all())
@@ -124,7 +124,7 @@ async def counted(place: Place) -> dict[str, int]:
         }
 
 
-async def run_jobs(place: Place) -> list[str]:
+async def run_jobs(place: WebApp) -> list[str]:
     """The phases, as often as there was a job for each."""
     feed = ChangeFeed(place.settings.data_dir / "run" / "changes")
     domain_deps = wiring.domain_deps(place.settings, place.db, feed, place.clock)
@@ -144,7 +144,7 @@ async def run_jobs(place: Place) -> list[str]:
 
 @pytest.mark.parametrize("longest", [30.0, -1.0], ids=["at once", "one step a job"])
 async def test_deletes_all_rows_and_files_of_the_account_alone(
-    place: Place, monkeypatch: pytest.MonkeyPatch, longest: float
+    place: WebApp, monkeypatch: pytest.MonkeyPatch, longest: float
 ) -> None:
     monkeypatch.setattr(account_deletion, "_AT_ONCE", 2)
     monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
@@ -167,7 +167,7 @@ async def test_deletes_all_rows_and_files_of_the_account_alone(
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
 
 
-async def test_repeated_jobs_have_no_effect(place: Place) -> None:
+async def test_repeated_jobs_have_no_effect(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     await ada.post("/account/delete", {"name": ""})
@@ -184,7 +184,7 @@ async def test_repeated_jobs_have_no_effect(place: Place) -> None:
     assert sorted(set(await run_jobs(place))) == ["clicks", "links", "rest"]
 
 
-async def test_concurrent_writes_to_a_closed_account_fail(place: Place) -> None:
+async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None:
     """It would stay for ever: what is removed is what is there at the end."""
     ada = await place.browser("ada@example.com")
     assert ada.account
@@ -227,7 +227,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: Place) -> None:
         each.close()
 
 
-async def test_keys_and_sessions_of_a_closed_account_are_refused(place: Place) -> None:
+async def test_keys_and_sessions_of_a_closed_account_are_refused(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     key, text = await auth.create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=START)
@@ -240,7 +240,7 @@ async def test_keys_and_sessions_of_a_closed_account_are_refused(place: Place) -
     assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
 
 
-async def test_an_email_has_one_trial(place: Place) -> None:
+async def test_an_email_has_one_trial(place: WebApp) -> None:
     async def sign_up(email: str) -> tuple[Browser, str]:
         browser = await place.browser()
         fields = {"name": "Ada", "email": email, "password": PASSWORD}

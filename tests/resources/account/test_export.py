@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from people import START
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import update
@@ -28,7 +28,7 @@ _PAGE = 50
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as opened:
         yield opened
 
@@ -39,7 +39,7 @@ def _in_small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_data, "_EXPORTED_AT_ONCE", 4)
 
 
-async def furnish(place: Place, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
+async def furnish(place: WebApp, browser: Browser, count: int) -> tuple[list[Link], list[Click]]:
     """Some links, the last of them deleted since, and clicks of three days and every kind, many at one moment."""
     assert browser.account
     made = [new_link(browser.account.id, created_at=START + timedelta(minutes=number // 3)) for number in range(11)]
@@ -60,7 +60,7 @@ async def furnish(place: Place, browser: Browser, count: int) -> tuple[list[Link
     return made[:-1], visits
 
 
-async def test_exports_every_own_click_once(place: Place) -> None:
+async def test_exports_every_own_click_once(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     made, visits = await furnish(place, ada, 333)
     await furnish(place, bob, 40)
@@ -77,7 +77,7 @@ async def test_exports_every_own_click_once(place: Place) -> None:
     assert [link["id"] for link in exported_links] == [str(link.id) for link in newest]
 
 
-async def test_the_archive_is_written_while_it_is_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many clicks there are, one page of them is held."""
     ada = await place.browser("ada@example.com")
     await furnish(place, ada, 333)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 
 from waypost import auth
 from waypost.auth import sign_in, tokens
@@ -22,7 +22,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_creates_shows_and_revokes_a_key(place: Place) -> None:
+async def test_creates_shows_and_revokes_a_key(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No API keys yet" in (await ada.get(ALL)).text
     hostile = "<img src=x onerror=alert(1)>'\""
@@ -52,7 +52,7 @@ async def test_creates_shows_and_revokes_a_key(place: Place) -> None:
     assert revoke not in (await ada.get(ALL)).text
 
 
-async def test_errors_are_shown_and_input_is_kept(place: Place) -> None:
+async def test_errors_are_shown_and_input_is_kept(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     answer = await ada.post(ALL, {"name": " ", "expires_at": "2001-01-01", "scopes[]": "links:fly"})
     assert answer.status_code == 422
@@ -67,7 +67,7 @@ async def test_errors_are_shown_and_input_is_kept(place: Place) -> None:
     assert await auth.list_keys(place.db, ada.account.id) == []
 
 
-async def test_the_key_of_another_account_is_not_found(place: Place) -> None:
+async def test_the_key_of_another_account_is_not_found(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     assert ada.account
     key, _ = await auth.create_key(place.db, account_id=ada.account.id, name="Hers", scopes=(), now=place.clock())
@@ -82,7 +82,7 @@ async def test_the_key_of_another_account_is_not_found(place: Place) -> None:
     assert (await nobody.get(ALL)).headers["location"] == "/login?next=/integrations/api"
 
 
-async def reset(place: Place, browser: Browser) -> None:
+async def reset(place: WebApp, browser: Browser) -> None:
     """A new password by mail, which takes away every key."""
     assert browser.account
     its = {"account_id": browser.account.id, "email": browser.account.email}
@@ -93,7 +93,7 @@ async def reset(place: Place, browser: Browser) -> None:
 
 
 async def test_a_concurrent_key_does_not_outlive_the_removal_of_all_keys(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: WebApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ada = await place.browser("ada@example.com")
     known, go_on, takes = asyncio.Event(), asyncio.Event(), SessionAuth.limit_expensive
@@ -121,13 +121,13 @@ async def test_a_concurrent_key_does_not_outlive_the_removal_of_all_keys(
     assert await auth.list_keys(place.db, bob.account.id) == []
 
 
-async def test_the_pages_warn_without_an_active_plan(place: Place) -> None:
+async def test_the_pages_warn_without_an_active_plan(place: WebApp) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     assert "402 Payment Required" in (await ada.get(ALL)).text
     assert "402 Payment Required" in (await ada.post(ALL, {"name": "Robot", "scopes[]": "links:read"})).text
 
 
-async def test_the_api_reference_is_public(place: Place) -> None:
+async def test_the_api_reference_is_public(place: WebApp) -> None:
     nobody = await place.browser()
     page = await nobody.get("/docs")
     assert page.status_code == 200

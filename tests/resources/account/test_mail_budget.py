@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from browsing import BASE_URL, Browser, Place, open_place
+from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 
 from waypost.auth import sign_in, signup
@@ -18,12 +18,12 @@ EVE, ADA = "eve@example.com", "ada@example.com"
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
         yield place
 
 
-async def mails(place: Place) -> list[tuple[str, str]]:
+async def mails(place: WebApp) -> list[tuple[str, str]]:
     """(recipient, subject), after the jobs that write some."""
     async with place.db.write() as tx:
         requested = (await tx.execute(select(jobs).where(jobs.c.name == sign_in.JOB).order_by(jobs.c.id))).all()
@@ -36,7 +36,7 @@ async def mails(place: Place) -> list[tuple[str, str]]:
         return [(each["to"], each["subject"]) for each in rows.scalars()]
 
 
-async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: Place) -> None:
+async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: WebApp) -> None:
     """For an hour, with whatever sends mail and an address that has no account yet."""
     nobody, eve = await place.browser(), await place.browser(EVE)
     deps = new_deps(place.settings, place.db, place.clock)
@@ -56,7 +56,7 @@ async def test_requests_of_all_kinds_together_cannot_flood_a_mailbox(place: Plac
     assert all(each[:2] == answers[0][:2] for each in answers[:10]), "no page says that a mail was held back"
 
 
-async def test_the_page_does_not_show_that_an_email_was_held_back(place: Place) -> None:
+async def test_the_page_does_not_show_that_an_email_was_held_back(place: WebApp) -> None:
     await place.browser(ADA)
     nobody = await place.browser()
     pages = []
@@ -69,7 +69,7 @@ async def test_the_page_does_not_show_that_an_email_was_held_back(place: Place) 
     assert len(set(pages)) == 1
 
 
-async def test_requested_emails_do_not_suppress_security_notices(place: Place) -> None:
+async def test_requested_emails_do_not_suppress_security_notices(place: WebApp) -> None:
     ada, nobody = await signed_up(place), await place.browser()
     for _ in range(6):
         place.clock.move(signup.RESEND_AFTER)
@@ -80,7 +80,7 @@ async def test_requested_emails_do_not_suppress_security_notices(place: Place) -
     assert [each[1] for each in (await mails(place))[len(before) :]] == ["Your password was changed"]
 
 
-async def test_notices_to_an_unconfirmed_email_count_as_requested(place: Place) -> None:
+async def test_notices_to_an_unconfirmed_email_count_as_requested(place: WebApp) -> None:
     """Otherwise somebody who signs up with somebody's address could send them twice as many."""
     eve = await signed_up(place, is_confirmed=False)
     passwords = [PASSWORD, OTHER] * 3
@@ -91,7 +91,7 @@ async def test_notices_to_an_unconfirmed_email_count_as_requested(place: Place) 
     assert len(await mails(place)) == 3
 
 
-async def signed_up(place: Place, *, is_confirmed: bool = True) -> Browser:
+async def signed_up(place: WebApp, *, is_confirmed: bool = True) -> Browser:
     deps, browser = new_deps(place.settings, place.db, place.clock), await place.browser()
     fields = {"name": "Ada", "email": ADA, "password": PASSWORD}
     if is_confirmed:

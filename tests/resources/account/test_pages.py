@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from browsing import BASE_URL, Browser, Place, open_place
+from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
@@ -37,18 +37,18 @@ HOSTILE = '"><script>alert(1)</script>'
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as place:
         yield place
 
 
 @pytest.fixture
-async def mailing(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def mailing(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path, smtp_url="smtp://mail.test") as place:
         yield place
 
 
-async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
+async def signed_up(place: WebApp, email: str = "ada@example.com") -> Browser:
     browser = await place.browser()
     fields = {"name": "Ada", "email": email, "password": PASSWORD}
     answer = await browser.post("/signup", fields)
@@ -59,18 +59,18 @@ async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
     return browser
 
 
-async def signed_in(place: Place, password: str = PASSWORD, email: str = "ada@example.com") -> httpx.Response:
+async def signed_in(place: WebApp, password: str = PASSWORD, email: str = "ada@example.com") -> httpx.Response:
     return await (await place.browser()).post("/login", {"email": email, "password": password})
 
 
-async def mails(place: Place) -> list[dict[str, str]]:
+async def mails(place: WebApp) -> list[dict[str, str]]:
     """After the jobs that write some, oldest first."""
     for job in await due(place, sign_in.JOB):
         await sign_in.send_password_reset(new_deps(place.settings, place.db, place.clock), job)
     return [job.payload for job in await due(place, "mail.send", keep=True)]
 
 
-async def due(place: Place, name: str, *, keep: bool = False) -> list[Job]:
+async def due(place: WebApp, name: str, *, keep: bool = False) -> list[Job]:
     async with place.db.write() as tx:
         rows = (await tx.execute(select(job_rows).where(job_rows.c.name == name).order_by(job_rows.c.id))).all()
         if not keep:
@@ -84,12 +84,12 @@ def way(mail: dict[str, str]) -> str:
     return found[1]
 
 
-async def rows(place: Place, statement: Any) -> list[Any]:
+async def rows(place: WebApp, statement: Any) -> list[Any]:
     async with place.db.read() as tx:
         return list((await tx.execute(statement)).all())
 
 
-async def test_signs_up_out_and_in(place: Place) -> None:
+async def test_signs_up_out_and_in(place: WebApp) -> None:
     ada = await signed_up(place)
     page = await ada.get("/account")
     assert page.status_code == 200
@@ -105,7 +105,7 @@ async def test_signs_up_out_and_in(place: Place) -> None:
     assert "samesite=lax" in cookie
 
 
-async def test_sign_in_does_not_reveal_who_has_an_account(place: Place) -> None:
+async def test_sign_in_does_not_reveal_who_has_an_account(place: WebApp) -> None:
     await signed_up(place)
     nobody = await place.browser()
     answers = [
@@ -128,7 +128,7 @@ async def test_sign_in_does_not_reveal_who_has_an_account(place: Place) -> None:
     assert [mail["to"] for mail in await mails(place) if "/reset/" in mail["text"]] == ["ada@example.com"]
 
 
-async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: Place) -> None:
+async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: WebApp) -> None:
     await signed_up(place)
     nobody = await place.browser()
     for fields, faults in (
@@ -146,7 +146,7 @@ async def test_errors_are_shown_beside_their_fields_and_input_is_kept(place: Pla
         assert f'value="{fields.get("email", "")}"' in page.text
 
 
-async def test_cross_site_forms_are_refused(place: Place) -> None:
+async def test_cross_site_forms_are_refused(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     paths = ["/login", "/login/passkey", "/login/passkey/options", "/logout", "/signup", "/forgot", "/enter/x"]
     paths += [f"/account/{each}" for each in ("name", "email", "password", "delete", "passkeys", "sessions/end-others")]
@@ -157,7 +157,7 @@ async def test_cross_site_forms_are_refused(place: Place) -> None:
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_guesses_are_limited_by_ip_address(place: Place) -> None:
+async def test_guesses_are_limited_by_ip_address(place: WebApp) -> None:
     """The owner, elsewhere, still gets in."""
     await signed_up(place)
     transport = httpx.ASGITransport(place.site, client=("203.0.113.5", 1))
@@ -180,7 +180,7 @@ async def test_guesses_are_limited_by_ip_address(place: Place) -> None:
     assert (await signed_in(place)).status_code == 303
 
 
-async def test_a_known_browser_has_its_own_limit(place: Place) -> None:
+async def test_a_known_browser_has_its_own_limit(place: WebApp) -> None:
     ada = await signed_up(place)
     await ada.post("/logout")
     eve = await place.browser()  # at the same address
@@ -213,7 +213,7 @@ async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
     await take("2001:db8:2::1")
 
 
-async def test_resets_a_password(place: Place) -> None:
+async def test_resets_a_password(place: WebApp) -> None:
     ada = await signed_up(place)
     for _ in range(2):  # a second mail, while the first is still new, would only be a nuisance
         await ada.post("/forgot", {"email": "ada@example.com"})
@@ -244,13 +244,13 @@ async def test_a_session_stores_the_ip_address_as_privacy_allows(
         assert await rows(place, select(sessions.c.ip)) == [(kept,)]
 
 
-async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
+async def test_a_changed_password_ends_all_other_sessions(place: WebApp) -> None:
     ada = await signed_up(place)
     elsewhere = await place.browser()
     await elsewhere.post("/login", {"email": "ada@example.com", "password": PASSWORD})
     link = await sign_in.create_sign_in_link(new_deps(place.settings, place.db, place.clock), (await owner(place)).id)
-    for current, wanted, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
-        page = await ada.post("/account/password", {"current_password": current, "password": wanted})
+    for current, expected, fault in ((OTHER, OTHER, "current_password"), (PASSWORD, "1234567890", "password")):
+        page = await ada.post("/account/password", {"current_password": current, "password": expected})
         assert page.status_code == 422
         assert f'id="{fault}-error"' in page.text
     before = ada.client.cookies["waypost"]
@@ -263,11 +263,11 @@ async def test_a_changed_password_ends_all_other_sessions(place: Place) -> None:
     assert "Your password was changed" in (await mails(place))[-1]["subject"]
 
 
-async def owner(place: Place, email: str = "ada@example.com") -> Any:
+async def owner(place: WebApp, email: str = "ada@example.com") -> Any:
     return (await rows(place, select(accounts).where(accounts.c.email == email)))[0]
 
 
-async def test_a_plan_starts_when_the_email_is_confirmed(mailing: Place) -> None:
+async def test_a_plan_starts_when_the_email_is_confirmed(mailing: WebApp) -> None:
     ada = await signed_up(mailing)
     assert (await owner(mailing)).plan_type == "none"
     assert "Confirm your email address" in (await ada.get("/account")).text
@@ -296,7 +296,7 @@ async def test_a_plan_starts_when_the_email_is_confirmed(mailing: Place) -> None
     assert (await ada.post(first)).status_code == 404
 
 
-async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(mailing: Place) -> None:
+async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(mailing: WebApp) -> None:
     eve = await signed_up(mailing)
     await create_key(mailing.db, account_id=(await owner(mailing)).id, name="eve's", scopes=(), now=mailing.clock())
     response = await eve.post("/account/passkeys/options", {"passkey_name": ""})
@@ -313,7 +313,7 @@ async def test_a_reset_removes_what_a_stranger_added_to_an_unconfirmed_account(m
     assert (await owner(mailing)).confirmed_at is not None
 
 
-async def test_changes_the_email_after_confirmation(mailing: Place) -> None:
+async def test_changes_the_email_after_confirmation(mailing: WebApp) -> None:
     ada, bob = await mailing.browser("ada@example.com"), await mailing.browser("bob@example.com")
     for _ in range(2):
         for _ in range(2):  # the second while the first is still new: it is not sent
@@ -340,7 +340,7 @@ async def test_changes_the_email_after_confirmation(mailing: Place) -> None:
     assert signup.EMAIL_TAKEN in taken.text
 
 
-async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: Place) -> None:
+async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: WebApp) -> None:
     eve, bob = await mailing.browser("eve@example.com"), await mailing.browser("bob@example.com")
     nobody = await mailing.browser()
     answers = []
@@ -362,7 +362,7 @@ async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: Place) -> 
     assert len(await mails(mailing)) == len(sent) + 3  # bob's would have been the second within two minutes
 
 
-async def test_a_reset_removes_other_credentials_on_request(place: Place) -> None:
+async def test_a_reset_removes_other_credentials_on_request(place: WebApp) -> None:
     ada = await signed_up(place)
     account_id, now = (await owner(place)).id, place.clock()
     await create_key(place.db, account_id=account_id, name=HOSTILE, scopes=(), now=now)
@@ -381,7 +381,7 @@ async def test_a_reset_removes_other_credentials_on_request(place: Place) -> Non
             assert len(await rows(place, select(table.c.id))) == left
 
 
-async def test_an_authentication_before_a_change_begins_no_session_after_it(place: Place) -> None:
+async def test_an_authentication_before_a_change_begins_no_session_after_it(place: WebApp) -> None:
     await signed_up(place)
     deps = new_deps(place.settings, place.db, place.clock)
     proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD, PasswordClient())
@@ -410,7 +410,7 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
     assert await begin(password=again.password)
 
 
-async def test_without_mail_the_email_changes_immediately(place: Place) -> None:
+async def test_without_mail_the_email_changes_immediately(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert (await ada.post("/account/email", {"email": "A@b.example"})).headers["location"] == "/account?done=email"
     assert "a@b.example" in (await ada.get("/account")).text
@@ -421,7 +421,7 @@ async def test_without_mail_the_email_changes_immediately(place: Place) -> None:
     assert (await ada.post("/account/name", {"name": " "})).status_code == 422
 
 
-async def test_an_old_session_requires_reauthentication(place: Place) -> None:
+async def test_an_old_session_requires_reauthentication(place: WebApp) -> None:
     ada = await signed_up(place)
     place.clock.move(timedelta(minutes=11))
     for path, fields in (("/account/email", {"email": "b@example.com"}), ("/account/delete", {})):
@@ -435,7 +435,7 @@ async def test_an_old_session_requires_reauthentication(place: Place) -> None:
     assert (await ada.post("/account/email", fields)).status_code == 303
 
 
-async def test_sessions_are_listed_and_ended(place: Place) -> None:
+async def test_sessions_are_listed_and_ended(place: WebApp) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
     others = [await place.browser() for _ in range(3)]
     for other in others:
@@ -457,7 +457,7 @@ async def test_sessions_are_listed_and_ended(place: Place) -> None:
     assert (await ada.get("/account")).status_code == 200
 
 
-async def test_a_sign_in_link_works_once_and_only_by_its_button(place: Place) -> None:
+async def test_a_sign_in_link_works_once_and_only_by_its_button(place: WebApp) -> None:
     await place.browser("ada@example.com")
     deps = new_deps(place.settings, place.db, place.clock)
     ada, eve = await place.browser(), await place.browser()
@@ -474,7 +474,7 @@ async def test_a_sign_in_link_works_once_and_only_by_its_button(place: Place) ->
         assert (await eve.get(link.replace("enter", purpose))).status_code == 404
 
 
-async def test_large_forms_are_refused(place: Place) -> None:
+async def test_large_forms_are_refused(place: WebApp) -> None:
     nobody = await place.browser()
     for files in (None, {"x": b"a file"}):
         for size, status in ((70_000, 413), (1_000, 422)):
@@ -505,7 +505,7 @@ async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, p
 
 
 @pytest.mark.parametrize(
-    ("wanted", "way_there"),
+    ("expected", "way_there"),
     [
         ("/links?page=2", "/links?page=2"),
         ("", "/"),
@@ -524,8 +524,8 @@ async def test_the_signup_policy_is_applied(database_url: str, tmp_path: Path, p
         ("javascript:alert(1)", "/"),
     ],
 )
-def test_only_dashboard_pages_are_safe_next_paths(wanted: str, way_there: str) -> None:
-    assert safe_next_path(wanted) == way_there
+def test_only_dashboard_pages_are_safe_next_paths(expected: str, way_there: str) -> None:
+    assert safe_next_path(expected) == way_there
 
 
 async def exported(browser: Browser) -> dict[str, str]:
@@ -536,7 +536,7 @@ async def exported(browser: Browser) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-async def linked(place: Place, browser: Browser, slug: str) -> None:
+async def linked(place: WebApp, browser: Browser, slug: str) -> None:
     assert browser.account
     now = place.clock()
     row = {"id": uuid4(), "account_id": browser.account.id, "slug": slug, "destination_url": "https://example.com/"}
@@ -546,7 +546,7 @@ async def linked(place: Place, browser: Browser, slug: str) -> None:
         await tx.execute(slugs.insert(), {"slug": slug, "account_id": row["account_id"], "link_id": row["id"]})
 
 
-async def test_the_export_has_only_own_data_and_no_secrets(place: Place) -> None:
+async def test_the_export_has_only_own_data_and_no_secrets(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     await linked(place, ada, "adas")
     await linked(place, bob, "bobs")
@@ -559,7 +559,7 @@ async def test_the_export_has_only_own_data_and_no_secrets(place: Place) -> None
     assert not [name for name, text in files.items() if key in text or "bobs" in text]
 
 
-async def test_one_export_at_a_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_export_at_a_time(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, may_go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(*_: object) -> AsyncIterator[bytes]:
@@ -581,7 +581,7 @@ async def test_one_export_at_a_time(place: Place, monkeypatch: pytest.MonkeyPatc
     assert (await ada.client.post("/account/data/export")).status_code == 403
 
 
-async def test_deletes_an_account(place: Place, tmp_path: Path) -> None:
+async def test_deletes_an_account(place: WebApp, tmp_path: Path) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
     ada.account = await owner(place)
     _, key = await create_key(place.db, account_id=ada.account.id, name="k", scopes=(), now=place.clock())
@@ -610,7 +610,7 @@ async def test_deletes_an_account(place: Place, tmp_path: Path) -> None:
     await signed_up(place)  # the address is free again
 
 
-async def test_a_token_is_spent_once(place: Place) -> None:
+async def test_a_token_is_spent_once(place: WebApp) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "invite", now=place.clock(), email="a@example.com")
     async with place.db.write() as tx:

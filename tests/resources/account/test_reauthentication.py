@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from browsing import BASE_URL, Browser, Place, open_place
+from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import func, select
 
 from waypost import auth
@@ -21,12 +21,12 @@ KEY = {"name": "Robot", "scopes[]": "links:read"}
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as place:
         yield place
 
 
-async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
+async def signed_up(place: WebApp, email: str = "ada@example.com") -> Browser:
     ada = await place.browser()
     answer = await ada.post("/signup", {"name": "Ada", "email": email, "password": PASSWORD})
     assert answer.status_code == 303
@@ -34,14 +34,14 @@ async def signed_up(place: Place, email: str = "ada@example.com") -> Browser:
     return ada
 
 
-async def passkey_of(place: Place, account_id: UUID) -> UUID:
+async def passkey_of(place: WebApp, account_id: UUID) -> UUID:
     row = {"id": uuid4(), "account_id": account_id, "credential_id": uuid4().bytes, "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), row | {"name": "phone", "created_at": place.clock()})
     return row["id"]  # type: ignore[return-value]
 
 
-async def signed_in_by(place: Place, browser: Browser, passkey: UUID | None) -> Browser:
+async def signed_in_by(place: WebApp, browser: Browser, passkey: UUID | None) -> Browser:
     """The same person elsewhere."""
     assert browser.account
     elsewhere = await place.browser()
@@ -52,12 +52,12 @@ async def signed_in_by(place: Place, browser: Browser, passkey: UUID | None) -> 
     return elsewhere
 
 
-async def count(place: Place, table: object = api_keys) -> int:
+async def count(place: WebApp, table: object = api_keys) -> int:
     async with place.db.read() as tx:
         return await tx.scalar(select(func.count()).select_from(table)) or 0  # type: ignore[arg-type]
 
 
-async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(place: Place) -> None:
+async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(place: WebApp) -> None:
     idle, busy = await signed_up(place), await signed_up(place, "bob@example.com")
     cookie = (await busy.post("/login", {"email": "bob@example.com", "password": PASSWORD})).headers.get_list(
         "set-cookie"
@@ -78,7 +78,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
 
 
 @pytest.mark.parametrize("what", ["key", "passkey", "email", "delete"])
-async def test_sensitive_changes_require_the_password(place: Place, what: str) -> None:
+async def test_sensitive_changes_require_the_password(place: WebApp, what: str) -> None:
     ada = await signed_up(place)
     assert ada.account
     passkey = await passkey_of(place, ada.account.id)
@@ -102,7 +102,7 @@ async def test_sensitive_changes_require_the_password(place: Place, what: str) -
     assert (await ada.post(path, fields | {"current_password": PASSWORD})).status_code == done
 
 
-async def test_reauthentication_is_valid_for_ten_minutes_in_one_session(place: Place) -> None:
+async def test_reauthentication_is_valid_for_ten_minutes_in_one_session(place: WebApp) -> None:
     ada = await signed_up(place)
     elsewhere = await signed_in_by(place, ada, None)
     place.clock.move(STALE)
@@ -122,7 +122,7 @@ async def test_reauthentication_is_valid_for_ten_minutes_in_one_session(place: P
     assert (await ada.post(KEYS, KEY)).status_code == 422
 
 
-async def test_reauthentication_attempts_are_limited(place: Place) -> None:
+async def test_reauthentication_attempts_are_limited(place: WebApp) -> None:
     ada = await signed_up(place)
     place.clock.move(STALE)
     statuses = [(await ada.post("/account/verify", {"current_password": OTHER})).status_code for _ in range(11)]
@@ -159,7 +159,7 @@ async def test_without_a_password_a_passkey_or_a_new_link_reauthenticates(databa
         assert 'action="/forgot"' in (await bob.get("/account/verify")).text
 
 
-async def test_the_passkey_of_another_account_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, bob = await signed_up(place), await signed_up(place, "bob@example.com")
     assert ada.account
     assert bob.account
@@ -180,7 +180,7 @@ async def test_the_passkey_of_another_account_is_refused(place: Place, monkeypat
     assert (await ada.post(KEYS, KEY)).status_code == 201
 
 
-async def test_removing_a_passkey_ends_its_sessions(place: Place) -> None:
+async def test_removing_a_passkey_ends_its_sessions(place: WebApp) -> None:
     ada = await signed_up(place)
     assert ada.account
     lost, kept = [await passkey_of(place, ada.account.id) for _ in range(2)]
@@ -195,7 +195,7 @@ async def test_removing_a_passkey_ends_its_sessions(place: Place) -> None:
 
 
 @pytest.mark.parametrize("revokes", [True, False])
-async def test_a_password_change_revokes_keys_on_request(place: Place, revokes: bool) -> None:
+async def test_a_password_change_revokes_keys_on_request(place: WebApp, revokes: bool) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
     assert 'name="revokes_keys"' not in (await ada.get("/account/security")).text
     assert ada.account

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsing import BASE_URL, Browser, Place, open_place
+from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import func, select
 
 from waypost.auth import passwords, sign_in_delay
@@ -20,7 +20,7 @@ ADA = "ada@example.com"
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as place:
         yield place
 
@@ -38,14 +38,14 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-async def signed_up(place: Place) -> Browser:
+async def signed_up(place: WebApp) -> Browser:
     ada = await place.browser()
     answer = await ada.post("/signup", {"name": "Ada", "email": ADA, "password": PASSWORD})
     assert answer.status_code == 303
     return ada
 
 
-async def guess(place: Place, n: int, email: str = ADA, password: str = WRONG) -> httpx.Response:
+async def guess(place: WebApp, n: int, email: str = ADA, password: str = WRONG) -> httpx.Response:
     """From an address and a browser that nobody has used before."""
     address = (f"203.0.{n // 250}.{n % 250 + 1}", 1)
     transport = httpx.ASGITransport(place.site, client=address)
@@ -53,7 +53,7 @@ async def guess(place: Place, n: int, email: str = ADA, password: str = WRONG) -
         return await Browser(client, None).post("/login", {"email": email, "password": password})
 
 
-async def waits(place: Place, email: str) -> list[int]:
+async def waits(place: WebApp, email: str) -> list[int]:
     """Seconds that guesses were delays to wait, each sent as early as allowed."""
     delays = []
     for n in range(0, 40, 2):
@@ -68,7 +68,7 @@ async def waits(place: Place, email: str) -> list[int]:
     return delays
 
 
-async def test_guesses_from_many_addresses_get_a_growing_delay(place: Place, tried: list[str]) -> None:
+async def test_guesses_from_many_addresses_get_a_growing_delay(place: WebApp, tried: list[str]) -> None:
     await signed_up(place)
     growing = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
     of_ada = await waits(place, ADA)
@@ -78,7 +78,7 @@ async def test_guesses_from_many_addresses_get_a_growing_delay(place: Place, tri
     assert await waits(place, "nobody@example.com") == of_ada
 
 
-async def test_a_known_browser_is_not_delayed(place: Place, tried: list[str]) -> None:
+async def test_a_known_browser_is_not_delayed(place: WebApp, tried: list[str]) -> None:
     ada = await signed_up(place)
     for n in range(4):
         answer = await guess(place, n)
@@ -94,7 +94,7 @@ async def test_a_known_browser_is_not_delayed(place: Place, tried: list[str]) ->
     assert (await guess(place, 11)).status_code == 422
 
 
-async def test_a_browser_is_unknown_after_a_new_password_and_to_other_accounts(place: Place) -> None:
+async def test_a_browser_is_unknown_after_a_new_password_and_to_other_accounts(place: WebApp) -> None:
     ada, elsewhere, bob = await signed_up(place), await place.browser(), await place.browser()
     await elsewhere.post("/login", {"email": ADA, "password": PASSWORD})
     await bob.post("/signup", {"name": "Bob", "email": "bob@example.com", "password": PASSWORD})
@@ -107,7 +107,7 @@ async def test_a_browser_is_unknown_after_a_new_password_and_to_other_accounts(p
     assert [(await each.post("/login", right)).status_code for each in (elsewhere, bob, ada)] == [429, 429, 303]
 
 
-async def test_concurrent_guesses_count_each_other(place: Place, tried: list[str]) -> None:
+async def test_concurrent_guesses_count_each_other(place: WebApp, tried: list[str]) -> None:
     await signed_up(place)
     answers = await asyncio.gather(*(guess(place, n) for n in range(12)))
     assert sorted(each.status_code for each in answers) == [422] * sign_in_delay.FREE_FAILURES + [429] * 9
@@ -142,7 +142,7 @@ async def test_the_password_of_a_confirmation_link_is_delayed_too(
         assert (await guess(place, 1)).status_code == 429
 
 
-async def confirmation_path(place: Place) -> str:
+async def confirmation_path(place: WebApp) -> str:
     async with place.db.read() as tx:
         payload = (await tx.execute(select(jobs.c.payload).where(jobs.c.name == "mail.send"))).scalar_one()
     return re.findall(rf"{BASE_URL}(/confirm/\S+)", payload["text"])[0]

@@ -56,7 +56,7 @@ async def test_lists_clicks_of_a_link_and_of_an_account(env: Env, link: links.Li
         link, START, ip="192.0.2.1", country="DE", visitor_id=-2, referrer="https://news.example/a", is_scan=True
     )
     await fill(env.db, [older, click])
-    told = {
+    reported = {
         "id": to_json(click)["id"],
         "link_id": str(link.id),
         "ip": "192.0.2.1",
@@ -73,9 +73,9 @@ async def test_lists_clicks_of_a_link_and_of_an_account(env: Env, link: links.Li
     }
     path = f"{BASE_URL}/api/v1/links/{link.id}/clicks"
     answer = await env.shown(f"/links/{link.id}/clicks", per_page=1)
-    assert list(answer["data"][0]) == list(told)
+    assert list(answer["data"][0]) == list(reported)
     assert answer == {
-        "data": [told],
+        "data": [reported],
         "links": {
             "first": f"{path}?per_page=1&page=1",
             "last": f"{path}?per_page=1&page=2",
@@ -84,7 +84,7 @@ async def test_lists_clicks_of_a_link_and_of_an_account(env: Env, link: links.Li
         },
         "meta": {"current_page": 1, "from": 1, "last_page": 2, "path": path, "per_page": 1, "to": 1, "total": 2},
     }
-    assert (await env.shown("/clicks"))["data"] == [told, to_json(older)]
+    assert (await env.shown("/clicks"))["data"] == [reported, to_json(older)]
     assert (await env.shown("/clicks", who=env.bob))["data"] == []
 
 
@@ -130,9 +130,11 @@ async def test_filters_by_every_field(env: Env, link: links.Link) -> None:
     for query in FILTERS:
         env.clock.move(timedelta(minutes=1))  # with a new budget of requests
         kind = query.get("kind", "human")
-        wanted = {"kind": kind} | query | ({"country": query["country"].upper()} if "country" in query else {})
-        wanted |= {name: "" for name, text in query.items() if text in {"unknown", "direct"}}
-        found = [each for each in made if all(value in {"all", getattr(each, name)} for name, value in wanted.items())]
+        expected = {"kind": kind} | query | ({"country": query["country"].upper()} if "country" in query else {})
+        expected |= {name: "" for name, text in query.items() if text in {"unknown", "direct"}}
+        found = [
+            each for each in made if all(value in {"all", getattr(each, name)} for name, value in expected.items())
+        ]
         assert (len(found) > 0) == (not {"firefox", "fox", "roid"} & set(query.values())), query
         assert await ids(env, "/clicks", link_id=link.id, per_page=100, **query) == newest(found), query
         assert await ids(env, f"/links/{link.id}/clicks", per_page=100, **query) == newest(found), query
@@ -250,10 +252,10 @@ async def test_accepts_one_end_far_away(env: Env, link: links.Link, query: dict[
 async def test_rejects_a_period_in_the_future(env: Env, link: links.Link) -> None:
     for path in ("/clicks", f"/links/{link.id}/clicks", "/stats", f"/links/{link.id}/stats"):
         for start in (START, START + HOUR):
-            told = await env.get(path, from_=timestamp(start))
-            assert told.status_code == 422, path
+            reported = await env.get(path, from_=timestamp(start))
+            assert reported.status_code == 422, path
             message = "This must be a time in the past. Send an earlier one, or leave it out."
-            assert told.json()["error"]["errors"] == {"from": [message]}
+            assert reported.json()["error"]["errors"] == {"from": [message]}
         assert (await env.get(path, from_=timestamp(START - HOUR))).status_code == 200
 
 

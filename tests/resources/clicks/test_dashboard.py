@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from browser.hostile import HARM, TEXTS
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from people import START, FakeClock
 from resources.clicks.visited import fill, new_click, new_link
 from sqlalchemy import delete
@@ -24,12 +24,12 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path) as opened:
         yield opened
 
 
-async def link_of(place: Place, who: Browser, **fields: Any) -> links.Link:
+async def link_of(place: WebApp, who: Browser, **fields: Any) -> links.Link:
     assert who.account
     made = new_link(who.account.id, **{"created_at": START - 100 * DAY} | fields)
     async with place.db.write() as tx:
@@ -42,7 +42,7 @@ def words(html: str) -> str:
     return " ".join(unescape(re.sub(r"<script.*?</script>|<[^>]*>", " ", html, flags=re.DOTALL)).split())
 
 
-async def test_shows_totals_series_and_lists(place: Place) -> None:
+async def test_shows_totals_series_and_lists(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     spring, hire = [await link_of(place, ada, slug=slug, title=slug.title()) for slug in ("spring", "hire")]
     gone = new_link(spring.account_id)
@@ -79,7 +79,7 @@ async def test_shows_totals_series_and_lists(place: Place) -> None:
     assert "4 hours ago Deleted link DE" in text
 
 
-async def test_time_range_interval_and_zone_are_chosen(place: Place) -> None:
+async def test_time_range_interval_and_zone_are_chosen(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     moments = [START - 30 * timedelta(minutes=1), START - 20 * HOUR, START - 6 * DAY, START - 80 * DAY]
@@ -108,7 +108,7 @@ async def test_time_range_interval_and_zone_are_chosen(place: Place) -> None:
     assert '<option value="UTC" selected>' in (await ada.get(f"{path}?timezone=UTC")).text
 
 
-async def test_a_range_until_now_stays_one_while_time_passes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_range_until_now_stays_one_while_time_passes(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clicks with times of clocks that are ahead are included, however often a page reads the clock."""
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
@@ -123,7 +123,7 @@ async def test_a_range_until_now_stays_one_while_time_passes(place: Place, monke
         assert "Clicks 1 " in words((await ada.get(path)).text), path
 
 
-async def test_lists_of_many_clicks_load_after_the_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lists_of_many_clicks_load_after_the_page(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(top_values, "BUSY", 1)
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada, slug="spring")
@@ -141,7 +141,7 @@ async def test_lists_of_many_clicks_load_after_the_page(place: Place, monkeypatc
         assert part in words((await ada.get(later, headers={"HX-Request": "true", "HX-Target": "statistics"})).text)
 
 
-async def test_totals_without_values(place: Place) -> None:
+async def test_totals_without_values(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     await fill(place.db, [new_click(link, START - HOUR)])
@@ -152,7 +152,7 @@ async def test_totals_without_values(place: Place) -> None:
         assert (page.status_code, "Clicks 1 " in words(page.text)) == (200, True)
 
 
-async def test_errors_are_shown_at_their_fields(place: Place) -> None:
+async def test_errors_are_shown_at_their_fields(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     for query, name, text in (
@@ -172,7 +172,7 @@ async def test_errors_are_shown_at_their_fields(place: Place) -> None:
     assert (chosen.status_code, 'value="2029-12-03"' in chosen.text) == (200, True)
 
 
-async def test_only_the_owner_sees_statistics(place: Place) -> None:
+async def test_only_the_owner_sees_statistics(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     link = await link_of(place, ada, title="Adas")
     nobody = await place.browser()
@@ -187,7 +187,7 @@ async def test_only_the_owner_sees_statistics(place: Place) -> None:
     assert "No clicks yet" in words((await bob.get("/")).text)
 
 
-async def test_hostile_texts_are_escaped(place: Place) -> None:
+async def test_hostile_texts_are_escaped(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     made = [
         await link_of(place, ada, title=text, destination_url=f"https://example.com/'>{HARM}")

@@ -56,17 +56,17 @@ async def add(db: Database, new: Sequence[Click]) -> None:
         await store.add(tx, new)
 
 
-async def text(db: Database, wanted: ExportQuery = ExportQuery(), form: ExportFormat = "ndjson", **rest: Any) -> str:  # noqa: B008  # frozen
+async def text(db: Database, expected: ExportQuery = ExportQuery(), form: ExportFormat = "ndjson", **rest: Any) -> str:  # noqa: B008  # frozen
     to = io.StringIO(newline="")
-    count = await export(db, wanted, to, form, shared_domain=SHARED, **rest)
+    count = await export(db, expected, to, form, shared_domain=SHARED, **rest)
     if form == "ndjson":
         assert count == to.getvalue().count("\n")
     return to.getvalue()
 
 
-async def exported(db: Database, **wanted: Any) -> list[str]:
+async def exported(db: Database, **expected: Any) -> list[str]:
     """The ids, in the order of the file."""
-    return [json.loads(line)["id"] for line in (await text(db, ExportQuery(**wanted))).splitlines()]
+    return [json.loads(line)["id"] for line in (await text(db, ExportQuery(**expected))).splitlines()]
 
 
 def ids(of: Sequence[Click]) -> list[str]:
@@ -117,10 +117,10 @@ async def test_includes_the_start_and_excludes_the_end(db: Database, alice: Pers
     new = [click(alice, link, at) for at in times]
     await add(db, new)
     for subject in (None, Subject(link)):
-        wanted = {"subject": subject, "start": START}
-        assert await exported(db, **wanted) == ids(new[1:])
-        assert await exported(db, **wanted, end=START + moment) == ids(new[1:2])
-        assert await exported(db, **wanted, end=START + timedelta(days=2)) == ids(new[1:4])
+        expected = {"subject": subject, "start": START}
+        assert await exported(db, **expected) == ids(new[1:])
+        assert await exported(db, **expected, end=START + moment) == ids(new[1:2])
+        assert await exported(db, **expected, end=START + timedelta(days=2)) == ids(new[1:4])
         assert await exported(db, subject=subject, end=START) == ids(new[:1])
 
 

@@ -32,10 +32,10 @@ def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
     return Click(*ids, microseconds(at), TODAY - days_ago, 48, visitor_id=visitor_id, country="DE")
 
 
-async def add(db: Database, told: Sequence[Click]) -> None:
+async def add(db: Database, reported: Sequence[Click]) -> None:
     async with db.write() as tx:
-        await store.add(tx, told)
-        await aggregate.add(tx, Aggregate.of(told))
+        await store.add(tx, reported)
+        await aggregate.add(tx, Aggregate.of(reported))
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:

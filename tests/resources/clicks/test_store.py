@@ -1,4 +1,4 @@
-"""Clicks on their way into the table: told once, and told to nobody else."""
+"""Clicks are stored once, and shown only to their account."""
 
 import traceback
 from uuid import UUID
@@ -19,22 +19,22 @@ def click(number: int = 0, **fields: str) -> Click:
     return Click(new_id().bytes, bytes(16), bytes(16), at, at // 86_400_000_000, 0, **({"ip": "192.0.2.7"} | fields))
 
 
-async def added(db: Database, told: list[Click]) -> list[Click]:
+async def added(db: Database, reported: list[Click]) -> list[Click]:
     async with db.write() as tx:
-        return [*await store.add(tx, told)]
+        return [*await store.add(tx, reported)]
 
 
 async def test_adds_new_clicks(db: Database) -> None:
-    told = [click(n) for n in range(3)]
-    assert await added(db, told) == told
+    reported = [click(n) for n in range(3)]
+    assert await added(db, reported) == reported
     async with db.read() as tx:
-        assert sorted(await tx.scalars(select(clicks.c.id))) == sorted(UUID(bytes=each.id) for each in told)
+        assert sorted(await tx.scalars(select(clicks.c.id))) == sorted(UUID(bytes=each.id) for each in reported)
 
 
 async def test_skips_many_known_clicks(db: Database) -> None:
-    told, new = [click(n) for n in range(1_100)], [click(n) for n in range(2)]
-    await added(db, told)
-    assert await added(db, [*told[:600], new[0], *told[600:], new[1]]) == new
+    reported, new = [click(n) for n in range(1_100)], [click(n) for n in range(2)]
+    await added(db, reported)
+    assert await added(db, [*reported[:600], new[0], *reported[600:], new[1]]) == new
     async with db.read() as tx:
         assert (await tx.execute(select(func.count()).select_from(clicks))).scalar_one() == 1_102
 

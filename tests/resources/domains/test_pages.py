@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from servers import name_server
 from sqlalchemy import select, update
 
@@ -32,19 +32,19 @@ async def add(browser: Browser, hostname: str = NAME) -> str:
     return answer.headers["location"]
 
 
-async def set_(place: Place, path: str, **values: Any) -> None:
+async def set_(place: WebApp, path: str, **values: Any) -> None:
     """What only checks do."""
     async with place.db.write() as tx:
         await tx.execute(update(domains).where(domains.c.id == UUID(path.rpartition("/")[2])).values(values))
 
 
-async def row(place: Place, path: str) -> Any:
+async def row(place: WebApp, path: str) -> Any:
     async with place.db.read() as tx:
         found = select(domains).where(domains.c.id == UUID(path.rpartition("/")[2]))
         return (await tx.execute(found)).one_or_none()
 
 
-async def test_adds_a_domain_and_shows_its_records_and_status(place: Place) -> None:
+async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No domains yet" in (await ada.get("/domains")).text
     path = await add(ada, "GO.Brand.test.")
@@ -70,7 +70,7 @@ async def test_adds_a_domain_and_shows_its_records_and_status(place: Place) -> N
     assert (NAME in listed, "Verified" in listed, "1,234" in listed) == (True, True, True)
 
 
-async def test_the_list_reloads_while_a_check_is_in_flight(place: Place) -> None:
+async def test_the_list_reloads_while_a_check_is_in_flight(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path, other = await add(ada), await add(ada, "bücher.example")
     assert "hx-trigger" not in (await ada.get("/domains")).text
@@ -94,7 +94,7 @@ async def test_the_list_reloads_while_a_check_is_in_flight(place: Place) -> None
     assert all(text.isascii() for text in copied)
 
 
-async def test_changes_and_clears_the_target_urls(place: Place) -> None:
+async def test_changes_and_clears_the_target_urls(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     typed = {"root_url": "https://brand.example", "not_found_url": "http://app.test/x"}
@@ -109,7 +109,7 @@ async def test_changes_and_clears_the_target_urls(place: Place) -> None:
     assert (await row(place, path)).root_url is None
 
 
-async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
+async def test_a_rejected_hostname_stays_in_its_field(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     await add(ada)
     for typed, errors in (
@@ -127,7 +127,7 @@ async def test_a_rejected_hostname_stays_in_its_field(place: Place) -> None:
     assert (unpaid.status_code, "no active plan" in unpaid.text, "bob.brand.test" in unpaid.text) == (402, True, True)
 
 
-async def test_shows_the_consequences_before_deleting(place: Place) -> None:
+async def test_shows_the_consequences_before_deleting(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await set_(place, path, links_count=2)
@@ -140,7 +140,7 @@ async def test_shows_the_consequences_before_deleting(place: Place) -> None:
     assert "Domain deleted." in (await ada.get(gone.headers["location"])).text
 
 
-async def test_shows_only_the_txt_record_of_a_hostname_verified_by_another_account(place: Place) -> None:
+async def test_shows_only_the_txt_record_of_a_hostname_verified_by_another_account(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await set_(place, path, needs_txt=True)
@@ -198,7 +198,7 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
         assert (await ada.get("/domains?deleted=apex.test")).status_code == 200
 
 
-async def test_others_cannot_see_it_and_other_sites_cannot_change_it(place: Place) -> None:
+async def test_others_cannot_see_it_and_other_sites_cannot_change_it(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path = await add(ada)
     for each in (path, f"/domains/{uuid4()}", "/domains/1"):

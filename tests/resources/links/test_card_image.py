@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 import servers
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from servers import ALLOW, PRIVATE, Receiver, always, redirect, response
@@ -19,7 +19,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>harm()</script></svg>'
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     """Takes 127.0.0.2 for the public internet."""
     async with open_place(database_url, tmp_path, outbound_allow=ALLOW) as opened:
         yield opened
@@ -38,7 +38,7 @@ async def ask(browser: Browser, url: str, **headers: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
-async def test_serves_the_re_encoded_image(place: Place, kind: str) -> None:
+async def test_serves_the_re_encoded_image(place: WebApp, kind: str) -> None:
     ada = await place.browser("ada@example.com")
     script = always(response(200, image_bytes(kind), content_type=f"image/{kind.lower()}"))
     async with Receiver(script) as site, Receiver(redirect(site.url("/card"))) as moved:
@@ -57,7 +57,7 @@ async def test_serves_the_re_encoded_image(place: Place, kind: str) -> None:
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
-async def test_every_failure_is_the_same_404(place: Place) -> None:
+async def test_every_failure_is_the_same_404(place: WebApp) -> None:
     """So that nobody learns which addresses of the inside answer."""
     ada = await place.browser("ada@example.com")
     answers: dict[str, httpx.Response] = {}
@@ -96,7 +96,7 @@ async def test_every_failure_is_the_same_404(place: Place) -> None:
         assert [(await ask(ada, site.url())).status_code for _ in range(2)] == [200, 429]
 
 
-async def test_refuses_strangers_and_other_sites(place: Place) -> None:
+async def test_refuses_strangers_and_other_sites(place: WebApp) -> None:
     nobody, ada = await place.browser(), await place.browser("ada@example.com")
     lapsed = await place.browser("bob@example.com", plan="none")
     async with Receiver(always(response(200, image_bytes(), content_type="image/png"))) as site:
@@ -107,7 +107,7 @@ async def test_refuses_strangers_and_other_sites(place: Place) -> None:
         assert site.connections == 0
 
 
-async def test_the_form_shows_the_card_image(place: Place) -> None:
+async def test_the_form_shows_the_card_image(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     head = b'<meta property="og:image" content="/card.png?a=1&amp;b=%22%3E"><title>x</title>'
     async with Receiver(always(response(200, head, content_type="text/html"))) as site:

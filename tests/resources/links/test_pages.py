@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import SAME_ORIGIN, Browser, Place, open_place
+from browsing import SAME_ORIGIN, Browser, WebApp, open_place
 from PIL import Image
 from resources.links.env import HOST, Website
 from sqlalchemy import func, insert, select, update
@@ -35,7 +35,7 @@ async def site() -> AsyncIterator[Website]:
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path, outbound_allow=[ip_network(HOST)]) as opened:
         yield opened
 
@@ -47,14 +47,14 @@ async def make(who: Browser, site: Website, **fields: Any) -> str:
     return answer.headers["location"].removeprefix("/links/").removesuffix("?done=created")
 
 
-async def api(place: Place, who: Browser) -> dict[str, str]:
+async def api(place: WebApp, who: Browser) -> dict[str, str]:
     assert who.account
     now = place.clock()
     _, key = await create_key(place.db, account_id=who.account.id, name="k", scopes=(), expires_at=None, now=now)
     return {"Authorization": f"Bearer {key}"}
 
 
-async def test_creates_a_link_and_lists_it(place: Place, site: Website) -> None:
+async def test_creates_a_link_and_lists_it(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     key = await api(place, ada)
     assert "No links yet" in (await ada.get("/links")).text
@@ -100,7 +100,7 @@ async def test_creates_a_link_and_lists_it(place: Place, site: Website) -> None:
     assert 'value="two"' in (await ada.get("/links/new")).text  # among the suggestions
 
 
-async def test_a_change_sends_only_what_differs(place: Place, site: Website) -> None:
+async def test_a_change_sends_only_what_differs(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     id_ = await make(ada, site, slug="a", expires_at="2030-01-01T13:00:05", **{"utm_params[utm_source]": "x"})
     page = (await ada.get(f"/links/{id_}/edit")).text
@@ -136,7 +136,7 @@ async def test_a_change_sends_only_what_differs(place: Place, site: Website) -> 
     assert (row.destination_url, row.utm_params, row.og_description) == (site.url("/page/"), {}, "Scraped description")
 
 
-async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: Place, site: Website) -> None:
+async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: WebApp, site: Website) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     taken = await make(bob, site, slug="taken")
     fields = {
@@ -177,7 +177,7 @@ async def test_shows_problems_beside_their_fields_and_keeps_the_input(place: Pla
     assert (wrong.status_code, wrong.text.count('class="error"')) == (422, 2)
 
 
-async def test_searches_sorts_and_pages_the_list(place: Place, site: Website) -> None:
+async def test_searches_sorts_and_pages_the_list(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     ids = [
@@ -214,7 +214,7 @@ async def test_searches_sorts_and_pages_the_list(place: Place, site: Website) ->
     assert 'rel="next">Next</a>' in (await ada.get("/links?sort=clicks")).text
 
 
-async def test_disables_copies_and_deletes_a_link(place: Place, site: Website) -> None:
+async def test_disables_copies_and_deletes_a_link(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     id_ = await make(ada, site, slug="a", new_tags="t", **{"utm_params[utm_source]": "x"})
     answer = await ada.post(f"/links/{id_}/switch?tag=t", {"status": "inactive"})
@@ -233,7 +233,7 @@ async def test_disables_copies_and_deletes_a_link(place: Place, site: Website) -
     assert "No links yet" in (await ada.get("/links")).text
 
 
-async def test_keeps_an_uploaded_image_until_it_is_replaced(place: Place, site: Website) -> None:
+async def test_keeps_an_uploaded_image_until_it_is_replaced(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com")
     image_bytes = io.BytesIO()
     Image.new("RGB", (2, 2)).save(image_bytes, "PNG")
@@ -253,7 +253,7 @@ async def test_keeps_an_uploaded_image_until_it_is_replaced(place: Place, site: 
     assert (await ada.get(path)).status_code == 404
 
 
-async def test_the_form_checks_slugs_and_previews_destinations(place: Place, site: Website) -> None:
+async def test_the_form_checks_slugs_and_previews_destinations(place: WebApp, site: Website) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     mine = await make(ada, site, slug="mine")
     gone = await make(ada, site, slug="gone")
@@ -277,7 +277,7 @@ async def test_the_form_checks_slugs_and_previews_destinations(place: Place, sit
     assert "is not on the public internet" in refused.text
 
 
-async def test_links_of_other_accounts_are_not_found(place: Place, site: Website) -> None:
+async def test_links_of_other_accounts_are_not_found(place: WebApp, site: Website) -> None:
     ada, bob, nobody = [await place.browser(f"{name}@example.com") for name in ("ada", "bob")] + [await place.browser()]
     id_ = await make(ada, site, slug="a")
     for path in (
@@ -299,7 +299,7 @@ async def test_links_of_other_accounts_are_not_found(place: Place, site: Website
     assert (await ada.get("/a")).status_code == 302
 
 
-async def test_creates_nothing_without_a_plan(place: Place, site: Website) -> None:
+async def test_creates_nothing_without_a_plan(place: WebApp, site: Website) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     answer = await ada.post("/links/new", {"destination_url": site.url(), "slug": "kept"})
     assert (answer.status_code, 'href="/plan"' in answer.text, 'value="kept"' in answer.text) == (402, True, True)
@@ -310,7 +310,7 @@ def _order(page: str) -> list[str]:
     return re.findall(r'class="short cut"[^>]*>app\.test/(\w+)<', page)
 
 
-def _domain(place: Place, who: Browser) -> dict[str, Any]:
+def _domain(place: WebApp, who: Browser) -> dict[str, Any]:
     assert who.account
     now = place.clock()
     domain = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
@@ -323,7 +323,7 @@ def _domain(place: Place, who: Browser) -> dict[str, Any]:
     [({"utm_params[utm_term]": ""}, False), ({"utm_params[utm_term]": "shoes"}, True), ({"utm_params": "text"}, False)],
 )
 async def test_a_refused_form_opens_campaign_parameters_if_filled_in(
-    place: Place, sent: dict[str, str], is_open: bool
+    place: WebApp, sent: dict[str, str], is_open: bool
 ) -> None:
     ada = await place.browser("ada@example.com")
     answer = await ada.post("/links/new", {"destination_url": "nonsense", **sent})

@@ -78,8 +78,8 @@ async def test_faults(env: Env, fields: dict[str, Any], named: set[str]) -> None
 
 
 async def test_what_a_platform_may_be_is_told(env: Env) -> None:
-    told = faults(await post(env, NEW | {"platform": "myspace"}))
-    assert told == {"platform": ["This must be one of: facebook, tiktok, pinterest, google_ads."]}
+    reported = faults(await post(env, NEW | {"platform": "myspace"}))
+    assert reported == {"platform": ["This must be one of: facebook, tiktok, pinterest, google_ads."]}
 
 
 async def test_a_form_is_taken(env: Env) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
 from sqlalchemy import insert, select
 
@@ -31,7 +31,7 @@ async def add(browser: Browser, **fields: str) -> str:
     return answer.headers["location"].partition("?")[0]
 
 
-async def row(place: Place, path: str) -> Any:
+async def row(place: WebApp, path: str) -> Any:
     async with place.db.read() as tx:
         return (await tx.execute(select(pixels).where(pixels.c.id == _id(path)))).one_or_none()
 
@@ -44,12 +44,12 @@ def words(html: str) -> str:
     return " ".join(unescape(html).split())
 
 
-async def test_creates_and_shows_a_pixel(place: Place) -> None:
+async def test_creates_and_shows_a_pixel(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No pixels yet" in (await ada.get("/pixels")).text
     form = words((await ada.get("/pixels/new")).text)
-    for told in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "Browser only"):
-        assert told in form
+    for reported in ("15 or 16 digits", "Meta Events Manager", "with or without AW-", "Browser only"):
+        assert reported in form
     path = await add(ada, name="<b>Spring</b>")
     for page in (await ada.get(path), await ada.get("/pixels")):
         assert ("&lt;b&gt;Spring&lt;/b&gt;" in page.text, "<b>Spring" in page.text) == (True, False)
@@ -67,7 +67,7 @@ async def test_creates_and_shows_a_pixel(place: Place) -> None:
     assert "The pixel fires on 2 links." in words((await ada.get(path)).text)
 
 
-async def test_what_became_of_its_events_is_told(place: Place) -> None:
+async def test_what_became_of_its_events_is_told(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     assert "No events yet." in (await ada.get(path)).text
@@ -77,12 +77,12 @@ async def test_what_became_of_its_events_is_told(place: Place) -> None:
         said = EventResults(12_345, 3, 1, now - timedelta(days=3), reason, now - timedelta(minutes=4))
         await add_results(tx, _id(path), said)
     page = (await ada.get(path)).text
-    for told in ("12.3k", "3 days ago", "4 minutes ago", "facebook answered 401: &lt;script&gt;"):
-        assert told in page
+    for reported in ("12.3k", "3 days ago", "4 minutes ago", "facebook answered 401: &lt;script&gt;"):
+        assert reported in page
     assert "<script>alert" not in page
 
 
-async def test_a_doubtful_id_is_asked_about_once(place: Place) -> None:
+async def test_a_doubtful_id_is_asked_about_once(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     typed = NEW | {"platform": "google_ads", "pixel_id": "GTM-123456"}
     asked = await ada.post("/pixels/new", typed)
@@ -96,7 +96,7 @@ async def test_a_doubtful_id_is_asked_about_once(place: Place) -> None:
     assert (asked.status_code, "does not look like" in asked.text, await row(place, path)) == (422, True, before)
 
 
-async def test_secrets_left_blank_stay(place: Place) -> None:
+async def test_secrets_left_blank_stay(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     before = await row(place, path)
@@ -109,7 +109,7 @@ async def test_secrets_left_blank_stay(place: Place) -> None:
     assert (after.pixel_id != before.pixel_id, after.access_token) == (True, None)
 
 
-async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
+async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     path = await add(ada)
     typed = {"platform": "myspace", "name": "", "pixel_id": "", "access_token": 'a "token"'}
@@ -124,7 +124,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     assert (unpaid.status_code, "no active plan" in unpaid.text, NEW["pixel_id"] in unpaid.text) == (402, True, True)
 
 
-async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> None:
+async def test_it_is_deleted_after_its_consequences_are_told(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     async with place.db.write() as tx:
@@ -138,7 +138,7 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     assert "Pixel deleted." in (await ada.get(gone.headers["location"])).text
 
 
-async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:
+async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path = await add(ada)
     for each in (path, f"/pixels/{uuid4()}", "/pixels/1"):

@@ -18,9 +18,9 @@ async def test_returns_the_results_of_events(env: Env) -> None:
         await add_results(tx, UUID(made["id"]), EventResults(sent=3, sent_at=START))
         await add_results(tx, UUID(made["id"]), EventResults(rejected=2, reason="400: no such pixel", reason_at=START))
     at = made["created_at"]
-    told = {"sent": 3, "rejected": 2, "dropped": 0, "sent_at": at, "reason": "400: no such pixel", "reason_at": at}
+    reported = {"sent": 3, "rejected": 2, "dropped": 0, "sent_at": at, "reason": "400: no such pixel", "reason_at": at}
     answer = await ask(env, "GET", f"/{made['id']}/results")
-    assert (answer.status_code, answer.json()) == (200, {"data": told})
+    assert (answer.status_code, answer.json()) == (200, {"data": reported})
     assert list(answer.json()["data"]) == list(NOTHING)
 
 

@@ -30,7 +30,7 @@ async def rows(env: Env, table: str) -> list[Any]:
 
 async def test_never_shows_or_logs_secrets(env: Env) -> None:
     """Neither an answer has it, nor the log, nor the database in the clear."""
-    with capture_logs() as told:
+    with capture_logs() as logs:
         made = await make(env, **SECRETS)
         link = await env.make(pixel_ids=[made["id"]])
         answers = [
@@ -48,7 +48,7 @@ async def test_never_shows_or_logs_secrets(env: Env) -> None:
     assert [answer.status_code for answer in answers] == [200, 200, 200, 422, 422, 422, 422, 200, 200, 204]
     assert all(is_silent(answer.text) for answer in answers)
     assert is_silent(made)
-    assert is_silent(told)
+    assert is_silent(logs)
 
 
 async def test_the_database_has_it_sealed(env: Env) -> None:

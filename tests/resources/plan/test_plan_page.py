@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from browsing import Place, open_place
+from browsing import WebApp, open_place
 
 from waypost import auth
 from waypost.resources.account import key_pages
@@ -19,7 +19,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_shows_the_days_left_of_a_trial(place: Place) -> None:
+async def test_shows_the_days_left_of_a_trial(place: WebApp) -> None:
     ada = await place.browser("ada@example.com", plan="trial")
     page = await ada.get("/plan")
     assert "<dt>Days left</dt><dd>14</dd>" in page.text
@@ -32,7 +32,7 @@ async def test_shows_the_days_left_of_a_trial(place: Place) -> None:
     assert "Your links keep working" in page.text
 
 
-async def test_shows_the_actual_limits(place: Place) -> None:
+async def test_shows_the_actual_limits(place: WebApp) -> None:
     page = (await (await place.browser("ada@example.com")).get("/plan")).text
     for text in (
         f"<dt>Domains</dt><dd>Up to {domains.MAX_DOMAINS:,}, and up to {domains.MAX_NOT_LIVE} of them unverified</dd>",
@@ -43,7 +43,7 @@ async def test_shows_the_actual_limits(place: Place) -> None:
         assert text in page, text
 
 
-async def test_shows_each_state_of_a_plan(place: Place) -> None:
+async def test_shows_each_state_of_a_plan(place: WebApp) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     assert ada.account
     for plan, text in {
@@ -58,7 +58,7 @@ async def test_shows_each_state_of_a_plan(place: Place) -> None:
         assert ("Your links keep working" in page.text) == (plan in {"none", "past_due"})
 
 
-async def test_without_stripe_nothing_can_be_paid(place: Place) -> None:
+async def test_without_stripe_nothing_can_be_paid(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert (await ada.post("/plan/checkout", {"price": "price_month"})).status_code == 404
     assert (await ada.post("/plan/portal")).status_code == 404

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from resources.plan.scripted import KEY, SECRET, ScriptedStripe, signed
 from servers import ALLOW
 from sqlalchemy import select
@@ -47,7 +47,7 @@ async def place(database_url: str, tmp_path: Path, stripe: ScriptedStripe):
 
 
 @pytest.fixture
-def send_event(place: Place, stripe: ScriptedStripe) -> Callable[..., Any]:
+def send_event(place: WebApp, stripe: ScriptedStripe) -> Callable[..., Any]:
     """Sends an event, signed, from nobody's browser."""
 
     async def send(kind: str, subject: dict[str, Any], body: bytes = b"", **header: str | bytes) -> httpx.Response:
@@ -60,7 +60,7 @@ def send_event(place: Place, stripe: ScriptedStripe) -> Callable[..., Any]:
     return send
 
 
-async def me(place: Place, browser: Browser) -> Callable[[], Any]:
+async def me(place: WebApp, browser: Browser) -> Callable[[], Any]:
     """What the API says to a key of theirs: the status, and the plan's own."""
     assert browser.account
     account_id = browser.account.id
@@ -76,7 +76,7 @@ async def me(place: Place, browser: Browser) -> Callable[[], Any]:
 
 
 async def test_a_subscription_and_a_lifetime_payment_set_the_plan(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     """Sign-up, trial, paid, past due, cancelled, lifetime."""
     ada = await place.browser("ada@example.com", plan="trial")
@@ -126,7 +126,7 @@ async def test_a_subscription_and_a_lifetime_payment_set_the_plan(
 
 
 async def test_unsigned_events_change_nothing(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
@@ -158,7 +158,7 @@ async def test_unsigned_events_change_nothing(
     assert await ask() == (200, "subscription", "active")
 
 
-async def test_the_body_is_not_read_without_a_recent_signature(place: Place, send_event: Callable[..., Any]) -> None:
+async def test_the_body_is_not_read_without_a_recent_signature(place: WebApp, send_event: Callable[..., Any]) -> None:
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -176,7 +176,7 @@ async def test_the_body_is_not_read_without_a_recent_signature(place: Place, sen
 
 
 async def test_repeated_late_and_concurrent_events_are_handled(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
@@ -207,7 +207,7 @@ async def test_repeated_late_and_concurrent_events_are_handled(
 
 
 async def test_nothing_changes_while_stripe_is_unavailable(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
@@ -226,7 +226,7 @@ async def test_nothing_changes_while_stripe_is_unavailable(
 
 
 async def test_a_payment_of_another_account_is_ignored(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
     ask = await me(place, ada)
@@ -244,7 +244,7 @@ async def test_a_payment_of_another_account_is_ignored(
     assert (await ada.client.post("/plan/portal")).status_code == 403
 
 
-async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]) -> None:
+async def test_a_payment_counts_once(place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]) -> None:
     """Stripe says `paid` of it for ever; the operator, after a refund, says otherwise."""
     ada = await place.browser("ada@example.com", plan="none")
     ask = await me(place, ada)
@@ -261,7 +261,7 @@ async def test_a_payment_counts_once(place: Place, stripe: ScriptedStripe, send_
         assert await ask() == (402, "none", None)
 
 
-async def left_to_cancel(place: Place) -> list[Job]:
+async def left_to_cancel(place: WebApp) -> list[Job]:
     async with place.db.write() as tx:
         rows = (await tx.execute(select(jobs).where(jobs.c.name == plan.JOB))).all()
         await tx.execute(jobs.delete().where(jobs.c.name == plan.JOB))
@@ -269,7 +269,7 @@ async def left_to_cancel(place: Place) -> list[Job]:
 
 
 async def test_deleting_an_account_cancels_its_subscriptions(
-    place: Place, stripe: ScriptedStripe, send_event: Callable[..., Any]
+    place: WebApp, stripe: ScriptedStripe, send_event: Callable[..., Any]
 ) -> None:
     ada, bob = await place.browser("ada@example.com", plan="none"), await place.browser("bob@example.com")
     notice = "An active subscription is canceled"

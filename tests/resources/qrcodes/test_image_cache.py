@@ -1,4 +1,4 @@
-"""Images are drawn once, off the event loop, and no more of them are kept and waited for than there is room."""
+"""Images are drawn once, off the event loop. Cache and queue have limits."""
 
 import asyncio
 import threading

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from browsing import BASE_URL, Browser, Place, open_place
+from browsing import BASE_URL, Browser, WebApp, open_place
 from resources.clicks.visited import new_link
 
 from waypost.resources.links import Link, store
@@ -22,7 +22,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def link_of(place: Place, browser: Browser) -> Link:
+async def link_of(place: WebApp, browser: Browser) -> Link:
     assert browser.account
     made = new_link(browser.account.id)
     async with place.db.write() as tx:
@@ -43,7 +43,7 @@ def preview_of(html: str) -> str:
     return unescape(re.search(r'(?:data-image|<img[^>]*src)="([^"]+/preview\?[^"]*)"', html)[1])
 
 
-async def test_saves_a_style(place: Place) -> None:
+async def test_saves_a_style(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     page = await ada.get(f"/links/{link.id}/qrcode")
@@ -72,7 +72,7 @@ async def test_saves_a_style(place: Place) -> None:
         assert (image.status_code, image.headers["content-type"]) == (200, kind)
 
 
-async def test_previews_a_style_before_it_is_saved(place: Place) -> None:
+async def test_previews_a_style_before_it_is_saved(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     tried = await ada.get(f"/links/{link.id}/qrcode/look", params=STYLE | {"foreground": "#eee", "size": "64"})
@@ -89,15 +89,15 @@ async def test_previews_a_style_before_it_is_saved(place: Place) -> None:
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["style"] == "squares"
 
 
-async def test_shows_faults_and_keeps_the_input(place: Place) -> None:
+async def test_shows_faults_and_keeps_the_input(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     link = await link_of(place, ada)
     typed = STYLE | {"foreground": '"><script>alert(1)</script>', "background": "red", "size": "9999", "margin": "many"}
     refused = await ada.post(f"/links/{link.id}/qrcode", typed)
     assert refused.status_code == 422
     assert values(refused.text) == typed
-    told = re.findall(r'<p class="error" id="(\w+)-error">([^<]+)</p>', refused.text)
-    assert {name: text[:16] for name, text in told} == {
+    reported = re.findall(r'<p class="error" id="(\w+)-error">([^<]+)</p>', refused.text)
+    assert {name: text[:16] for name, text in reported} == {
         "foreground": "This must be a h",
         "background": "This must be a h",
         "size": "This may be at m",
@@ -114,7 +114,7 @@ async def test_shows_faults_and_keeps_the_input(place: Place) -> None:
     assert values((await ada.get(f"/links/{link.id}/qrcode")).text)["size"] == "512"
 
 
-async def test_belongs_to_its_owner_and_rejects_cross_site_posts(place: Place) -> None:
+async def test_belongs_to_its_owner_and_rejects_cross_site_posts(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     link = await link_of(place, ada)
     for id_ in (link.id, uuid4(), "1"):

@@ -1,6 +1,6 @@
 """Codes scan: two independent readers find the text and nothing else.
 
-The whole table, with every colour, size and distortion, is written by `python -m bench.scanning`.
+The complete table, with every colour, size and distortion, is written by `python -m bench.scanning`.
 """
 
 import base64

@@ -86,7 +86,7 @@ WRONG: dict[str, list[Any]] = {
 
 
 async def test_rejects_an_invalid_style(env: Env) -> None:
-    """Every fault is told at once, and nothing is kept."""
+    """All errors are reported at once, and nothing is saved."""
     link = await env.links.make()
     kept = await env.set(link, **STYLE)
     for number in range(max(map(len, WRONG.values()))):
@@ -96,12 +96,12 @@ async def test_rejects_an_invalid_style(env: Env) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "reported"),
     [("red", "names"), ("rgb(0,0,0)", "rgb()"), ("fff", "starts with #"), ("#abcd", "Transparent")],
 )
-async def test_explains_an_invalid_colour(env: Env, sent: str, told: str) -> None:
+async def test_explains_an_invalid_colour(env: Env, sent: str, reported: str) -> None:
     [message] = faults(await env.ask("POST", await env.links.make(), json={"foreground": sent}))["foreground"]
-    assert told in message
+    assert reported in message
 
 
 async def test_a_missing_link_comes_before_invalid_fields(env: Env) -> None:

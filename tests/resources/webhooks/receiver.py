@@ -35,9 +35,9 @@ class Received:
 
     def is_signed_with(self, secret: str) -> bool:
         signed = dict(part.split("=", 1) for part in self.headers["X-Signature"].split(","))
-        wanted = hmac.new(secret.encode(), signed["t"].encode() + b"." + self.body, hashlib.sha256).hexdigest()
+        expected = hmac.new(secret.encode(), signed["t"].encode() + b"." + self.body, hashlib.sha256).hexdigest()
         is_fresh = abs(self.at - int(signed["t"])) <= 300 and signed["t"] == self.headers["X-Webhook-Timestamp"]
-        return is_fresh and hmac.compare_digest(wanted, signed["v1"])
+        return is_fresh and hmac.compare_digest(expected, signed["v1"])
 
 
 class Receiver:

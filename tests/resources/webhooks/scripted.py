@@ -1,4 +1,4 @@
-"""Subscriptions and deliveries put there by hand, and receivers that answer as they are told."""
+"""Subscriptions and deliveries inserted directly, and receivers with scripted responses."""
 
 import asyncio
 import itertools

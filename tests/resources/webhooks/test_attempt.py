@@ -143,13 +143,13 @@ async def test_a_url_that_is_no_good_any_more(receivers: Receivers, clock: FakeC
 
 async def test_a_secret_that_cannot_be_read_costs_no_attempt(receivers: Receivers, clock: FakeClock) -> None:
     deliverer = new_deliverer(receivers, clock, KeyRing(["another key"]))
-    with capture_logs() as told:
+    with capture_logs() as logs:
         outcomes = [await deliverer.run(claimed(MAX_ATTEMPTS)) for _ in range(2)]
     for outcome in outcomes:
         assert (outcome.status, outcome.counts, receivers.sent) == ("pending", False, [])
         assert outcome.next_attempt_at == START + timedelta(minutes=1)
         assert outcome.error == "not sent: a fault on our side"
-    assert ["WAYPOST_SECRET_KEY" in entry["event"] for entry in told] == [True]
+    assert ["WAYPOST_SECRET_KEY" in entry["event"] for entry in logs] == [True]
 
 
 async def test_a_receiver_that_never_sends_a_final_status(clock: FakeClock) -> None:

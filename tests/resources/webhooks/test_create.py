@@ -47,7 +47,7 @@ async def test_the_secret_is_32_bytes_of_chance(env: Env) -> None:
 
 
 async def test_the_secret_is_shown_once_and_sealed_in_the_database(env: Env) -> None:
-    with capture_logs() as told:
+    with capture_logs() as logs:
         made = await env.make()
         await env.happen()
         answers = [
@@ -57,7 +57,7 @@ async def test_the_secret_is_shown_once_and_sealed_in_the_database(env: Env) -> 
             await env.ask("POST", f"/{made['id']}/test"),
         ]
     assert not any("whsec_" in answer.text for answer in answers)
-    assert "whsec_" not in repr(told)
+    assert "whsec_" not in repr(logs)
     async with env.db.read() as tx:
         row = (await tx.execute(select(webhooks))).one()
         everything = (await tx.execute(text("SELECT * FROM webhooks"))).all()

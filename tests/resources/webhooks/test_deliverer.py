@@ -63,13 +63,13 @@ async def test_the_latest_answer_is_kept(db: Database, loop: Loop, receivers: Re
     """Also of a delivery that was taken, and none of an attempt that got none."""
     await queue_up(db, await subscribe(db, HOST), 1)
     receivers.will(HOST, b"busy", Unreachable("timed out"), (302, b"over\x00\tthere"), (201, b'{"ok": true}'))
-    told = []
+    reported = []
     for wait in (0, *BACKOFF[:3]):
         clock.move(timedelta(seconds=wait))
         await deliver(loop)
         (row,) = await deliveries(db)
-        told.append((row.status, row.error, row.answer))
-    assert told == [
+        reported.append((row.status, row.error, row.answer))
+    assert reported == [
         ("pending", "answered 500: busy", "busy"),
         ("pending", "timed out", None),
         ("pending", "redirects are not followed (302): over there", "over there"),

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 def spellings(port: int) -> list[str]:
     hosts = "127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 [::1] [::ffff:127.0.0.1] localhost a@127.0.0.1 /127.0.0.1"
-    told = [*HOSTILE_URLS, *(f"http://{host}:{port}/" for host in hosts.split())]
-    return [*told, *(url.replace("http", "https", 1) for url in told if "http" in url and "https" not in url)]
+    reported = [*HOSTILE_URLS, *(f"http://{host}:{port}/" for host in hosts.split())]
+    return [*reported, *(url.replace("http", "https", 1) for url in reported if "http" in url and "https" not in url)]
 
 
 async def keys(env: Env, requests: int) -> Sequence[Person]:

@@ -23,7 +23,7 @@ DELAY = "waypost_webhook_first_attempt_delay_seconds"
 RESULTS = "waypost_webhook_results_total"
 
 
-def told() -> dict[str, float]:
+def reported() -> dict[str, float]:
     series = counted._series()
     assert series
     collected = [*series.attempts.collect(), *series.results.collect(), *series.delay.collect()]
@@ -34,9 +34,9 @@ def told() -> dict[str, float]:
 def more() -> Iterator[dict[str, float]]:
     """Filled, at the end, with what has risen, by how much."""
     risen: dict[str, float] = {}
-    before = told()
+    before = reported()
     yield risen
-    risen |= {name: value - before[name] for name, value in told().items() if value != before[name]}
+    risen |= {name: value - before[name] for name, value in reported().items() if value != before[name]}
 
 
 async def test_counts_attempts_results_and_delay(db: Database) -> None:

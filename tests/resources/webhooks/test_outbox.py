@@ -86,9 +86,9 @@ async def test_a_delivery_by_hand_goes_to_one_whatever_it_listens_to(db: Databas
     alice = await subscribe(db, events=["pixel.fired"])
     await subscribe(db, account_id=alice.account_id)
     async with db.write() as tx:
-        told = await record_for(tx, WebhookEvent("webhook.test", alice.account_id, new_id(), AT, {}), alice.id)
+        reported = await record_for(tx, WebhookEvent("webhook.test", alice.account_id, new_id(), AT, {}), alice.id)
     row = await delivery(db)
-    assert (row.id, row.webhook_id, row.event) == (told, alice.id, "webhook.test")
+    assert (row.id, row.webhook_id, row.event) == (reported, alice.id, "webhook.test")
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ async def test_a_link_is_told_as_it_is_read(db: Database, tmp_path: Path) -> Non
         )
         assert (await env.post({"slug": link["slug"]})).status_code == 422
         row = await delivery(db)
-        told, read = json.loads(row.body), (await env.find(link)).json()["data"]
+        reported, read = json.loads(row.body), (await env.find(link)).json()["data"]
         assert row.webhook_id == listening.id
-        assert list(told) == ["id", "api_version", "event", "created_at", "data"]
-        assert json.dumps(told["data"]) == json.dumps(read)  # keys in the same order, too
-        assert told["created_at"] == "2030-01-01T12:00:00+00:00"
+        assert list(reported) == ["id", "api_version", "event", "created_at", "data"]
+        assert json.dumps(reported["data"]) == json.dumps(read)  # keys in the same order, too
+        assert reported["created_at"] == "2030-01-01T12:00:00+00:00"
         assert row.created_at == env.clock.at
 
 

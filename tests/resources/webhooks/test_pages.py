@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from architecture.code import ROOT
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from sqlalchemy import select, update
 
 from waypost.kit.ids import new_id
@@ -33,7 +33,7 @@ async def add(browser: Browser, **fields: Any) -> str:
     return re.search(r'href="(/webhooks/[0-9a-f-]{36})"', answer.text)[1]
 
 
-async def happen(place: Place, browser: Browser, count: int = 1, event: str = "link.created") -> None:
+async def happen(place: WebApp, browser: Browser, count: int = 1, event: str = "link.created") -> None:
     assert browser.account
     async with place.db.write() as tx:
         for number in range(count):
@@ -41,12 +41,12 @@ async def happen(place: Place, browser: Browser, count: int = 1, event: str = "l
             await record(tx, WebhookEvent(event, browser.account.id, new_id(), place.clock(), data))
 
 
-async def settle(place: Place, **values: Any) -> None:
+async def settle(place: WebApp, **values: Any) -> None:
     async with place.db.write() as tx:
         await tx.execute(update(webhook_deliveries).values(**values))
 
 
-async def rows(place: Place, table: Any = webhook_deliveries) -> list[Any]:
+async def rows(place: WebApp, table: Any = webhook_deliveries) -> list[Any]:
     async with place.db.read() as tx:
         return list(await tx.execute(select(table)))
 
@@ -55,7 +55,7 @@ def deliveries(html: str) -> list[str]:
     return re.findall(r'<td><a href="(/webhooks/[^"]+/deliveries/[^"]+)"', html)
 
 
-async def test_creates_tests_and_shows_a_webhook(place: Place) -> None:
+async def test_creates_tests_and_shows_a_webhook(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert "No webhooks yet" in (await ada.get("/webhooks")).text
     created = await ada.post("/webhooks/new", NEW)
@@ -102,7 +102,7 @@ async def test_creates_tests_and_shows_a_webhook(place: Place) -> None:
     assert "Pending" in (await ada.get("/webhooks")).text
 
 
-async def test_the_log_is_narrowed_and_leafed_through(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_log_is_narrowed_and_leafed_through(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     await happen(place, ada, 30)
@@ -126,7 +126,7 @@ async def test_the_log_is_narrowed_and_leafed_through(place: Place, monkeypatch:
     assert ('"title": "<b>ü</b>"' in unescape(one.text), "<b>" in one.text) == (True, False)
 
 
-async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: Place) -> None:
+async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com", plan="none")
     refused = await ada.post(
         "/webhooks/new", {"url": "http://10.0.0.1/x", "event_types[]": ["link.clicked", "strange"]}
@@ -142,7 +142,7 @@ async def test_faults_are_beside_their_fields_and_what_was_typed_is_kept(place: 
     assert await rows(place, webhooks) == []
 
 
-async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> None:
+async def test_it_is_deleted_after_its_consequences_are_told(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     path = await add(ada)
     for page in (await ada.get(path), await ada.get(f"{path}/delete")):
@@ -154,7 +154,7 @@ async def test_it_is_deleted_after_its_consequences_are_told(place: Place) -> No
     assert "Webhook deleted." in (await ada.get(gone.headers["location"])).text
 
 
-async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: Place) -> None:
+async def test_it_is_its_owner_s_alone_and_changed_only_from_pages_of_ours(place: WebApp) -> None:
     ada, bob = await place.browser("ada@example.com"), await place.browser("bob@example.com")
     path, own = await add(ada), await add(bob)
     await happen(place, ada)

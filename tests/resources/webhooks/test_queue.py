@@ -338,9 +338,9 @@ async def run(db: Database, statement: str) -> None:
 
 async def touched(db: Database, statement: str, parameters: Any) -> list[int]:
     async with db.write() as tx:
-        (told,) = (await tx.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)).scalars()
+        (reported,) = (await tx.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)).scalars()
         await tx.rollback()
-    return _rows(told[0]["Plan"])
+    return _rows(reported[0]["Plan"])
 
 
 def _rows(node: dict[str, Any]) -> list[int]:

@@ -28,8 +28,8 @@ async def test_sends_a_finished_delivery_again(env: Env, status: str) -> None:
     await env.settle(first, status, response_status=410, error="answered 410")
     env.clock.move(timedelta(days=1))
     before = await only(env, made)
-    anew = {"status": "pending", "attempts": 0, "next_attempt_at": "2030-01-02T12:00:00.000000Z"}
-    assert await again(env, made) == before | anew | {"response_status": None, "error": None}
+    pending = {"status": "pending", "attempts": 0, "next_attempt_at": "2030-01-02T12:00:00.000000Z"}
+    assert await again(env, made) == before | pending | {"response_status": None, "error": None}
     second = await env.claim()
     assert [(each.id, each.body, each.attempt) for each in second] == [(first[0].id, first[0].body, 1)]
     await env.settle(second, "delivered", response_status=200)
@@ -112,8 +112,8 @@ async def test_who_was_late_with_the_first_attempt_does_not_settle_the_new_first
     await env.settle([current], "failed", error="refused", counts=False)
     (delivery,) = await env.deliveries(made)
     await env.ask("POST", path_of(made, delivery))
-    (anew,) = await env.claim()
+    (claimed,) = await env.claim()
     await env.settle([late], "delivered", response_status=200)
     assert [each["status"] for each in await env.deliveries(made)] == ["pending"]
-    await env.settle([anew], "delivered", response_status=204)
+    await env.settle([claimed], "delivered", response_status=204)
     assert [each["response_status"] for each in await env.deliveries(made)] == [204]

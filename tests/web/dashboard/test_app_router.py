@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browsing import SAME_ORIGIN, Place, open_place
+from browsing import SAME_ORIGIN, WebApp, open_place
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
@@ -20,7 +20,7 @@ from waypost.web.dashboard.app_router import PLAIN, UNSTATED, UNTRUSTED, AppRout
 
 
 @pytest.fixture
-async def secure(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def secure(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     """Behind a proxy that is trusted, where the base URL is https."""
     base = {"base_url": "https://app.test", "trusted_proxies": "127.0.0.1/32"}
     async with open_place(database_url, tmp_path, **base) as place:
@@ -31,7 +31,7 @@ def client(app: Any, base_url: str, peer: str = "127.0.0.1") -> httpx.AsyncClien
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 1)), base_url=base_url)
 
 
-async def test_redirects_plain_http_to_https(secure: Place) -> None:
+async def test_redirects_plain_http_to_https(secure: WebApp) -> None:
     said = {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "http"}
     async with client(secure.site, "http://app.test") as plain:
         led = await plain.get("/login?next=%2Flinks%3Fq%3D1", headers=said)

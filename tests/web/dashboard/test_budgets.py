@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import Browser, Place, open_place
+from browsing import Browser, WebApp, open_place
 from resources.clicks.visited import new_link
 from sqlalchemy import select, update
 
@@ -24,7 +24,7 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-async def place(database_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+async def place(database_url: str, tmp_path: Path) -> AsyncIterator[WebApp]:
     async with open_place(database_url, tmp_path, outbound_allow="127.0.0.0/8") as place:
         yield place
 
@@ -34,7 +34,7 @@ async def webhook(who: Browser) -> str:
     return re.search(r'href="(/webhooks/[0-9a-f-]{36})"', answer.text)[1]
 
 
-async def rows(place: Place, what: Any) -> list[Any]:
+async def rows(place: WebApp, what: Any) -> list[Any]:
     async with place.db.read() as tx:
         return list(await tx.execute(select(what)))
 
@@ -59,7 +59,7 @@ async def test_each_account_has_its_own_budgets(
         assert (await bob.post(f"{await webhook(bob)}/test")).status_code == 303
 
 
-async def test_limits_the_keys_in_use(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_limits_the_keys_in_use(place: WebApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_pages, "_MAX_USABLE_KEYS", 2)
     monkeypatch.setattr(key_pages, "_PER_PAGE", 2)
     ada, all_, asked = await place.browser("ada@example.com"), "/integrations/api", {"scopes[]": "links:read"}
@@ -82,7 +82,7 @@ async def test_limits_the_keys_in_use(place: Place, monkeypatch: pytest.MonkeyPa
     assert (await ada.post(all_, asked | {"name": "Four"})).status_code == 201  # one that has ended is not in use
 
 
-async def test_a_lapsed_account_can_view_disable_and_delete(place: Place) -> None:
+async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     assert ada.account
     link = new_link(ada.account.id, slug="spring")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from browsing import Place, open_place
+from browsing import WebApp, open_place
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ async def place(database_url: str, tmp_path: Path):
         yield place
 
 
-async def test_renders_pages_in_the_layout(place: Place) -> None:
+async def test_renders_pages_in_the_layout(place: WebApp) -> None:
     ada = await place.browser("ada@example.com")
     page = await ada.get("/")
     assert page.status_code == 200
@@ -21,7 +21,7 @@ async def test_renders_pages_in_the_layout(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("accepted", "encoding"), [("gzip, br", "gzip"), ("identity", None)])
-async def test_compresses_pages_if_the_client_accepts_gzip(place: Place, accepted: str, encoding: str | None) -> None:
+async def test_compresses_pages_if_the_client_accepts_gzip(place: WebApp, accepted: str, encoding: str | None) -> None:
     ada = await place.browser("ada@example.com")
     page = await ada.get("/", headers={"Accept-Encoding": accepted})
     assert page.headers.get("content-encoding") == encoding
@@ -29,11 +29,11 @@ async def test_compresses_pages_if_the_client_accepts_gzip(place: Place, accepte
     assert "Overview" in page.text
 
 
-async def test_redirects_to_sign_in_and_back(place: Place) -> None:
+async def test_redirects_to_sign_in_and_back(place: WebApp) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/")).headers["location"] == "/login"
 
 
-async def test_api_errors_stay_json(place: Place) -> None:
+async def test_api_errors_stay_json(place: WebApp) -> None:
     nobody = await place.browser()
     assert (await nobody.get("/api/nothing")).json()["error"]["code"] == "not_found"

@@ -18,9 +18,9 @@ def test_recognizes_browser_platform_and_device() -> None:
 
 
 def test_classifies_the_sample_mix(people: list[Labelled]) -> None:
-    told = {agent.raw: agent_of(agent.raw) for agent in people}
+    reported = {agent.raw: agent_of(agent.raw) for agent in people}
     expected = {agent.raw: Agent(agent.browser, agent.platform, agent.device) for agent in people}  # type: ignore[arg-type]
-    assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
+    assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,9 @@ def test_recognizes_crawlers_previews_and_people() -> None:
 
 def test_classifies_the_sample_mix(mix: list[Agent]) -> None:
     """Two thousand, of which six in seven are people."""
-    told = {agent.raw: bot_of(agent.raw) for agent in mix}
+    reported = {agent.raw: bot_of(agent.raw) for agent in mix}
     expected = {agent.raw: Bot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
-    assert {raw: (told[raw], expected[raw]) for raw in told if told[raw] != expected[raw]} == {}
+    assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}
 
 
 def test_recognizes_every_example_of_the_package() -> None:

@@ -89,7 +89,7 @@ def drainer(db: Database, tmp_path: Path) -> Drainer:
 
 @pytest.fixture(autouse=True)
 async def figures_agree(db: Database) -> AsyncIterator[None]:
-    """Whatever a test does: in the end, counting everything anew finds nothing to put right."""
+    """After every test, a recount finds nothing to correct."""
     yield
     done = await rebuild(db)
     assert (done.corrected, done.links) == (0, 0)
@@ -253,11 +253,11 @@ async def test_skips_a_line_that_raises_an_unexpected_error(db, spool, link, tmp
     drainer = Drainer(db, tmp_path / "spool", Rules((), "full", countries, b"key"))
     evil = visit(link, peer=b"192.0.2.66")
     spool.append(visit(link) + evil + evil + visit(link))
-    with capture_logs() as told:
+    with capture_logs() as logs:
         await drain(drainer)
     assert await counted(db, link) == (2, 2)
-    assert [entry["errors"] for entry in told if entry["log_level"] == "error"] == [["TypeError"]]
-    assert "192.0.2.66" not in str(told)
+    assert [entry["errors"] for entry in logs if entry["log_level"] == "error"] == [["TypeError"]]
+    assert "192.0.2.66" not in str(logs)
 
 
 async def test_skips_visits_of_unknown_links(db, spool, drainer, link) -> None:

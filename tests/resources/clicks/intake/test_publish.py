@@ -69,13 +69,13 @@ async def test_records_a_delivery_for_a_click(db: Database, env: Env, spool: Spo
     spool.close()
     await drain(drainer)
     row = await delivery(db)
-    told = json.loads(row.body)
+    reported = json.loads(row.body)
     (shown,) = (await env.shown("/clicks"))["data"]
-    assert (row.webhook_id, row.event, told["event"]) == (listening.id, "link.clicked", "link.clicked")
-    assert list(told["data"]) == FIELDS
-    assert told["data"] == {field: shown[field] for field in FIELDS}
-    assert told["created_at"] == "2025-11-21T01:53:20+00:00"
-    assert told["data"]["created_at"] == timestamp(row.created_at) == "2025-11-21T01:53:20.123456Z"
+    assert (row.webhook_id, row.event, reported["event"]) == (listening.id, "link.clicked", "link.clicked")
+    assert list(reported["data"]) == FIELDS
+    assert reported["data"] == {field: shown[field] for field in FIELDS}
+    assert reported["created_at"] == "2025-11-21T01:53:20+00:00"
+    assert reported["data"]["created_at"] == timestamp(row.created_at) == "2025-11-21T01:53:20.123456Z"
 
 
 def fired(*pixels: tuple[str, UUID]) -> bytes:
@@ -97,9 +97,9 @@ async def test_records_a_delivery_for_each_fired_pixel(db: Database, env: Env, s
     spool.append(visit(link, pixels=fired(("f", one), ("g", other))) + visit(link))
     spool.close()
     await drain(drainer)
-    told = [json.loads(row.body) for row in await deliveries(db)]
-    clicked = {each["data"]["id"] for each in told if each["event"] == "link.clicked"}
-    of_pixels = [each for each in told if each["event"] == "pixel.fired"]
+    reported = [json.loads(row.body) for row in await deliveries(db)]
+    clicked = {each["data"]["id"] for each in reported if each["event"] == "link.clicked"}
+    of_pixels = [each for each in reported if each["event"] == "pixel.fired"]
     assert (len(clicked), len(of_pixels)) == (2, 2)
     (visit_id,) = {each["data"]["visit_id"] for each in of_pixels}
     assert visit_id in clicked
@@ -251,10 +251,10 @@ async def test_limits_the_deliveries_of_a_batch(
     another = Spool(tmp_path / "spool", limit=1 << 30)
     another.append(b"".join(visit(link) for _ in range(3)))
     another.close()
-    told = []
+    reported = []
     while await drainer.step():
-        told.append(len(await deliveries(db)))
+        reported.append(len(await deliveries(db)))
     await drainer.close()
-    assert told == [4, 6, 10]  # a bot's visit counts among what a batch may make, too
+    assert reported == [4, 6, 10]  # a bot's visit counts among what a batch may make, too
     assert len({json.loads(row.body)["data"]["id"] for row in await deliveries(db)}) == 5
     assert (await env.shown("/clicks"))["meta"]["total"] == 5

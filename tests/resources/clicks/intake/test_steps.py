@@ -237,8 +237,8 @@ def test_decodes_any_bytes_to_text(fields: dict[str, bytes]) -> None:
 
 
 def test_classifies_the_sample_mix(mix: list[Agent]) -> None:
-    told = [(agent, made_of(user_agent=agent.raw)) for agent in mix]
-    assert [(agent.kind, agent.bot) for agent, _ in told] == [(click.kind, click.bot) for _, click in told]
+    reported = [(agent, made_of(user_agent=agent.raw)) for agent in mix]
+    assert [(agent.kind, agent.bot) for agent, _ in reported] == [(click.kind, click.bot) for _, click in reported]
 
 
 def test_reads_the_fired_pixels() -> None:

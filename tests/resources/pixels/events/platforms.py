@@ -212,7 +212,7 @@ def _sized(events: Sequence[Any]) -> Iterator[str]:
 
 
 def _address(text: str | None) -> Iterator[str]:
-    """Plain, where it is told at all: never hashed."""
+    """Sent unhashed, if it is sent."""
     if text is not None:
         try:
             ip_address(text)

@@ -14,7 +14,7 @@ from waypost.resources.pixels import events
 from waypost.resources.pixels.events import model, queue, sender
 
 
-def told(platforms: Platforms, platform: str = "") -> list[list[str]]:
+def reported(platforms: Platforms, platform: str = "") -> list[list[str]]:
     return [[event["event_id"] for event in got.events] for got in platforms.received(platform)]
 
 
@@ -33,7 +33,7 @@ async def test_a_busy_pixel_s_events_go_in_lots(db: Database, env: Env, platform
     assert platforms.received() == []
     env.clock.move(queue.GATHERING)
     await env.run()
-    assert told(platforms) == [[each.id for each in given]]
+    assert reported(platforms) == [[each.id for each in given]]
 
 
 async def test_recorded_twice_it_is_sent_once(db: Database, env: Env, platforms: Platforms) -> None:
@@ -43,7 +43,7 @@ async def test_recorded_twice_it_is_sent_once(db: Database, env: Env, platforms:
         async with db.write() as tx:
             await events.record_all(tx, [one, one], now=START - queue.GATHERING)
     await env.run()
-    assert told(platforms) == [[one.event.id]]
+    assert reported(platforms) == [[one.event.id]]
     assert platforms.received()[0].events[0]["user_data"]["client_user_agent"] == '"\\\0{}'
 
 
@@ -107,7 +107,7 @@ async def test_what_a_killed_process_had_under_way_is_sent_again(db: Database, e
     env.clock.move(sender.LEASE)
     while await other.step():
         pass
-    assert told(platforms) == [[each.id for each in given]] * 2
+    assert reported(platforms) == [[each.id for each in given]] * 2
     assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
     await env.sender.close()  # it comes too late to count them again
     assert (await env.results(pixel)).sent == 2
@@ -131,10 +131,10 @@ async def test_retry_after_holds_the_pixel_and_no_other(db: Database, env: Env, 
     env.pass_by(seconds=59)
     (later,), (of_other,) = await env.queue(held), await env.queue(other)
     await env.run()
-    assert told(platforms) == [[first.id], [of_other.id]]
+    assert reported(platforms) == [[first.id], [of_other.id]]
     env.pass_by(seconds=1)
     await env.run()
-    assert told(platforms)[2:] == [[first.id], [later.id]]  # the lot is as it was
+    assert reported(platforms)[2:] == [[first.id], [later.id]]  # the lot is as it was
     assert await env.nothing_is_left()
 
 
@@ -147,7 +147,7 @@ async def test_an_older_event_that_comes_later_is_not_lost(db: Database, env: En
     async with db.write() as tx:
         await events.record_all(tx, [late], now=env.clock() - queue.GATHERING)
     await env.run()
-    assert told(platforms) == [[first.id], [late.event.id]]
+    assert reported(platforms) == [[first.id], [late.event.id]]
     assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
 
 
@@ -162,7 +162,7 @@ async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
     for _ in range(20):
         env.pass_by(hours=1)
         await env.run()
-    assert told(platforms) == [[first.id]] * 8 + [[second.id]] * 8
+    assert reported(platforms) == [[first.id]] * 8 + [[second.id]] * 8
     found = await env.results(pixel)
     assert (found.dropped, found.sent, await env.nothing_is_left()) == (1, 1, True)
 
@@ -179,7 +179,7 @@ async def test_no_more_wait_than_are_kept(
     assert (found.dropped, found.reason) == (2_007, "more events were pending than are stored")
     assert await env.results(other) == model.EventResults()
     await env.run()
-    assert [each.id for each in given[:3]] in told(platforms)
+    assert [each.id for each in given[:3]] in reported(platforms)
     assert await env.nothing_is_left()
 
 

@@ -47,8 +47,8 @@ async def test_tiktok(db: Database, env: Env, platforms: Platforms) -> None:
     await env.run()
     (got,) = platforms.received("tiktok")
     user, page = {"ip": "192.0.2.7", "user_agent": BROWSER}, {"url": event.url, "referrer": event.referrer}
-    told = {"event": "Pageview", "event_time": AT, "event_id": event.id, "user": user, "page": page}
-    assert got.content == {"event_source": "web", "event_source_id": IDS["tiktok"], "data": [told]}
+    reported = {"event": "Pageview", "event_time": AT, "event_id": event.id, "user": user, "page": page}
+    assert got.content == {"event_source": "web", "event_source_id": IDS["tiktok"], "data": [reported]}
     assert (await env.results(pixel)).sent == 1
 
 
@@ -58,9 +58,9 @@ async def test_pinterest(db: Database, env: Env, platforms: Platforms) -> None:
     await env.run()
     (got,) = platforms.received("pinterest")
     assert got.path == "/v5/ad_accounts/549755885175/events"
-    told = {"event_name": "page_visit", "action_source": "web", "event_time": AT, "event_id": event.id}
+    reported = {"event_name": "page_visit", "action_source": "web", "event_time": AT, "event_id": event.id}
     user = {"client_ip_address": "192.0.2.7", "client_user_agent": BROWSER}
-    assert got.events == [{**told, "event_source_url": event.url, "user_data": user}]
+    assert got.events == [{**reported, "event_source_url": event.url, "user_data": user}]
     assert (await env.results(pixel)).sent == 1
 
 
@@ -307,10 +307,10 @@ async def test_no_secret_waits_or_is_logged(db: Database, env: Env, platforms: P
     await env.queue(await new_pixel(db, "facebook"))
     with capture_logs() as logged:
         await env.run()
-    told = f"{await env.waiting()} {await env.lots()} {logged}"
-    assert "answered 500" in told
-    assert TOKENS["facebook"] not in told
-    assert IDS["facebook"] not in told
+    reported = f"{await env.waiting()} {await env.lots()} {logged}"
+    assert "answered 500" in reported
+    assert TOKENS["facebook"] not in reported
+    assert IDS["facebook"] not in reported
 
 
 async def test_wanted_are_those_with_a_token(db: Database) -> None:
