@@ -21,6 +21,7 @@ from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import canonical
+from waypost.outbound import PagePreview
 from waypost.redirect import ChangeFeed
 from waypost.resources.account import account_deletion
 from waypost.resources.domains import service as domain_service
@@ -193,7 +194,7 @@ async def test_concurrent_writes_to_a_closed_account_fail(place: WebApp) -> None
     caller, its = Caller(ada.account), ada.account.id
     new = NewLink(destination_url="https://example.com/", slug="late")
     link = link_rules.new_link(
-        its, new, canonical("https://example.com/"), None, domain=None, image=None, now=START, link_id=new_id()
+        its, new, canonical("https://example.com/"), PagePreview(), domain=None, image=None, now=START, link_id=new_id()
     )
     pixel = NewPixel(platform="facebook", name="Late", pixel_id="1")
     webhook = NewWebhook(url="https://1.1.1.1/", event_types=["link.created"])
