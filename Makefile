@@ -30,6 +30,7 @@ test-slow: .venv/.installed-test .venv/.tools-test
 	BOTH_LOOKS=1 .venv/bin/pytest -q tests/browser/test_access.py
 	.venv/bin/python -m bench.scanning
 	.venv/bin/pytest -q -n 2 -m hypothesis --hypothesis-profile default
+	TOP_VALUES_ROUNDS=200 .venv/bin/pytest -q -n 2 tests/resources/clicks/stats/test_top_values.py -k cached_lists
 	DAY_VISITS=1000000 .venv/bin/pytest -q tests/journeys/test_day.py -k sqlite
 
 lint: .venv/.installed-test

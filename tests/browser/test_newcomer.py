@@ -100,7 +100,7 @@ async def make_link(page: Page, website: Website) -> None:
     await page.get_by_label("Spring shoppers").check()
     await page.get_by_role("button", name="Create link").click()
     await expect(page.get_by_text("Link created.")).to_be_visible()
-    await expect(page.get_by_text("Nobody has clicked yet.")).to_be_visible()
+    await expect(page.get_by_text("No clicks yet.")).to_be_visible()
     await expect(page.locator("[data-live-badge]")).to_be_visible()
 
 
@@ -135,7 +135,7 @@ async def add_domain(page: Page) -> None:
     await page.get_by_role("link", name="Domains").click()
     await page.get_by_label("Hostname").fill("go.brand.example.com")
     await page.get_by_role("button", name="Add domain").click()
-    await expect(page.get_by_text("Set one of the records below, then check.")).to_be_visible()
+    await expect(page.get_by_text("Create one of the DNS records below")).to_be_visible()
     await expect(page.get_by_text("_waypost.go.brand.example.com", exact=True)).to_be_visible()
 
 

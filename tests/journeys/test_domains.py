@@ -85,7 +85,7 @@ def test_domain_is_verified_lost_restored_and_deleted(journey: Journey) -> None:
         assert it.leads("/spring") is None
         refused = it.verify()
         assert refused["status"] == "failed"
-        assert f"TXT {txt[0]}: there is no such name. CNAME {BRAND}: there is no such name." in refused["error"]
+        assert f"TXT record {txt[0]}: the name does not exist. CNAME record {BRAND}: the name" in refused["error"]
         assert it.leads("/spring") is None
 
         it.records.has(txt[0], [f'"{txt[1]}"'], kind="TXT")

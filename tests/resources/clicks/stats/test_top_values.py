@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
@@ -30,6 +31,7 @@ from waypost.resources.clicks.stats.top_values import CachedRun
 from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher, runs_to_cache
 from waypost.resources.links import store as link_store
 
+ROUNDS = int(os.environ.get("TOP_VALUES_ROUNDS", "12"))
 DAY = timedelta(days=1)
 TODAY = (START - EPOCH).days
 LISTS = ("countries", "referrers", "devices", "browsers", "platforms", "top_links")
@@ -137,7 +139,7 @@ async def cache_some(env: Env, link: links.Link, chance: random.Random) -> None:
             await tx.execute(insert(click_leaders).values(row | rest))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     chance = random.Random(seed)
     made = await three_weeks(env, chance)
@@ -151,7 +153,7 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
         return found
 
     monkeypatch.setattr(top_values, "_from_cache", noted)
-    for _ in range(60):
+    for _ in range(ROUNDS):
         for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_MAX_CANDIDATES", chance.choice([0, 3, 10, 30]))):
             monkeypatch.setattr(top_values, name, count)
         monkeypatch.setattr(top_values, "CACHED", top_values.TOP + chance.choice([0, 1, 4, 9]))
@@ -167,7 +169,7 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
                 series = await read_series(tx, subject, query, START + DAY)
                 found.append((await read_lists(tx, series, shared_domain="x")).values)
         assert found[0] == found[1]
-    assert from_cache_count >= 15
+    assert from_cache_count >= ROUNDS // 4
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
