@@ -29,6 +29,7 @@ from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.clicks.stats.top_values import CachedRun
 from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher, runs_to_cache
+from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
 
 ROUNDS = int(os.environ.get("TOP_VALUES_ROUNDS", "12"))
@@ -408,7 +409,7 @@ async def test_a_deleted_account_is_skipped(env: Env, monkeypatch: pytest.Monkey
     refresher = TopValuesRefresher(env.db, clock=env.clock)
     assert await refresher.step()
     async with env.db.write() as tx:
-        await tx.execute(delete(links.links))
+        await tx.execute(delete(link_model.links))
         await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
     while await refresher.step():
         pass
@@ -425,7 +426,7 @@ async def test_runs_of_deleted_links_are_removed(env: Env) -> None:
     await refresh(env)
     assert {subject for subject, _ in await cached(env.db)} == {env.alice.account_id, link.id}
     async with env.db.write() as tx:
-        await tx.execute(delete(links.links))
+        await tx.execute(delete(link_model.links))
         await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
         assert (await tx.execute(select(click_leaders))).all() == []
 
