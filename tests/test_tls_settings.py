@@ -63,7 +63,7 @@ def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"port": 0, "workers": 0, "host": ""}, {"--host": "empty", "--port": "between", "--workers": "at least 1"}),
         ({"role": "worker", "workers": 1, "tls_port": 8443}, {"--workers": "no effect", "--tls-port": "no effect"}),
         ({"tls_port": 8443}, {"--tls-port": "no effect without --tls"}),
-        ({"tls": True, "tls_port": 8443, "port": 8443}, {"--tls-port": "on 8443 already"}),
+        ({"tls": True, "tls_port": 8443, "port": 8443}, {"--tls-port": "HTTP uses port 8443"}),
     ],
 )
 def test_options_without_effect_are_refused_together(
