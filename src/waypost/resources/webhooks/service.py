@@ -11,10 +11,9 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import MAX_PER_PAGE, Page, PageRequest
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unreachable
-from waypost.resources.webhooks import outbox, queue, store
+from waypost.resources.webhooks import outbox, queue, schemas, store
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, Delivery, DeliveryFilter, Exchange, Webhook, webhooks
-from waypost.resources.webhooks.schemas import MAX_URL, TOO_LONG, NewWebhook, WebhookJson, to_json
 
 MAX_WEBHOOKS = 20
 """Of an account."""
@@ -26,7 +25,7 @@ UNREACHABLE = "No address of the URL's host could be found. Check its spelling a
 TOO_MANY = f"An account may have at most {MAX_WEBHOOKS} webhooks. Delete one that is not needed any more."
 
 
-async def create(deps: Deps, caller: Caller, new: NewWebhook, problems: Problems) -> tuple[Webhook, str]:
+async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: Problems) -> tuple[Webhook, str]:
     """The subscription and its secret, which is never shown again.
 
     `problems`: errors already found in the input. Invalid is raised with all of them.
@@ -124,11 +123,11 @@ async def send_test(deps: Deps, caller: Caller, webhook_id: UUID) -> Delivery:
         return await store.find_delivery(tx, webhook.id, await outbox.record_for(tx, event, webhook.id))
 
 
-async def export(db: Database, account_id: UUID) -> list[WebhookJson]:
+async def export(db: Database, account_id: UUID) -> list[schemas.WebhookJson]:
     """The webhooks of an account, as the API shows them."""
     async with db.read() as tx:
         found, _ = await store.page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
-    return [to_json(each) for each in found]
+    return [schemas.to_json(each) for each in found]
 
 
 def _parse(text: str | None, problems: Problems) -> Url | None:
@@ -140,8 +139,8 @@ def _parse(text: str | None, problems: Problems) -> Url | None:
     except BadUrl as fault:
         problems.add("url", str(fault))
         return None
-    if len(url.text) > MAX_URL:
-        problems.add("url", TOO_LONG)
+    if len(url.text) > schemas.MAX_URL:
+        problems.add("url", schemas.TOO_LONG)
         return None
     return url
 
