@@ -42,7 +42,7 @@ def served(directory: Path, port: int) -> Iterator[str]:
     with open(ours) as terminal:  # a descriptor
         for line in terminal:
             lines.append(line)
-            if "curl -i" in line or "Another key" in line:
+            if "curl -i" in line or "Create another API key" in line:
                 break
         try:
             yield "".join(lines)
