@@ -1,7 +1,7 @@
 """The import graph: what ARCHITECTURE.md draws is what import-linter holds, and the code keeps to it.
 
 ARCHITECTURE.md draws each layers contract as a fenced block, one layer a line, the top layer first, siblings separated
-by `|`. The block's info string is the second word of the contract's name: `floors`, `resources`.
+by `|`. The block's info string is the second word of the contract's name: `layers`, `resources`.
 """
 
 import re

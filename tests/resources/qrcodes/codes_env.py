@@ -71,10 +71,10 @@ def _routes(guard: Guard, deps: Deps) -> APIRouter:
 
 @contextlib.asynccontextmanager
 async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
-    told: list[CodeImage] = []
+    drawn_images: list[CodeImage] = []
 
     def draw(image: CodeImage) -> bytes:
-        told.append(image)
+        drawn_images.append(image)
         return draw_image(image)
 
     async with contextlib.AsyncExitStack() as stack, open_links(db, directory) as links:
@@ -82,5 +82,5 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
         async with new_client(db, directory, _routes, deps, clock=links.clock) as client:
-            yield Env(links, deps, client, told)
+            yield Env(links, deps, client, drawn_images)
         deps.image_cache.close()

@@ -391,7 +391,7 @@ async def test_a_refresh_waits_for_a_correction(env: Env, monkeypatch: pytest.Mo
 async def test_a_partial_day_with_very_many_values_is_not_read_from_the_cache(
     env: Env, monkeypatch: pytest.MonkeyPatch, uncached: list[int]
 ) -> None:
-    """Whoever visits chooses what he says to come from."""
+    """The referrer is chosen by the visitor."""
     monkeypatch.setattr(top_values, "_MAX_EDGE_VALUES", 20)
     link = await env.link()
     before = [click for day in range(2, 30) for click in some(link, day, 5)]
