@@ -118,6 +118,7 @@ async def test_the_reference(chromium: Browser, service: Service) -> None:
     await page.locator("pre", has_text="curl").first.wait_for()
     await page.wait_for_load_state("networkidle")
     await page.locator("ul.endpoints[tabindex]").last.wait_for()
+    await page.locator("h1").first.wait_for(state="attached")  # sections above the one of the address are drawn later
     await page.evaluate(AXE)
     assert await page.evaluate(LOOK) == []
     await page.emulate_media(color_scheme="dark")
