@@ -35,7 +35,7 @@ domains = Table(
     Column("unverified_since", Instant),  # null while it is live; the claim expires some days later
     Column("check_at", Instant),  # when the next check is due; null until one is requested
     Column("leased_until", Instant),  # a check, including its TLS probe, is in flight
-    Column("told_at", Instant),  # when its owner last got mail about a failure
+    Column("notified_at", Instant),  # when its owner last got mail about a failure
     Column("root_url", Text),
     Column("not_found_url", Text),
     Column("links_count", BigInteger, nullable=False),

@@ -63,8 +63,8 @@ async def find_held(tx: Tx, claimed: DomainCheckClaim) -> tuple[Domain, bool] | 
 
 async def mark_notified(tx: Tx, domain_id: UUID, now: datetime) -> bool:
     """Record that the owner gets mail now. False when they got one within the last day."""
-    is_due = or_(_D.told_at.is_(None), _D.told_at <= now - timedelta(days=1))
-    return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(told_at=now))).rowcount > 0
+    is_due = or_(_D.notified_at.is_(None), _D.notified_at <= now - timedelta(days=1))
+    return (await tx.execute(update(domains).where(_D.id == domain_id, is_due).values(notified_at=now))).rowcount > 0
 
 
 def expired(now: datetime) -> Select[Any]:
