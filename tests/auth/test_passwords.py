@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
-from waypost.auth import PasswordClient, hash_password, passwords
+from waypost.auth import SignInClient, hash_password, passwords
 from waypost.kit.errors import Unavailable
 
-VISITOR = PasswordClient()
+VISITOR = SignInClient()
 PASSWORD = "four plain words suffice"
 
 
@@ -84,14 +84,14 @@ class Held:
         self.order.append(text)
         return self.release.wait(60)
 
-    async def send(self, visitor: PasswordClient, text: str = "x") -> asyncio.Task[bool]:
+    async def send(self, visitor: SignInClient, text: str = "x") -> asyncio.Task[bool]:
         task = asyncio.create_task(passwords.verify(text, "stored", visitor))
         await asyncio.sleep(0)  # it is in the queue now
         return task
 
 
-def stranger(n: int) -> PasswordClient:
-    return PasswordClient(n.to_bytes(4))
+def stranger(n: int) -> SignInClient:
+    return SignInClient(n.to_bytes(4))
 
 
 async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
@@ -100,7 +100,7 @@ async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
     waiting = [await held.send(stranger(n)) for n in let_in]
     with pytest.raises(Unavailable):
         await passwords.verify("x", None, stranger(len(let_in)))
-    waiting.append(await held.send(PasswordClient(b"owner", is_known=True), "the owner's"))
+    waiting.append(await held.send(SignInClient(b"owner", is_known=True), "the owner's"))
     held.release.set()
     assert all(await asyncio.gather(*waiting))
     assert held.order.index("the owner's") <= 2 * passwords.AT_ONCE, "the known wait for no queue of strangers"

@@ -16,7 +16,7 @@ from pathlib import Path
 from uuid import UUID
 
 from waypost.auth import keys, store
-from waypost.auth.model import KeyHolder
+from waypost.auth.model import ApiCaller
 from waypost.database import Database
 
 _SIZE = 8
@@ -63,10 +63,10 @@ class CallerCache:
         self._db = db
         self._clock = clock
         self._version = cache_version_of(db)
-        self._cached: dict[str, tuple[bytes, int, KeyHolder]] = {}
+        self._cached: dict[str, tuple[bytes, int, ApiCaller]] = {}
         self._used: dict[UUID, datetime] = {}
 
-    async def find(self, key: str) -> KeyHolder | None:
+    async def find(self, key: str) -> ApiCaller | None:
         """Also for a key that is revoked or expired, and for a plan that is not active: the caller decides."""
         if not keys.is_wellformed(key):
             return None
@@ -81,7 +81,7 @@ class CallerCache:
         self._cache(digest, version, now, caller)
         return caller
 
-    def record_use(self, caller: KeyHolder, at: datetime) -> None:
+    def record_use(self, caller: ApiCaller, at: datetime) -> None:
         """`flush` writes it."""
         last = caller.key.last_used_at
         if last is None or at - last >= _LAST_USE_INTERVAL:
@@ -95,11 +95,11 @@ class CallerCache:
             for key_id in uses:
                 self._used.pop(key_id, None)  # another flush may have been as fast
 
-    async def _load(self, digest: str) -> KeyHolder | None:
+    async def _load(self, digest: str) -> ApiCaller | None:
         async with self._db.point_read() as tx:
-            return await store.find_key_holder(tx, digest)
+            return await store.find_api_caller(tx, digest)
 
-    def _cache(self, digest: str, version: bytes, now: int, caller: KeyHolder | None) -> None:
+    def _cache(self, digest: str, version: bytes, now: int, caller: ApiCaller | None) -> None:
         if caller is None:
             self._cached.pop(digest, None)
             return

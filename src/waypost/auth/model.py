@@ -102,33 +102,31 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The account that makes a request."""
+    """The account that makes a request. Subclasses: `ApiCaller` (API key) and `Session` (dashboard)."""
 
     account: Account
 
 
 @dataclass(frozen=True, slots=True)
-class PasswordClient:
-    """Who sends a password."""
+class SignInClient:
+    """The browser or IP address that sends a password."""
 
     id: bytes = b""
-    """Attempts with the same id share a place in the queue: an IP address, or the session of a signed-in user."""
+    """Attempts with the same id share a queue: an IP address, or the session of a signed-in user."""
     is_known: bool = False
     """Whether the account's owner has signed in with this browser before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticated:
-    """The result of an authentication. A session begins only while its password or passkey is unchanged (R14)."""
+class AuthenticationResult:
+    """What a session needs to start. It starts only while the password or passkey is unchanged."""
 
     account: Account
     password: str | None = None
-    """The hash."""
+    """Password hash."""
     passkey: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class KeyHolder(Caller):
-    """A caller of the API."""
-
+class ApiCaller(Caller):
     key: ApiKey

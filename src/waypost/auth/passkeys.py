@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from waypost.auth import store, tokens
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, Authenticated
+from waypost.auth.model import Account, AuthenticationResult
 from waypost.database import Id, Instant, Tx, metadata
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
@@ -105,7 +105,7 @@ async def register(deps: Deps, account: Account, name: str, response: str) -> No
         raise Invalid({"body": [REJECTED]}) from None
 
 
-async def authenticate(deps: Deps, response: str) -> Authenticated:
+async def authenticate(deps: Deps, response: str) -> AuthenticationResult:
     """`response`: the signed credential as JSON. Raises Invalid, whatever is wrong with it."""
     credential = _read(response)
     challenge = _challenge(credential)
@@ -123,7 +123,7 @@ async def authenticate(deps: Deps, response: str) -> Authenticated:
         used = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
         if (await tx.execute(used)).rowcount == 0:
             raise Invalid({"body": [REJECTED]})  # removed meanwhile
-    return Authenticated(account, password=password, passkey=key.id)
+    return AuthenticationResult(account, password=password, passkey=key.id)
 
 
 async def list_all(deps: Deps, account: Account) -> list[Passkey]:

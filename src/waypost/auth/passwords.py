@@ -15,7 +15,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from waypost.auth.model import PasswordClient
+from waypost.auth.model import SignInClient
 from waypost.kit.fair_queue import FairQueue
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ MAX_UNKNOWN_WAITING = 40  # about two seconds of work; a longer queue would let 
 MAX_WAITING_PER_CLIENT = 8
 MAX_KNOWN_WAITING = 20
 MIN_LENGTH, MAX_LENGTH = 10, 1_024  # characters
-UNKNOWN_CLIENT = PasswordClient()
+UNKNOWN_CLIENT = SignInClient()
 DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5RXlp6T0plh7pBdwRA6GyNatXK+cvyVYo"
 """Of an unknown password, as expensive to verify as any other hash."""
 
@@ -47,13 +47,13 @@ def find_problem(text: str, *others: str) -> str | None:
     return None
 
 
-async def hash_password(text: str, client: PasswordClient = UNKNOWN_CLIENT) -> str:
+async def hash_password(text: str, client: SignInClient = UNKNOWN_CLIENT) -> str:
     """Raises Unavailable when the queue is full."""
     async with slot(client):
         return await _in_thread(lambda: _hasher.hash(_normalized(text)))
 
 
-async def verify(text: str, stored: str | None, client: PasswordClient) -> bool:
+async def verify(text: str, stored: str | None, client: SignInClient) -> bool:
     """Takes the same time where nothing is stored. Raises Unavailable when the queue is full."""
     async with slot(client):
         return await verify_in_slot(text, stored)
@@ -66,7 +66,7 @@ async def verify_in_slot(text: str, stored: str | None) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def slot(client: PasswordClient) -> AsyncIterator[None]:
+async def slot(client: SignInClient) -> AsyncIterator[None]:
     """Unknown clients queue among themselves first, so that known ones wait for at most AT_ONCE of them.
 
     Raises Unavailable when the queue is full.

@@ -10,7 +10,7 @@ from uuid import UUID
 from waypost.auth import emails, passkeys, passwords, rules, sessions, sign_in_delay, signup, store, tokens
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, ApiKey, Authenticated, PasswordClient
+from waypost.auth.model import Account, ApiKey, AuthenticationResult, SignInClient
 from waypost.database import Tx
 from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.worker import jobs
@@ -25,7 +25,7 @@ CONFIRM_FIRST = "Confirm that it's you first."
 NO_PASSWORD = "Enter your password."  # noqa: S105
 
 
-async def sign_in(deps: Deps, email: str, password: str, client: PasswordClient) -> Authenticated:
+async def sign_in(deps: Deps, email: str, password: str, client: SignInClient) -> AuthenticationResult:
     """Raises Invalid on `body` alone, so that nobody learns which of the two is wrong, and RateLimited."""
     account, stored = await find_with_password(deps, email)
     if not await _verify_rate_limited(deps, email, password, stored, client) or account is None or stored is None:
@@ -35,7 +35,7 @@ async def sign_in(deps: Deps, email: str, password: str, client: PasswordClient)
         async with deps.db.write() as tx:
             await store.replace_password_hash(tx, account.id, hashed, before=stored)
         stored = hashed
-    return Authenticated(account, password=stored)
+    return AuthenticationResult(account, password=stored)
 
 
 async def find_with_password(deps: Deps, email: str) -> tuple[Account | None, str | None]:
@@ -75,7 +75,9 @@ async def list_other_credentials(deps: Deps, account: Account) -> tuple[Sequence
     return await passkeys.list_all(deps, account), keys
 
 
-async def reset_password(deps: Deps, text: str, password: str, *, removes_credentials: bool = False) -> Authenticated:
+async def reset_password(
+    deps: Deps, text: str, password: str, *, removes_credentials: bool = False
+) -> AuthenticationResult:
     """Ends every session. `removes_credentials`: and removes every passkey and API key.
 
     Raises NotFound when the link is not valid any more, and Invalid.
@@ -90,12 +92,12 @@ async def reset_password(deps: Deps, text: str, password: str, *, removes_creden
             if removes_credentials or account.confirmed_at is None:
                 await passkeys.remove_all(tx, account.id)
                 await store.remove_keys(tx, account.id)
-            return Authenticated(await signup.confirm_email(deps, tx, account), password=hashed)
+            return AuthenticationResult(await signup.confirm_email(deps, tx, account), password=hashed)
 
 
 async def change_password(
     deps: Deps, session: sessions.Session, current: str, password: str, *, revokes_keys: bool = False
-) -> Authenticated:
+) -> AuthenticationResult:
     """Ends every session, this one included: the caller begins a new one. Raises Invalid."""
     account = session.account
     if not is_recent(deps, session) or await has_password(deps, account):
@@ -109,7 +111,7 @@ async def change_password(
             await _set_password(deps, tx, account, hashed)
             if revokes_keys:
                 await store.revoke_all_keys(tx, account.id, deps.clock())
-    return Authenticated(account, password=hashed)
+    return AuthenticationResult(account, password=hashed)
 
 
 async def reauthenticate(deps: Deps, session: sessions.Session, password: str) -> sessions.Session:
@@ -131,13 +133,13 @@ async def reauthenticate_by_passkey(deps: Deps, session: sessions.Session, respo
         raise Invalid({"body": [passkeys.REJECTED]}) from None
 
 
-async def verify_password(deps: Deps, account: Account, password: str, client: PasswordClient) -> Authenticated:
+async def verify_password(deps: Deps, account: Account, password: str, client: SignInClient) -> AuthenticationResult:
     """Raises Invalid, and RateLimited."""
     async with deps.db.read() as tx:
         stored = await store.find_password_hash(tx, account.id)
     if not await _verify_rate_limited(deps, account.email, password, stored, client):
         raise Invalid({"password": [WRONG_PASSWORD]})
-    return Authenticated(account, password=stored)
+    return AuthenticationResult(account, password=stored)
 
 
 def is_recent(deps: Deps, session: sessions.Session) -> bool:
@@ -161,12 +163,12 @@ async def find_sign_in_link(deps: Deps, text: str) -> Account:
     return await _owner(deps, await tokens.find(deps.db, "enter", text, now=deps.clock()))
 
 
-async def sign_in_by_link(deps: Deps, text: str) -> Authenticated:
+async def sign_in_by_link(deps: Deps, text: str) -> AuthenticationResult:
     """Raises NotFound when the link is not valid any more."""
     async with deps.db.write() as tx:
         token = await tokens.spend(tx, "enter", text, now=deps.clock())
         password = await store.find_password_hash(tx, token.account_id) if token and token.account_id else None
-    return Authenticated(await _owner(deps, token), password=password)
+    return AuthenticationResult(await _owner(deps, token), password=password)
 
 
 async def _check_own_password(deps: Deps, session: sessions.Session, password: str) -> None:
@@ -175,13 +177,11 @@ async def _check_own_password(deps: Deps, session: sessions.Session, password: s
         stored = await store.find_password_hash(tx, session.account.id)
     if stored and not password:  # a page loaded while the authentication was recent has no password field
         raise Invalid({"current_password": [NO_PASSWORD]})
-    if not await passwords.verify(password, stored, PasswordClient(session.id.bytes, is_known=True)):
+    if not await passwords.verify(password, stored, SignInClient(session.id.bytes, is_known=True)):
         raise Invalid({"current_password": [WRONG_PASSWORD if stored else CONFIRM_FIRST]})
 
 
-async def _verify_rate_limited(
-    deps: Deps, email: str, password: str, stored: str | None, client: PasswordClient
-) -> bool:
+async def _verify_rate_limited(deps: Deps, email: str, password: str, stored: str | None, client: SignInClient) -> bool:
     """Raises RateLimited, before anything expensive happens."""
     if client.is_known:
         return await passwords.verify(password, stored, client)
@@ -194,9 +194,9 @@ async def _verify_rate_limited(
     return is_right
 
 
-def _known(account: Account) -> PasswordClient:
+def _known(account: Account) -> SignInClient:
     """Somebody who has authenticated by email, password or session."""
-    return PasswordClient(account.id.bytes, is_known=True)
+    return SignInClient(account.id.bytes, is_known=True)
 
 
 async def _owner(deps: Deps, token: tokens.OneTimeToken | None) -> Account:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from waypost.auth import emails, passwords, past_addresses, rules, store, tokens
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
-from waypost.auth.model import Account, Authenticated, PasswordClient, Plan
+from waypost.auth.model import Account, AuthenticationResult, Plan, SignInClient
 from waypost.auth.tokens import OneTimeToken
 from waypost.database import Tx
 from waypost.kit.errors import Conflict, Forbidden, Invalid, NotFound, Problems, or_not_found
@@ -35,13 +35,13 @@ class Invitation:
 
 async def sign_up(
     deps: Deps,
-    client: PasswordClient,
+    client: SignInClient,
     *,
     email: str,
     name: str,
     password: str,
     invitation: str | None = None,
-) -> Authenticated | None:
+) -> AuthenticationResult | None:
     """Raises Forbidden, Invalid, and NotFound for an invitation that is not valid any more.
 
     The email of an invitation replaces `email`. None: the email has to be confirmed first. An email that has an account
@@ -71,7 +71,7 @@ async def sign_up(
             raise Invalid({"email": [EMAIL_TAKEN]}) from None
         async with deps.db.write() as tx:
             await _notify_owner(deps, tx, account.email)
-    return None if needs_confirmation else Authenticated(account, password=hashed)
+    return None if needs_confirmation else AuthenticationResult(account, password=hashed)
 
 
 async def invite(deps: Deps, email: str) -> Invitation:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth.model import Account, ApiKey, KeyHolder, Plan, accounts, api_keys
+from waypost.auth.model import Account, ApiCaller, ApiKey, Plan, accounts, api_keys
 from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
@@ -31,7 +31,7 @@ _A, _K = accounts.c, api_keys.c
 _PLAN: tuple[Column[Any], ...] = (_A.plan_type, _A.plan_status, _A.trial_ends_at, _A.renews_at)
 ACCOUNT: tuple[Column[Any], ...] = (_A.id, _A.email, _A.name, *_PLAN, _A.created_at, _A.updated_at, _A.confirmed_at)
 _KEY = tuple(_K[name] for name in ApiKey.__dataclass_fields__)
-_FIND_KEY_HOLDER = (
+_FIND_API_CALLER = (
     select(*ACCOUNT, *_KEY)
     .join_from(api_keys, accounts, _K.account_id == _A.id)
     .where(_K.digest == bindparam("digest"), _A.closed_at.is_(None))
@@ -206,10 +206,10 @@ async def list_keys(tx: Tx, account_id: UUID) -> list[ApiKey]:
     return [_key_from(row) for row in rows]
 
 
-async def find_key_holder(tx: Tx | PointRead, digest: str) -> KeyHolder | None:
+async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:
     """Key and account in one statement: every API request runs it."""
-    row = (await tx.execute(_FIND_KEY_HOLDER, {"digest": digest})).one_or_none()
-    return None if row is None else KeyHolder(account_from(row[: len(ACCOUNT)]), _key_from(row[len(ACCOUNT) :]))
+    row = (await tx.execute(_FIND_API_CALLER, {"digest": digest})).one_or_none()
+    return None if row is None else ApiCaller(account_from(row[: len(ACCOUNT)]), _key_from(row[len(ACCOUNT) :]))
 
 
 async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:

@@ -15,7 +15,7 @@ from fastapi import Path as PathParameter
 from starlette.requests import Request
 
 from waypost import auth
-from waypost.auth import CallerCache, KeyHolder, RateLimiter, Scope
+from waypost.auth import ApiCaller, CallerCache, RateLimiter, Scope
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
@@ -64,7 +64,7 @@ class Guard:
         """A dependency that gives the caller, or raises. None: any valid key will do."""
         return Permission(self, scope)
 
-    async def check(self, request: Request, scope: Scope | None) -> KeyHolder:
+    async def check(self, request: Request, scope: Scope | None) -> ApiCaller:
         self.refuse_plain_http(request)
         caller = await self._authenticate(request)
         taken = await self._budget.take(caller.key.id.bytes)  # counted whatever the response will be
@@ -88,7 +88,7 @@ class Guard:
         if self._needs_https and not is_https(request, self._trusted):
             raise BadRequest("Use HTTPS: this request came over plain HTTP and nothing was done.")
 
-    async def _authenticate(self, request: Request) -> KeyHolder:
+    async def _authenticate(self, request: Request) -> ApiCaller:
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         caller = await self._callers.find(key.strip()) if kind.lower() == "bearer" else None
         if caller is None or not auth.is_usable(caller.key, self._clock()):
@@ -104,7 +104,7 @@ class Permission:
     guard: Guard
     scope: Scope | None
 
-    async def __call__(self, request: Request) -> KeyHolder:
+    async def __call__(self, request: Request) -> ApiCaller:
         return await self.guard.check(request, self.scope)
 
 

@@ -17,7 +17,7 @@ from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.auth import PasswordClient, create_key, passkeys, sign_in, sign_in_delay, signup, tokens
+from waypost.auth import SignInClient, create_key, passkeys, sign_in, sign_in_delay, signup, tokens
 from waypost.auth import sessions as sessions_of
 from waypost.auth.deps import new_deps
 from waypost.auth.model import accounts, api_keys
@@ -384,7 +384,7 @@ async def test_a_reset_removes_other_credentials_on_request(place: WebApp) -> No
 async def test_an_authentication_before_a_change_begins_no_session_after_it(place: WebApp) -> None:
     await signed_up(place)
     deps = new_deps(place.settings, place.db, place.clock)
-    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD, PasswordClient())
+    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD, SignInClient())
     account_id, now = proven.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:

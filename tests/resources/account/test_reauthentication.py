@@ -165,11 +165,11 @@ async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypa
     assert bob.account
     mine, his = await passkey_of(place, ada.account.id), await passkey_of(place, bob.account.id)
     proven = {
-        "mine": auth.Authenticated(ada.account, passkey=mine),
-        "his": auth.Authenticated(bob.account, passkey=his),
+        "mine": auth.AuthenticationResult(ada.account, passkey=mine),
+        "his": auth.AuthenticationResult(bob.account, passkey=his),
     }
 
-    async def authenticate(_: object, answer: str) -> auth.Authenticated:
+    async def authenticate(_: object, answer: str) -> auth.AuthenticationResult:
         return proven[answer]
 
     monkeypatch.setattr(passkeys, "authenticate", authenticate)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from waypost.auth import KeyHolder, list_keys
+from waypost.auth import ApiCaller, list_keys
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.resources.account.schemas import ListedApiKeyJson, MeJson, key_to_json, me_to_json
@@ -14,7 +14,7 @@ from waypost.web import PREFIX, Data, Guard, data
 
 def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["account"])
-    Anyone = Annotated[KeyHolder, Depends(guard.allow(None))]  # noqa: N806  # a type
+    Anyone = Annotated[ApiCaller, Depends(guard.allow(None))]  # noqa: N806  # a type
 
     @router.get("/me", summary="Get the account", response_model=Data[MeJson])
     async def me(caller: Anyone) -> Response:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import Account, Authenticated, passkeys, sign_in, signup
+from waypost.auth import Account, AuthenticationResult, passkeys, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -227,7 +227,7 @@ class AuthPages(Pages[Deps]):
         self._auth.require_same_origin(request)
         return await read_form(request, _FORM_LIMIT)
 
-    async def _sign_in(self, request: Request, authenticated: Authenticated, path: str) -> Response:
+    async def _sign_in(self, request: Request, authenticated: AuthenticationResult, path: str) -> Response:
         response = RedirectResponse(path, 303)
         await self._auth.sign_in(request, authenticated, response)
         self._deps.sign_in_limiter.remember(response, authenticated)

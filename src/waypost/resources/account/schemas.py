@@ -5,7 +5,7 @@ from typing import cast
 
 from typing_extensions import TypedDict
 
-from waypost.auth import REQUESTS_PER_MINUTE, ApiKey, KeyHolder, Plan, Scope, is_live
+from waypost.auth import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope, is_live
 from waypost.auth.model import PlanType
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
@@ -48,7 +48,7 @@ class MeJson(TypedDict):
     shared_domain: str
 
 
-def me_to_json(caller: KeyHolder, shared_domain: str, now: datetime) -> MeJson:
+def me_to_json(caller: ApiCaller, shared_domain: str, now: datetime) -> MeJson:
     account = caller.account
     key = {name: value for name, value in key_to_json(caller.key).items() if name != "revoked_at"}
     return {

@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Account, Authenticated, PasswordClient, RateLimiter
+from waypost.auth import Account, AuthenticationResult, RateLimiter, SignInClient
 from waypost.auth.sessions import Session
 from waypost.kit.proxies import Network
 from waypost.web.guard import peer_address, rate_limit_key
@@ -43,27 +43,27 @@ class SignInLimiter:
         self._is_secure = is_secure
         self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
 
-    async def take(self, request: Request, email: str = "", owner: Owner = NO_OWNER) -> PasswordClient:
+    async def take(self, request: Request, email: str = "", owner: Owner = NO_OWNER) -> SignInClient:
         """`owner`: of the email. Without an email, a browser is known if any owner has signed in with it.
 
         Raises RateLimited.
         """
         known = self._known_id(request, owner if email else None)
         if known and (await self._per_person.take(b"known" + known.encode())).allowed:
-            return PasswordClient(known.encode(), is_known=True)
+            return SignInClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
         if len(address) == 8:  # of the 16 bytes of IPv6
             await self._per_network.require(address[:6])
         await self._per_address.require(address)
         if email:
             await self._per_person.require(address + _normalized(email))
-        return PasswordClient(address)
+        return SignInClient(address)
 
     async def take_signed_in(self, session: Session) -> None:
         """For reauthentication. Raises RateLimited."""
         await self._per_person.require(b"session" + session.id.bytes)
 
-    def remember(self, response: Response, authenticated: Authenticated) -> None:
+    def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
         """Marks the browser as known. The cookie identifies nobody and grants no access. A new password voids it."""
         known = f"{self._tag(authenticated.account, authenticated.password)}.{secrets.token_hex(8)}"
         response.set_cookie(

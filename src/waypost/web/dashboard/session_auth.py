@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import Authenticated, RateLimiter, is_live, sessions
+from waypost.auth import AuthenticationResult, RateLimiter, is_live, sessions
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
@@ -101,19 +101,19 @@ class SessionAuth:
         if site != "same-origin":
             raise Forbidden(CROSS_SITE)
 
-    async def sign_in(self, request: Request, proven: Authenticated, response: Response) -> None:
+    async def sign_in(self, request: Request, authenticated: AuthenticationResult, response: Response) -> None:
         """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid."""
         before = await self.read_session(request)
         try:
             async with self._db.write() as tx:
                 token = await sessions.create(
                     tx,
-                    proven.account.id,
+                    authenticated.account.id,
                     user_agent=request.headers.get("user-agent", ""),
                     ip=storable_address(peer_address(request, self._trusted), self._ip_privacy),
                     now=self._clock(),
-                    password=proven.password,
-                    passkey=proven.passkey,
+                    password=authenticated.password,
+                    passkey=authenticated.passkey,
                 )
                 if before:
                     await sessions.end(tx, before.account.id, before.id)
