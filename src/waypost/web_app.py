@@ -27,8 +27,8 @@ from waypost.settings import Settings
 from waypost.web import guard as web_guard
 from waypost.web.api import new_api
 from waypost.web.dashboard import AppRouter, Assets, SessionAuth, Views, new_dashboard
-from waypost.web.internal import metrics_route
-from waypost.web.probes import health_routes, new_probes
+from waypost.web.internal import metrics_endpoint
+from waypost.web.probes import health_endpoints, new_probes
 from waypost.worker.loop import cancel, every
 
 _HOSTS_IN_MEMORY = 50_000
@@ -84,14 +84,14 @@ async def open_web(
         views = Views(wiring.TEMPLATES, assets, base_url=settings.base_url, clock=clock)
         auth = _session_auth(settings, db, clock)
         deps = wiring.resource_deps(settings, db, feed, clock)
-        routes = wiring.routes(
+        endpoints = wiring.endpoints(
             settings, deps, redirects.hosts, guard, auth, views, is_leaving=is_leaving, closing=stack
         )
         api = new_api(settings.base_url)
         probes = _probes(settings, db, clock, is_leaving)
-        for router in (*probes, *(router for each in routes for router in each.api)):
+        for router in (*probes, *(router for package in endpoints for router in package.api)):
             api.include_router(router)
-        dashboard = new_dashboard(views, assets, [page for each in routes for page in each.pages])
+        dashboard = new_dashboard(views, assets, [page for package in endpoints for page in package.pages])
         site = redirects.site(settings, _app_router(settings, api, dashboard))
         yield Web(site, redirects.plane, db, [redirects.task, flushing])
 
@@ -108,7 +108,7 @@ async def open_redirect(
     async with _open_redirects(settings, time_ns) as redirects:
         probes = new_probe_app(settings, redirects.db, clock, is_leaving)
         if settings.tls:
-            probes.include_router(tls_api.challenge_routes(redirects.db))
+            probes.include_router(tls_api.challenge_endpoints(redirects.db))
         yield Web(redirects.site(settings, probes), redirects.plane, redirects.db, [redirects.task])
 
 
@@ -143,8 +143,8 @@ def _probes(settings: Settings, db: Database, clock: Clock, is_leaving: Callable
     gauges = PendingGauges(db, clock=clock).gauges
     trusted, own_hosts = settings.trusted_proxies, settings.own_hosts
     return [
-        health_routes(db, is_leaving=is_leaving),
-        metrics_route(settings.data_dir, gauges, trusted=trusted, own_hosts=own_hosts),
+        health_endpoints(db, is_leaving=is_leaving),
+        metrics_endpoint(settings.data_dir, gauges, trusted=trusted, own_hosts=own_hosts),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Makes from the settings what the processes run: dependencies, routes, and the worker's work.
+"""Makes from the settings what the processes run: dependencies, endpoints, and the worker's work.
 
 Each resource makes its own parts in `resources.<name>.wiring`; here is what they need of one another.
 """
@@ -31,7 +31,7 @@ from waypost.resources.qrcodes import wiring as qrcodes_wiring
 from waypost.resources.webhooks import wiring as webhooks_wiring
 from waypost.secret_key import derived_keys
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 from waypost.worker import mail
@@ -103,7 +103,7 @@ def _domain_web_deps(
     )
 
 
-def routes(
+def endpoints(
     settings: Settings,
     deps: ResourceDeps,
     hosts: HostTable,
@@ -113,18 +113,18 @@ def routes(
     *,
     is_leaving: Callable[[], bool],
     closing: AsyncExitStack,
-) -> list[Routes]:
+) -> list[Endpoints]:
     closing.callback(deps.links.images.close)
     closing.callback(deps.qrcodes.image_cache.close)
     return [
-        account_wiring.routes(deps.account, guard, auth, views),
-        links_wiring.routes(deps.links, guard, auth, views, sparklines=partial(sparklines, deps.links.clock)),
-        domains_wiring.routes(settings, deps.domains, hosts, guard, auth, views),
-        qrcodes_wiring.routes(deps.qrcodes, guard, auth, views),
-        clicks_wiring.routes(deps.links, guard, auth, views, is_leaving=is_leaving, closing=closing),
-        webhooks_wiring.routes(deps.webhooks, guard, auth, views),
-        pixels_wiring.routes(deps.pixels, guard, auth, views),
-        plan_wiring.routes(deps.plan, auth, views),
+        account_wiring.endpoints(deps.account, guard, auth, views),
+        links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(sparklines, deps.links.clock)),
+        domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
+        qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
+        clicks_wiring.endpoints(deps.links, guard, auth, views, is_leaving=is_leaving, closing=closing),
+        webhooks_wiring.endpoints(deps.webhooks, guard, auth, views),
+        pixels_wiring.endpoints(deps.pixels, guard, auth, views),
+        plan_wiring.endpoints(deps.plan, auth, views),
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from endpoints import thing_routes
+from endpoints import thing_endpoints
 from people import FakeClock, Person, new_client, new_person
 
 from waypost.database import Database
@@ -18,7 +18,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 async def client(db: Database, tmp_path: Path, clock: FakeClock) -> AsyncIterator[httpx.AsyncClient]:
-    async with new_client(db, tmp_path, thing_routes, clock=clock) as client:
+    async with new_client(db, tmp_path, thing_endpoints, clock=clock) as client:
         yield client
 
 

@@ -14,7 +14,7 @@ from waypost.web import PREFIX, Guard, data, path_id, read_fields
 THING = "/api/v1/things/01a1fbb0-9c64-766d-a0c1-63dfc9473774"
 
 
-def thing_routes(guard: Guard) -> APIRouter:
+def thing_endpoints(guard: Guard) -> APIRouter:
     router = APIRouter(prefix=PREFIX)
     Reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     Writer = Annotated[Caller, Depends(guard.allow("links:write"))]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from endpoints import THING, thing_routes
+from endpoints import THING, thing_endpoints
 from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
 
 from waypost import auth
@@ -144,7 +144,7 @@ async def test_throttles_unknown_callers_by_ip_address(
 
 
 async def test_refuses_plain_http(db: Database, tmp_path: Path, alice: Person) -> None:
-    async with new_client(db, tmp_path, thing_routes, base_url="https://app.test") as secure:
+    async with new_client(db, tmp_path, thing_endpoints, base_url="https://app.test") as secure:
         plain = await secure.get(f"http://app.test{THING}", headers=alice.headers)
         spoofed = await secure.get(f"http://app.test{THING}", headers={**alice.headers, "X-Forwarded-Proto": "https"})
         assert response(plain) == response(spoofed) == (400, "http_error")
@@ -157,7 +157,7 @@ async def test_writes_the_last_use_later(db: Database, tmp_path: Path, alice: Pe
 
     def routes(guard: Guard):
         guards.append(guard)
-        return thing_routes(guard)
+        return thing_endpoints(guard)
 
     async with new_client(db, tmp_path, routes, clock=clock) as client:
         await client.get(THING, headers=alice.headers)
@@ -181,7 +181,7 @@ async def test_counts_one_ipv6_network_as_one_caller(
 ) -> None:
     monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
     app = new_api()
-    app.include_router(thing_routes(Guard(db, data_dir=tmp_path, base_url=BASE_URL)))
+    app.include_router(thing_endpoints(Guard(db, data_dir=tmp_path, base_url=BASE_URL)))
     answers = []
     for address in (first, second):
         async with httpx.AsyncClient(
@@ -198,7 +198,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
     monkeypatch.setattr(auth, "UNKNOWN_PER_MINUTE", 1)
     guard = Guard(db, data_dir=tmp_path, base_url=BASE_URL, trusted=[ip_network("10.0.0.0/8")])
     app = new_api()
-    app.include_router(thing_routes(guard))
+    app.include_router(thing_endpoints(guard))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         spoofed = [{"Forwarded": "for=192.0.2.1", "X-Forwarded-For": f"198.51.100.{n}"} for n in range(2)]
@@ -209,7 +209,7 @@ async def test_a_second_header_cannot_spoof_the_ip_address(
 async def test_a_visitor_behind_a_proxy_cannot_claim_https(db: Database, tmp_path: Path, alice: Person) -> None:
     base_url, trusted = "https://app.test", [ip_network("10.0.0.0/8")]
     app = new_api()
-    app.include_router(thing_routes(Guard(db, data_dir=tmp_path, base_url=base_url, trusted=trusted)))
+    app.include_router(thing_endpoints(Guard(db, data_dir=tmp_path, base_url=base_url, trusted=trusted)))
     transport = httpx.ASGITransport(app, client=("10.0.0.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as client:
         headers = {**alice.headers, "Forwarded": "for=192.0.2.1;proto=http", "X-Forwarded-Proto": "https"}

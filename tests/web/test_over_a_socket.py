@@ -9,7 +9,7 @@ import httpx
 import pytest
 import structlog
 import uvicorn
-from endpoints import THING, thing_routes
+from endpoints import THING, thing_endpoints
 from people import Person, new_person
 
 from waypost.database import Database
@@ -19,7 +19,7 @@ from waypost.web import Guard, new_api
 @contextlib.asynccontextmanager
 async def serving(db: Database, data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
     app = new_api()
-    app.include_router(thing_routes(Guard(db, data_dir=data_dir, base_url="http://app.test")))
+    app.include_router(thing_endpoints(Guard(db, data_dir=data_dir, base_url="http://app.test")))
     config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, proxy_headers=False)
     server = uvicorn.Server(config)
     started = asyncio.Event()

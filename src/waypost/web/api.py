@@ -90,8 +90,8 @@ _ERROR_SCHEMAS = {
 }
 
 
-class Routes(NamedTuple):
-    """What a web process answers for one package."""
+class Endpoints(NamedTuple):
+    """The HTTP endpoints of one package."""
 
     api: Sequence[APIRouter]
     pages: Sequence[BaseRoute]

@@ -94,7 +94,7 @@ def _hops_of(request: Request) -> list[str]:
     return [peer, *(hops or [""] * bool(named))]
 
 
-def metrics_route(
+def metrics_endpoint(
     data_dir: Path, gauges: Gauges, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()
 ) -> APIRouter:
     """What Prometheus scrapes. `gauges` are read for each request."""

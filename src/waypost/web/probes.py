@@ -42,7 +42,7 @@ async def _bare(_request: Request, error: Exception) -> Response:
     return Response(status_code=envelope.error_response(error).status_code, headers=envelope.headers_of(error))
 
 
-def health_routes(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
+def health_endpoints(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
     """For load balancers and supervisors. `is_leaving`: the process is stopping, so it should get no new requests."""
     router = APIRouter(include_in_schema=False)
 

@@ -6,12 +6,12 @@ import pytest
 from people import Person, new_client, new_person
 
 from waypost.database import Database
-from waypost.resources.account import routes
+from waypost.resources.account import endpoints
 
 
 @pytest.fixture
 async def client(db: Database, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    async with new_client(db, tmp_path, lambda guard: routes(db, guard, shared_domain="go.test")) as client:
+    async with new_client(db, tmp_path, lambda guard: endpoints(db, guard, shared_domain="go.test")) as client:
         yield client
 
 

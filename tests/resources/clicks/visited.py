@@ -58,10 +58,10 @@ class Env:
         return (await self.shown(f"/links/{link.id}/stats", **query))["data"]
 
 
-def _routes(guard: Guard, db: Database, clock: FakeClock) -> APIRouter:
+def _endpoints(guard: Guard, db: Database, clock: FakeClock) -> APIRouter:
     router = APIRouter()
-    router.include_router(api.routes(db, guard, base_url=BASE_URL, clock=clock))
-    router.include_router(stats_api.routes(db, guard, shared_domain=SHARED, clock=clock))
+    router.include_router(api.endpoints(db, guard, base_url=BASE_URL, clock=clock))
+    router.include_router(stats_api.endpoints(db, guard, shared_domain=SHARED, clock=clock))
     return router
 
 
@@ -71,7 +71,7 @@ async def open_env(
 ) -> AsyncIterator[Env]:
     clock = FakeClock()
     alice, bob = await new(db, "Alice"), await new(db, "Bob")
-    async with new_client(db, directory, _routes, db, clock, clock=clock) as client:
+    async with new_client(db, directory, _endpoints, db, clock, clock=clock) as client:
         yield Env(db, client, clock, alice, bob)
 
 

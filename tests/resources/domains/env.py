@@ -84,8 +84,8 @@ class Env:
             return (await tx.execute(select(domains).where(domains.c.id == UUID(domain["id"])))).one_or_none()
 
 
-def _routes(guard: Guard, deps: WebDeps) -> APIRouter:
-    return api.routes(deps, guard)
+def _endpoints(guard: Guard, deps: WebDeps) -> APIRouter:
+    return api.endpoints(deps, guard)
 
 
 async def points_nowhere(_hostname: str) -> bool:
@@ -107,5 +107,5 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             points_here=points_nowhere,
             check_url=beside.deps.destinations.check_url,
         )
-        async with new_client(db, directory, _routes, deps, clock=beside.clock) as client:
+        async with new_client(db, directory, _endpoints, deps, clock=beside.clock) as client:
             yield Env(client, deps, beside)

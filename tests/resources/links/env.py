@@ -138,11 +138,11 @@ def faults(answer: httpx.Response) -> dict[str, list[str]]:
     return error["errors"]
 
 
-def _routes(guard: Guard, deps: Deps, of_pixels: pixels.Deps, directory: Path) -> APIRouter:
+def _endpoints(guard: Guard, deps: Deps, of_pixels: pixels.Deps, directory: Path) -> APIRouter:
     router = APIRouter()
-    router.include_router(pixels_api.routes(of_pixels, guard))
-    router.include_router(api.routes(deps, guard))
-    router.include_router(media.routes(directory))
+    router.include_router(pixels_api.endpoints(of_pixels, guard))
+    router.include_router(api.endpoints(deps, guard))
+    router.include_router(media.endpoints(directory))
     return router
 
 
@@ -167,6 +167,6 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         of_pixels = pixels.Deps(db, KEYS, partial(pixel_changed, changed_slugs.extend, clock), BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _routes, deps, of_pixels, deps.media, clock=clock) as client:
+        async with new_client(db, directory, _endpoints, deps, of_pixels, deps.media, clock=clock) as client:
             yield Env(client, deps, clock, site, alice, bob, changed_slugs)
         deps.images.close()

@@ -65,8 +65,8 @@ class Env:
         return await self.client.request(method, url, headers=named)
 
 
-def _routes(guard: Guard, deps: Deps) -> APIRouter:
-    return api.routes(deps, guard)
+def _endpoints(guard: Guard, deps: Deps) -> APIRouter:
+    return api.endpoints(deps, guard)
 
 
 @contextlib.asynccontextmanager
@@ -81,6 +81,6 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
         deps = Deps(db, Urls(BASE_URL, [KEY]), SHARED, BASE_URL, links.clock)
 
         stack.enter_context(mock.patch.object(image_cache, "draw_image", draw))
-        async with new_client(db, directory, _routes, deps, clock=links.clock) as client:
+        async with new_client(db, directory, _endpoints, deps, clock=links.clock) as client:
             yield Env(links, deps, client, drawn_images)
         deps.image_cache.close()

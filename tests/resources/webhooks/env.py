@@ -99,8 +99,8 @@ def path_of(webhook: dict[str, Any], delivery: dict[str, Any] | UUID) -> str:
     return f"/{webhook['id']}/deliveries/{id_}/redeliver"
 
 
-def _routes(guard: Guard, deps: Deps) -> APIRouter:
-    return api.routes(deps, guard)
+def _endpoints(guard: Guard, deps: Deps) -> APIRouter:
+    return api.endpoints(deps, guard)
 
 
 @contextlib.asynccontextmanager
@@ -111,5 +111,5 @@ async def open_env(db: Database, directory: Path, receivers: Receivers | None = 
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
         deps = Deps(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
-        async with new_client(db, directory, _routes, deps, clock=clock) as client:
+        async with new_client(db, directory, _endpoints, deps, clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)

@@ -12,7 +12,7 @@ from waypost.resources.account.schemas import ListedApiKeyJson, MeJson, key_to_j
 from waypost.web import PREFIX, Data, Guard, data
 
 
-def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
+def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["account"])
     Anyone = Annotated[ApiCaller, Depends(guard.allow(None))]  # noqa: N806  # a type
 

@@ -44,7 +44,7 @@ def safe_next_path(text: str) -> str:
 
 
 class AuthPages(Pages[Deps]):
-    def routes(self) -> list[Route]:
+    def endpoints(self) -> list[Route]:
         return [
             Route("/login", self.show_login, methods=["GET"]),
             Route("/login", self.login, methods=["POST"]),

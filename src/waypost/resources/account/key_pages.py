@@ -44,7 +44,7 @@ class _NewKey(Body):
 
 
 class KeyPages(Pages[Deps]):
-    def routes(self) -> list[Route]:
+    def endpoints(self) -> list[Route]:
         return [
             Route(_PATH, self.browse, methods=["GET"]),
             Route(_PATH, self.create, methods=["POST"]),

@@ -10,6 +10,6 @@ from waypost.resources.account.reauthentication import ReauthenticationPages
 from waypost.web.dashboard import SessionAuth, Views
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = AuthPages, ProfilePages, ReauthenticationPages, KeyPages
-    return [route for each in pages for route in each(deps, auth, views).routes()]
+    return [route for each in pages for route in each(deps, auth, views).endpoints()]

@@ -59,7 +59,7 @@ class ProfilePages(Pages[Deps]):
         super().__init__(deps, auth, views)
         self._downloads = Downloads()
 
-    def routes(self) -> list[Route]:
+    def endpoints(self) -> list[Route]:
         return [
             Route("/account", self.show_profile, methods=["GET"]),
             Route("/account/name", self.change_name, methods=["POST"]),

@@ -36,7 +36,7 @@ async def reauthentication_context(deps: Deps, session: Session) -> dict[str, An
 
 
 class ReauthenticationPages(Pages[Deps]):
-    def routes(self) -> list[Route]:
+    def endpoints(self) -> list[Route]:
         return [
             Route("/account/verify", self.show, methods=["GET"]),
             Route("/account/verify", self.by_password, methods=["POST"]),

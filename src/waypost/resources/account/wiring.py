@@ -8,7 +8,7 @@ from waypost.resources.account.deps import Deps, RoutesChanged
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 
@@ -25,6 +25,6 @@ def new_deps(settings: Settings, db: Database, routes_changed: RoutesChanged, cl
     )
 
 
-def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
-    calls = api.routes(deps.auth.db, guard, shared_domain=deps.shared_domain, clock=deps.auth.clock)
-    return Routes([calls], pages.routes(deps, auth, views))
+def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
+    api_routers = api.endpoints(deps.auth.db, guard, shared_domain=deps.shared_domain, clock=deps.auth.clock)
+    return Endpoints([api_routers], pages.endpoints(deps, auth, views))

@@ -64,7 +64,7 @@ _OF_ALL = ("page", "per_page", "link_id", *FILTERS)
 _LINK_ID = parameter("link_id", {"type": "string", "format": "uuid"}, "Clicks of this link only")
 
 
-def routes(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
+def endpoints(db: Database, guard: Guard, *, base_url: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["clicks"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     id_of_path = Annotated[UUID, Depends(path_id)]

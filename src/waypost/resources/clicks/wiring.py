@@ -15,14 +15,14 @@ from waypost.resources.clicks.stats import api as stats_api
 from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 from waypost.worker.loop import IDLE
 from waypost.worker.run import WorkerParts
 
 
-def routes(
+def endpoints(
     deps: links.Deps,
     guard: Guard,
     auth: SessionAuth,
@@ -30,12 +30,12 @@ def routes(
     *,
     is_leaving: Callable[[], bool],
     closing: AsyncExitStack,
-) -> Routes:
+) -> Endpoints:
     pages = StatsPages(deps, auth, views, is_leaving)
     closing.push_async_callback(pages.live.close)
-    lists = api.routes(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
-    stats = stats_api.routes(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
-    return Routes([lists, stats], pages.routes())
+    lists = api.endpoints(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
+    stats = stats_api.endpoints(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
+    return Endpoints([lists, stats], pages.endpoints())
 
 
 def worker_parts(settings: Settings, db: Database, closing: AsyncExitStack) -> WorkerParts:

@@ -30,7 +30,7 @@ from waypost.web import (
 _ONE = "/{id}"
 
 
-def routes(deps: WebDeps, guard: Guard) -> APIRouter:
+def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/domains", tags=["domains"])
     reader = Annotated[Caller, Depends(guard.allow("domains:read"))]
     writer = Annotated[Caller, Depends(guard.allow("domains:write"))]

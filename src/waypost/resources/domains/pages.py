@@ -23,7 +23,7 @@ _PER_PAGE = 25
 _TARGET_URLS = ("root_url", "not_found_url")
 
 
-def routes(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = DomainPages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def ask_routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
+def ask_endpoint(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
     """Is this hostname a verified domain of this service?
 
     Answered from the redirects' host table: a new hostname costs one indexed lookup in our own database, and is then
@@ -38,7 +38,7 @@ def ask_routes(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Colle
     return internal_route("/internal/tls", answer, trusted=trusted, own_hosts=own_hosts)
 
 
-def challenge_routes(db: Database) -> APIRouter:
+def challenge_endpoints(db: Database) -> APIRouter:
     """The certificate authority requests a challenge's answer on any host, without TLS."""
     router = APIRouter(include_in_schema=False)
 

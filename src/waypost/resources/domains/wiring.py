@@ -15,18 +15,20 @@ from waypost.redirect import HostTable
 from waypost.resources.domains import api, certificates, checks, pages, tls_api
 from waypost.resources.domains.deps import Deps, WebDeps
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 from waypost.worker.loop import every
 from waypost.worker.run import Periodic, WorkerParts
 
 
-def routes(
+def endpoints(
     settings: Settings, deps: WebDeps, hosts: HostTable, guard: Guard, auth: SessionAuth, views: Views
-) -> Routes:
-    ask = tls_api.ask_routes(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
-    return Routes([tls_api.challenge_routes(deps.db), ask, api.routes(deps, guard)], pages.routes(deps, auth, views))
+) -> Endpoints:
+    ask = tls_api.ask_endpoint(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
+    return Endpoints(
+        [tls_api.challenge_endpoints(deps.db), ask, api.endpoints(deps, guard)], pages.endpoints(deps, auth, views)
+    )
 
 
 def worker_parts(settings: Settings, deps: Deps, client: Outbound, keys: KeyRing) -> WorkerParts:

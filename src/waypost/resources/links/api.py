@@ -40,7 +40,7 @@ _FILTERS = (
 )
 
 
-def routes(deps: Deps, guard: Guard) -> APIRouter:
+def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/links", tags=["links"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]

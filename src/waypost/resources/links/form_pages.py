@@ -26,7 +26,7 @@ _IMAGE_HEADERS = media.DISPLAY_ONLY | {
 }
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = _LinkFormPages(deps, auth, views)
     return [
         Route("/links/new", pages.new),

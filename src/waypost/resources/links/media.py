@@ -26,7 +26,7 @@ _HEADERS = DISPLAY_ONLY | {"Cache-Control": "public, max-age=31536000, immutable
 log = structlog.get_logger()
 
 
-def routes(directory: Path) -> APIRouter:
+def endpoints(directory: Path) -> APIRouter:
     router = APIRouter()
 
     @router.api_route(PATH + "/{name}", methods=["GET", "HEAD"], include_in_schema=False)

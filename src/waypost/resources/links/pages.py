@@ -48,11 +48,11 @@ class LinkRow:
     """Of the sparkline, in an SVG of _WIDTH and _HEIGHT."""
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparklines) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparklines) -> list[Route]:
     pages = _LinkPages(deps, auth, views, sparklines)
     return [
         Route("/links", pages.browse),
-        *form_pages.routes(deps, auth, views),
+        *form_pages.endpoints(deps, auth, views),
         Route("/links/{id}/switch", pages.toggle, methods=["POST"]),
         Route("/links/{id}/delete", pages.confirm_delete),
         Route("/links/{id}/delete", pages.delete, methods=["POST"]),

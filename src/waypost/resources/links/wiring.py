@@ -7,7 +7,7 @@ from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsi
 from waypost.resources.links import api, media, pages
 from waypost.resources.links.deps import Deps, RoutesChanged
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 
@@ -30,6 +30,6 @@ def new_deps(settings: Settings, db: Database, client: Outbound, routes_changed:
     )
 
 
-def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Routes:
-    calls = [api.routes(deps, guard), media.routes(deps.media)]
-    return Routes(calls, pages.routes(deps, auth, views, sparklines=sparklines))
+def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Endpoints:
+    api_routers = [api.endpoints(deps, guard), media.endpoints(deps.media)]
+    return Endpoints(api_routers, pages.endpoints(deps, auth, views, sparklines=sparklines))

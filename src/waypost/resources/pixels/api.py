@@ -35,7 +35,7 @@ from waypost.web import (
 _ONE = "/{id}"
 
 
-def routes(deps: Deps, guard: Guard) -> APIRouter:
+def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/pixels", tags=["pixels"])
     reader = Annotated[Caller, Depends(guard.allow("pixels:read"))]
     writer = Annotated[Caller, Depends(guard.allow("pixels:write"))]

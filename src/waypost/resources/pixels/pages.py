@@ -27,7 +27,7 @@ _SECRETS = ("pixel_id", "access_token")
 _UNUSUAL = "This does not look like an ID of {name}, and {name} may ignore it. {id_format}"
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),

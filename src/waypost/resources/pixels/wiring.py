@@ -8,14 +8,14 @@ from waypost.outbound import Poster
 from waypost.resources.pixels import api, events, pages
 from waypost.resources.pixels.deps import Deps
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 from waypost.worker.run import WorkerParts
 
 
-def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
-    return Routes([api.routes(deps, guard)], pages.routes(deps, auth, views))
+def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
+    return Endpoints([api.endpoints(deps, guard)], pages.endpoints(deps, auth, views))
 
 
 def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:

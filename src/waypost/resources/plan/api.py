@@ -13,7 +13,7 @@ _LIMIT = 256 << 10
 _HEADER_LIMIT = 4096
 
 
-def routes(deps: Deps) -> APIRouter:
+def endpoints(deps: Deps) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.post(PATH)

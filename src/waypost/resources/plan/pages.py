@@ -27,7 +27,7 @@ _DAY = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = PlanPages(deps, auth, views)
     return [
         Route("/plan", pages.show, methods=["GET"]),

@@ -7,7 +7,7 @@ from waypost.resources.plan import api, pages
 from waypost.resources.plan.deps import Deps, Price
 from waypost.resources.plan.stripe import Stripe
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 
 
@@ -19,5 +19,5 @@ def new_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -
     return Deps(db, stripe, secret.get_secret_value() if secret else "", prices, settings.base_url, clock)
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> Routes:
-    return Routes([api.routes(deps)], pages.routes(deps, auth, views))
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> Endpoints:
+    return Endpoints([api.endpoints(deps)], pages.endpoints(deps, auth, views))

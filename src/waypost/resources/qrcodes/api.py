@@ -55,7 +55,7 @@ async def _style_fields(request: Request) -> dict[str, Any]:
     return of_form(fields) if is_form else fields
 
 
-def routes(deps: Deps, guard: Guard) -> APIRouter:
+def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["qrcodes"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     writer = Annotated[Caller, Depends(guard.allow("links:write"))]

@@ -25,7 +25,7 @@ _PREVIEW_SIZE = 512
 _CACHING = {"Cache-Control": "private, max-age=300"}
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = _DesignPages(deps, auth, views)
     return [
         Route(_PATH, pages.show),

@@ -2,10 +2,10 @@
 
 from waypost.resources.qrcodes import api, pages
 from waypost.resources.qrcodes.deps import Deps
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 
 
-def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
-    return Routes([api.routes(deps, guard)], pages.routes(deps, auth, views))
+def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
+    return Endpoints([api.endpoints(deps, guard)], pages.endpoints(deps, auth, views))

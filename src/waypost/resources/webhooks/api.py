@@ -52,7 +52,7 @@ async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schem
     return await path_id(delivery_id)
 
 
-def routes(deps: Deps, guard: Guard) -> APIRouter:
+def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/webhooks", tags=["webhooks"])
     allowed = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]
     id_of_path = Annotated[UUID, Depends(path_id)]

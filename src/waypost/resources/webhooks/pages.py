@@ -37,7 +37,7 @@ _STATUSES = tuple(status for status in get_args(DeliveryStatus) if status != "ca
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
-def routes(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
+def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = _Pages(deps, auth, views)
     return [
         Route(_ALL, pages.browse, methods=["GET"]),

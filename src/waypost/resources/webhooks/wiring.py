@@ -10,14 +10,14 @@ from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 from waypost.settings import Settings
-from waypost.web.api import Routes
+from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 from waypost.worker.run import WorkerParts
 
 
-def routes(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Routes:
-    return Routes([api.routes(deps, guard)], pages.routes(deps, auth, views))
+def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
+    return Endpoints([api.endpoints(deps, guard)], pages.endpoints(deps, auth, views))
 
 
 def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:

@@ -1,6 +1,6 @@
 """What the pages of all resources share.
 
-A subclass has a method for each page, and the module's `routes` lists their paths. A page with a form passes the error
+A subclass has a method for each page, and `endpoints` lists their paths. A page with a form passes the error
 of a service to `views.form`, which shows it beside the fields and sets the status:
 
     session, form = await self._read(request)

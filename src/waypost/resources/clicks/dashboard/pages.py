@@ -36,7 +36,7 @@ class StatsPages:
         count = partial(read.count_recent_clicks, deps.db, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, is_leaving=is_leaving)
 
-    def routes(self) -> list[Route]:
+    def endpoints(self) -> list[Route]:
         return [
             Route("/", self._overview),
             Route("/stats/live", self._live),

@@ -29,7 +29,7 @@ _PARAMETERS = (
 )
 
 
-def routes(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
+def endpoints(db: Database, guard: Guard, *, shared_domain: str, clock: Clock = now) -> APIRouter:
     router = APIRouter(prefix=PREFIX, tags=["stats"])
     reader = Annotated[Caller, Depends(guard.allow("links:read"))]
     id_of_path = Annotated[UUID, Depends(path_id)]
