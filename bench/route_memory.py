@@ -14,7 +14,7 @@ from bench.seed import slug_of
 from bench.servers import module
 from waypost.database import KeyRing
 from waypost.redirect import ChangeFeed, RouteTable
-from waypost.resources.links.routes import SqliteRoutes
+from waypost.resources.links.route_source import SqliteRouteSource
 
 
 def measure(run: Run) -> list[Row]:
@@ -26,7 +26,7 @@ def measure(run: Run) -> list[Row]:
 
 
 def main(path: str, count: int, feed: str) -> None:
-    source = SqliteRoutes(Path(path), "127.0.0.1:8000", KeyRing(["bench"]))
+    source = SqliteRouteSource(Path(path), "127.0.0.1:8000", KeyRing(["bench"]))
     shared_host = b"127.0.0.1:8000"
     table = RouteTable(source, ChangeFeed(Path(feed)), capacity=count * 2 + 1_000, shared_host=shared_host)
     slugs = [slug_of(number).encode() for number in range(count)]

@@ -21,7 +21,7 @@ from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import bot_of
 from waypost.resources.domains import tls_api
 from waypost.resources.links.previews import render_page
-from waypost.resources.links.routes import open_routes
+from waypost.resources.links.route_source import open_route_source
 from waypost.resources.webhooks.metrics import PendingGauges
 from waypost.settings import Settings
 from waypost.web import guard as web_guard
@@ -119,7 +119,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
-        source = open_routes(db, settings.shared_domain, wiring.key_ring(settings))
+        source = open_route_source(db, settings.shared_domain, wiring.key_ring(settings))
         stack.callback(source.close)
         table = RouteTable(
             source, feed, capacity=settings.routes_in_memory, shared_host=settings.shared_domain.encode()

@@ -68,7 +68,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
         links=of_links,
         domains=_domain_web_deps(settings, of_domains, feed, of_links.destinations.check_url),
         webhooks=webhooks.Deps(db, webhooks.Receivers(client), keys, base_url, clock),
-        pixels=pixels.Deps(db, keys, partial(links.pixel_changed, feed.publish, clock), base_url, clock),
+        pixels=pixels.Deps(db, keys, partial(links.invalidate_pixel, feed.publish, clock), base_url, clock),
         qrcodes=qrcodes.Deps(db, urls, settings.shared_domain, base_url, clock),
         plan=plan_wiring.new_deps(settings, db, client, clock),
     )
@@ -77,7 +77,7 @@ def resource_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clo
 def domain_deps(settings: Settings, db: Database, feed: ChangeFeed, clock: Clock) -> domains.Deps:
     return domains.Deps(
         db=db,
-        invalidate_host=partial(links.host_changed, feed.publish, clock),
+        invalidate_host=partial(links.invalidate_host, feed.publish, clock),
         detach_links=partial(links.detach_domain, clock=clock),
         cname_target=settings.cname_host,
         base_url=settings.base_url,
@@ -96,7 +96,7 @@ def _domain_web_deps(
         cname_target=deps.cname_target,
         base_url=deps.base_url,
         clock=deps.clock,
-        invalidate_host_pages=partial(links.host_pages_changed, feed.publish, deps.clock),
+        invalidate_host_pages=partial(links.invalidate_host_pages, feed.publish, deps.clock),
         own_hosts=tuple(sorted(own | {settings.cname_host})),
         check_url=check_url,
         points_here=partial(DnsRecords(settings.dns_servers).points_to, target=settings.cname_host),

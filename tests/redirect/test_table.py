@@ -173,7 +173,7 @@ async def test_never_serves_a_changed_route_without_the_source(
     source.is_gone = True
     table.distrust()
     assert await table.load(b"one") == with_pixels(PIXEL)
-    table.drop(pixel_change(PIXEL).encode())
+    table.invalidate(pixel_change(PIXEL).encode())
     with pytest.raises(Unavailable):
         await table.load(b"one")
 

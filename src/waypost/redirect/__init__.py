@@ -4,7 +4,7 @@ Knows routes and visits but no accounts, links or database: the source of routes
 """
 
 from waypost.redirect.connections import Connections
-from waypost.redirect.feed import ChangeFeed
+from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
 from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
 from waypost.redirect.route import NEVER, Route, new_host, new_route, unserved
@@ -16,6 +16,7 @@ __all__ = [
     "ChangeFeed",
     "Connections",
     "HostTable",
+    "InvalidateRoutes",
     "Plane",
     "Route",
     "RouteTable",

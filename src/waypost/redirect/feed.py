@@ -7,11 +7,14 @@ for changes costs one comparison of integers. Other machines are notified throug
 import fcntl
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 _HEAD = 8
 _RING = 1 << 18
+
+InvalidateRoutes = Callable[[Sequence[str]], None]
+"""`ChangeFeed.publish`: invalidate routes on this machine by slugs, host names, `host_change`s and `pixel_change`s."""
 
 
 class ChangeFeed:

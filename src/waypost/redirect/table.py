@@ -111,7 +111,7 @@ class RouteTable:
                 return kept
             raise
 
-    def drop(self, change: bytes) -> None:
+    def invalidate(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
         if change.startswith((_OF_HOST, _OF_PIXEL)):
             self._note_change(change[1:])
@@ -188,7 +188,7 @@ class RouteTable:
         if changed is None:
             self.clear()
         for slug in changed or ():
-            self.drop(slug)
+            self.invalidate(slug)
 
     def _peek(self, slug: bytes) -> Route | None:
         shard = hash(slug) & 255
@@ -254,6 +254,6 @@ class HostTable(RouteTable):
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
         super().__init__(source, feed, capacity=capacity, shared_host=b"")
 
-    def drop(self, change: bytes) -> None:
+    def invalidate(self, change: bytes) -> None:
         """`change`: a host name or a `host_change`."""
         self._forget(change.removeprefix(_OF_HOST))

@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.reserved import RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, UrlSafety
 from waypost.resources import pixels
-from waypost.resources.links import Deps, api, media, pixel_changed
+from waypost.resources.links import Deps, api, invalidate_pixel, media
 from waypost.resources.pixels import api as pixels_api
 from waypost.web import Guard
 
@@ -157,14 +157,14 @@ async def open_env(db: Database, directory: Path) -> AsyncIterator[Env]:
             db=db,
             destinations=DestinationChecker(outbound, UrlSafety(Blocklist(blocklist))),
             media=directory / "media",
-            routes_changed=changed_slugs.extend,
+            invalidate_routes=changed_slugs.extend,
             shared_domain=SHARED,
             base_url=BASE_URL,
             clock=clock,
             reserved=RESERVED,
         )
 
-        of_pixels = pixels.Deps(db, KEYS, partial(pixel_changed, changed_slugs.extend, clock), BASE_URL, clock)
+        of_pixels = pixels.Deps(db, KEYS, partial(invalidate_pixel, changed_slugs.extend, clock), BASE_URL, clock)
 
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, _endpoints, deps, of_pixels, deps.media, clock=clock) as client:

@@ -24,7 +24,7 @@ from waypost.resources.domains.model import domains
 from waypost.resources.links import find_names, rules
 from waypost.resources.links.domain_detach import JOB, detach_links
 from waypost.resources.links.model import links
-from waypost.resources.links.routes import open_routes
+from waypost.resources.links.route_source import open_route_source
 from waypost.resources.qrcodes import service
 from waypost.resources.qrcodes.model import code_id
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
@@ -324,7 +324,7 @@ async def domains_of_links(db: Database) -> set[UUID | None]:
 
 async def find_route(db: Database, slug: bytes) -> bytes | None:
     """The host that the redirect plane serves it on."""
-    routes = open_routes(db, SHARED, KEYS)
+    routes = open_route_source(db, SHARED, KEYS)
     try:
         route = await routes.find(slug)
     finally:

@@ -17,7 +17,7 @@ from waypost.database import KeyRing
 from waypost.kit.ids import new_id
 from waypost.redirect import Route, new_route
 from waypost.resources.links import rules
-from waypost.resources.links.routes import open_routes
+from waypost.resources.links.route_source import open_route_source
 from waypost.resources.pixels.model import link_pixels, pixels
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 
@@ -142,7 +142,7 @@ async def test_the_created_event_includes_pixels(env: Env) -> None:
 
 async def find_route(env: Env, slug: bytes, keys: KeyRing = KEYS) -> Route | None:
     db = env.deps.db
-    routes = open_routes(db, SHARED, keys)
+    routes = open_route_source(db, SHARED, keys)
     try:
         return await routes.find(slug)
     finally:
@@ -187,7 +187,7 @@ async def test_logs_a_pixel_that_cannot_be_decrypted_once(env: Env) -> None:
         of_another = select(pixels.c.pixel_id).where(pixels.c.id == UUID(fine)).scalar_subquery()
         await tx.execute(update(pixels).where(pixels.c.id == UUID(moved)).values(pixel_id=of_another))
     db = env.deps.db
-    routes = open_routes(db, SHARED, KEYS)
+    routes = open_route_source(db, SHARED, KEYS)
     expected = route(env, link, (moved, "facebook", None), (fine, "facebook", "222"))
     with capture_logs() as entries:
         for _ in range(3):

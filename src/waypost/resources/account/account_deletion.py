@@ -5,7 +5,7 @@ Slugs are kept: what was printed must never lead to another account.
 
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +15,7 @@ from uuid import UUID
 from waypost import auth
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.redirect import InvalidateRoutes
 from waypost.resources import domains, links, pixels, plan, qrcodes, webhooks
 from waypost.resources.account.deps import Deps
 from waypost.resources.clicks import account_data as clicks_of_account
@@ -51,7 +52,7 @@ async def close(deps: Deps, account: auth.Account) -> None:
             images = [each.image for each in deleted if each.image]  # nothing but this job names these files now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
-    deps.routes_changed([each.slug for each in deleted])
+    deps.invalidate_routes([each.slug for each in deleted])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class AccountDeletion:
     """The handler of `account.close`: one phase after the other. An interrupted phase starts again."""
 
     db: Database
-    routes_changed: Callable[[Sequence[str]], None]
+    invalidate_routes: InvalidateRoutes
     domains: domains.Deps
     media: Path
     clock: Clock
@@ -86,7 +87,7 @@ class AccountDeletion:
             self.db,
             account_id,
             media_directory=self.media,
-            routes_changed=self.routes_changed,
+            invalidate_routes=self.invalidate_routes,
             clock=self.clock,
             at_once=_AT_ONCE,
         ):

@@ -3,8 +3,9 @@
 from waypost.auth.deps import new_deps as new_auth_deps
 from waypost.database import Database
 from waypost.kit.clock import Clock
+from waypost.redirect import InvalidateRoutes
 from waypost.resources.account import api, pages
-from waypost.resources.account.deps import Deps, RoutesChanged
+from waypost.resources.account.deps import Deps
 from waypost.resources.account.sign_in_limiter import SignInLimiter
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
@@ -13,7 +14,7 @@ from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 
 
-def new_deps(settings: Settings, db: Database, routes_changed: RoutesChanged, clock: Clock) -> Deps:
+def new_deps(settings: Settings, db: Database, invalidate_routes: InvalidateRoutes, clock: Clock) -> Deps:
     limiter = SignInLimiter(
         settings.data_dir,
         settings.trusted_proxies,
@@ -21,7 +22,7 @@ def new_deps(settings: Settings, db: Database, routes_changed: RoutesChanged, cl
         is_secure=settings.base_url.startswith("https:"),
     )
     return Deps(
-        new_auth_deps(settings, db, clock), limiter, routes_changed, settings.shared_domain, settings.cname_host
+        new_auth_deps(settings, db, clock), limiter, invalidate_routes, settings.shared_domain, settings.cname_host
     )
 
 

@@ -29,6 +29,6 @@ async def delete_all_for(deps: Deps, account_id: UUID) -> AsyncGenerator[None, N
     for domain_id in ids:
         with suppress(NotFound):  # deleted meanwhile
             async with deps.db.write() as tx:
-                publish = await service.remove(deps, tx, await store.find_for_change(tx, account_id, domain_id))
-            publish()
+                notify = await service.remove(deps, tx, await store.find_for_change(tx, account_id, domain_id))
+            notify()
         yield

@@ -83,16 +83,16 @@ async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainC
             return before
         changed["updated_at"] = deps.clock()
         await store.save(tx, domain_id, changed)
-        publish = await deps.invalidate_host_pages(tx, before.hostname)
-    publish()
+        notify = await deps.invalidate_host_pages(tx, before.hostname)
+    notify()
     return replace(before, **changed)
 
 
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
         domain = await store.find_for_change(tx, caller.account.id, domain_id)
-        publish = await remove(deps, tx, domain)
-    publish()
+        notify = await remove(deps, tx, domain)
+    notify()
 
 
 async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | None:
@@ -110,10 +110,10 @@ async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | Non
             raise NotFound(f"{name} is not registered. waypost domain list shows all domains.")
         if domain.is_live and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it anyway."]})
-        publish = await remove(deps, tx, domain)
+        notify = await remove(deps, tx, domain)
         now = deps.clock()
         await history.record_end(tx, domain.account_id, name, since=now - history.KEPT, at=now)
-    publish()
+    notify()
     return domain
 
 

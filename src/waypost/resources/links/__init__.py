@@ -7,7 +7,7 @@ from waypost.resources.links.account_data import delete_all_for, delete_rows, de
 from waypost.resources.links.deps import Deps
 from waypost.resources.links.domain_detach import detach_domain
 from waypost.resources.links.model import Link
-from waypost.resources.links.routes import host_changed, host_pages_changed, pixel_changed
+from waypost.resources.links.route_invalidation import invalidate_host, invalidate_host_pages, invalidate_pixel
 from waypost.resources.links.service import find
 from waypost.resources.links.store import (
     SHORT_LINKS,
@@ -39,10 +39,10 @@ __all__ = [
     "find_busy",
     "find_names",
     "find_wrong_clicks",
-    "host_changed",
-    "host_pages_changed",
     "ids_after",
-    "pixel_changed",
+    "invalidate_host",
+    "invalidate_host_pages",
+    "invalidate_pixel",
     "require",
     "set_clicks",
 ]

@@ -1,7 +1,7 @@
 """The links of one account: exported all, and deleted in short transactions."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from sqlalchemy import delete, literal, select, tuple_, update
 
 from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
+from waypost.redirect import InvalidateRoutes
 from waypost.resources import pixels
 from waypost.resources.links import media, store
 from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_clicks, link_tags, links, slugs
@@ -51,7 +52,7 @@ async def delete_all_for(
     account_id: UUID,
     *,
     media_directory: Path,
-    routes_changed: Callable[[Sequence[str]], None],
+    invalidate_routes: InvalidateRoutes,
     clock: Clock,
     at_once: int,
 ) -> AsyncGenerator[None, None]:
@@ -60,7 +61,7 @@ async def delete_all_for(
     while is_more_left:
         async with db.write() as tx:
             deleted = await delete_some(tx, account_id, clock(), at_once=at_once)
-        routes_changed([each.slug for each in deleted])
+        invalidate_routes([each.slug for each in deleted])
         for each in deleted:
             await media.discard(media_directory, each.image)
         is_more_left = len(deleted) >= at_once
@@ -86,7 +87,7 @@ async def delete_some(
     await tx.execute(update(slugs).where(slugs.c.slug.in_([each.slug for each in deleted])).values(link_id=None))
     await tx.execute(delete(link_tags).where(link_tags.c.account_id == account_id, link_tags.c.link_id.in_(ids)))
     await pixels.detach_from_links(tx, ids)
-    await store.announce(tx, [each.slug for each in deleted], now)
+    await store.record_route_changes(tx, [each.slug for each in deleted], now)
     return deleted
 
 

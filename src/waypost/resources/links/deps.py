@@ -1,15 +1,13 @@
 """Dependencies of links, set once by the composition root."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.outbound import DestinationChecker
+from waypost.redirect import InvalidateRoutes
 from waypost.resources.links.images import ImageCleaner
-
-RoutesChanged = Callable[[Sequence[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +16,8 @@ class Deps:
     destinations: DestinationChecker
     media: Path
     """Directory of hosted images."""
-    routes_changed: RoutesChanged
-    """Called after the commit and before the response, so that the next redirect on this machine sees the change."""
+    invalidate_routes: InvalidateRoutes
+    """Called after the commit and before the response."""
     shared_domain: str
     base_url: str
     clock: Clock

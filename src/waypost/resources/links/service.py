@@ -41,9 +41,9 @@ async def create(
         if not await store.add(tx, link):
             raise Invalid({"body": [rules.FORM_USED]})
         await _count_image(tx, account, link.og_image_bytes)
-        await store.announce(tx, [link.slug], link.created_at)
+        await store.record_route_changes(tx, [link.slug], link.created_at)
         await webhooks.record(tx, _created_event(deps, link))
-    deps.routes_changed([link.slug])
+    deps.invalidate_routes([link.slug])
     return link
 
 
@@ -85,8 +85,8 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
         await store.save(tx, before, after)
         await _count_image(tx, account, after.og_image_bytes - before.og_image_bytes)
         slugs = sorted({before.slug, after.slug})
-        await store.announce(tx, slugs, after.updated_at)
-    deps.routes_changed(slugs)
+        await store.record_route_changes(tx, slugs, after.updated_at)
+    deps.invalidate_routes(slugs)
     if before.og_image_media != after.og_image_media:
         await media.discard(deps.media, before.og_image_media)
     return after
@@ -98,8 +98,8 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
         now = deps.clock()
         await store.mark_deleted(tx, link, now)
         await _count_image(tx, link.account_id, -link.og_image_bytes)
-        await store.announce(tx, [link.slug], now)
-    deps.routes_changed([link.slug])
+        await store.record_route_changes(tx, [link.slug], now)
+    deps.invalidate_routes([link.slug])
     await media.discard(deps.media, link.og_image_media)
 
 

@@ -135,12 +135,11 @@ async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
     await auth.adjust_links_count(tx, link.account_id, -1)
 
 
-async def announce(tx: Tx, changed: Iterable[str], at: datetime) -> None:
-    """Record changed slugs (or messages of `routes`) for the processes that `routes_changed` misses.
-
-    Those of other machines, and of this one should this process die after its commit.
+async def record_route_changes(tx: Tx, changes: Iterable[str], at: datetime) -> None:
+    """Record changed slugs, hosts or pixels for other machines, and for this one in case the process dies after the
+    commit.
     """
-    rows = [{"slug": each, "at": at} for each in changed]
+    rows = [{"slug": change, "at": at} for change in changes]
     if tx.dialect.name == "postgresql":
         for row in rows:
             await tx.execute(text("SELECT pg_notify(:channel, :slug)"), {"channel": ROUTE_CHANNEL, "slug": row["slug"]})

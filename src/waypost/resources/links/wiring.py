@@ -4,15 +4,18 @@ from waypost.database import Database
 from waypost.kit.clock import Clock
 from waypost.kit.reserved import INFRASTRUCTURE, RESERVED
 from waypost.outbound import Blocklist, DestinationChecker, Outbound, SafeBrowsing, UrlSafety
+from waypost.redirect import InvalidateRoutes
 from waypost.resources.links import api, media, pages
-from waypost.resources.links.deps import Deps, RoutesChanged
+from waypost.resources.links.deps import Deps
 from waypost.settings import Settings
 from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
 
 
-def new_deps(settings: Settings, db: Database, client: Outbound, routes_changed: RoutesChanged, clock: Clock) -> Deps:
+def new_deps(
+    settings: Settings, db: Database, client: Outbound, invalidate_routes: InvalidateRoutes, clock: Clock
+) -> Deps:
     key = settings.safe_browsing_key
     safety = UrlSafety(
         Blocklist(settings.blocklist) if settings.blocklist else None,
@@ -22,7 +25,7 @@ def new_deps(settings: Settings, db: Database, client: Outbound, routes_changed:
         db=db,
         destinations=DestinationChecker(client, safety),
         media=settings.data_dir / "media",
-        routes_changed=routes_changed,
+        invalidate_routes=invalidate_routes,
         shared_domain=settings.shared_domain,
         base_url=settings.base_url,
         clock=clock,

@@ -9,18 +9,15 @@ from waypost.database import Database, KeyRing, Tx
 from waypost.kit.clock import Clock
 
 
-class PixelChanged(Protocol):
+class InvalidatePixel(Protocol):
     async def __call__(self, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-        """Record that links with this pixel fire something else from now on.
-
-        The caller calls the result after the commit and before the response.
-        """
+        """Invalidate the routes of all links with this pixel. Call the result after the commit, before the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     db: Database
     keys: KeyRing
-    pixel_changed: PixelChanged
+    invalidate_pixel: InvalidatePixel
     base_url: str
     clock: Clock

@@ -72,9 +72,9 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
             secrets.setdefault("access_token", None)
         after = replace(after, updated_at=deps.clock())
         await store.save(tx, after, secrets)
-        publish = await deps.pixel_changed(tx, pixel_id) if _FIRED & sent else None
-    if publish:
-        publish()
+        notify = await deps.invalidate_pixel(tx, pixel_id) if _FIRED & sent else None
+    if notify:
+        notify()
     return after
 
 
@@ -82,10 +82,10 @@ async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
     """The first commit removes it from all links; the rows that attached it are deleted in short transactions."""
     async with deps.db.write() as tx:
         await store.find_for_change(tx, caller.account.id, pixel_id)
-        publish = await deps.pixel_changed(tx, pixel_id)
+        notify = await deps.invalidate_pixel(tx, pixel_id)
         await store.remove(tx, pixel_id)
         is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)
-    publish()
+    notify()
     while is_more_left:
         async with deps.db.write() as tx:
             is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)

@@ -79,7 +79,7 @@ class Checker(LeasedQueue[queue.DomainCheckClaim, ProbedDomain]):
 
     async def _save_verdict(self, claimed: queue.DomainCheckClaim, verdict: verification.DnsVerdict) -> bool:
         """Whether the domain was verified."""
-        publish = None
+        notify = None
         async with self._deps.db.write() as tx:
             found = await queue.find_held(tx, claimed)
             if found is None:
@@ -92,15 +92,15 @@ class Checker(LeasedQueue[queue.DomainCheckClaim, ProbedDomain]):
             kept = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # until it is probed
             await store.save(tx, domain.id, {**checked.values, **kept})
             if checked.went:
-                publish = await self._deps.invalidate_host(tx, domain.hostname)
+                notify = await self._deps.invalidate_host(tx, domain.hostname)
                 if self._live_changed:
                     await self._live_changed(tx, domain.hostname, is_live=checked.went == "up")
             if checked.went == "up":
                 await history.record_verified(tx, domain.account_id, domain.hostname)
             if checked.went == "down":
                 await self._notify_owner(tx, domain)
-        if publish:
-            publish()
+        if notify:
+            notify()
             log.info("domain went live" if checked.went == "up" else "domain went down", hostname=domain.hostname)
         return verdict.outcome == "verified"
 
@@ -134,8 +134,8 @@ async def remove_expired(deps: Deps) -> bool:
         if row is None:  # verified meanwhile, or locked by somebody else
             return False
         domain = Domain(*row)
-        publish = await service.remove(deps, tx, domain)
-    publish()
+        notify = await service.remove(deps, tx, domain)
+    notify()
     account, links = str(domain.account_id), domain.links_count
     log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)
     return True

@@ -1,4 +1,4 @@
-"""What the redirect plane reads of links."""
+"""The source of routes for redirects."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -11,15 +11,15 @@ from waypost.database import Database
 from waypost.redirect import NEVER, Route, new_route
 from waypost.resources.links import store
 from waypost.resources.links.model import ROUTE_CHANNEL
-from waypost.resources.links.routes import PostgresRoutes, SqliteRoutes
+from waypost.resources.links.route_source import PostgresRouteSource, SqliteRouteSource
 
 
-def routes_of(db: Database) -> SqliteRoutes | PostgresRoutes:
-    return SqliteRoutes(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRoutes(db, SHARED, KEYS)
+def new_route_source(db: Database) -> SqliteRouteSource | PostgresRouteSource:
+    return SqliteRouteSource(db.path, SHARED, KEYS) if db.dialect == "sqlite" else PostgresRouteSource(db, SHARED, KEYS)
 
 
 async def find_route(env: Env, slug: bytes) -> Route | None:
-    routes = routes_of(env.deps.db)
+    routes = new_route_source(env.deps.db)
     try:
         return await routes.find(slug)
     finally:
@@ -56,7 +56,7 @@ async def test_routes_follow_changes(env: Env) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_other_processes_read_changes(env: Env) -> None:
     await env.make(slug="before")
-    routes = SqliteRoutes(env.deps.db.path, SHARED, KEYS)
+    routes = SqliteRouteSource(env.deps.db.path, SHARED, KEYS)
     link = await env.make(slug="a")
     await env.changed(link, slug="b")
     assert routes.read_changes() == ["a", "a", "b"]
@@ -80,9 +80,9 @@ async def test_other_machines_are_notified_of_changes(env: Env, database_url: st
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_old_changes_are_deleted(db: Database, env: Env) -> None:
-    routes = SqliteRoutes(db.path, SHARED, KEYS)
+    routes = SqliteRouteSource(db.path, SHARED, KEYS)
     async with db.write() as tx:
-        await store.announce(tx, ["old"], env.clock())
-        await store.announce(tx, ["new"], env.clock() + timedelta(hours=1, seconds=1))
+        await store.record_route_changes(tx, ["old"], env.clock())
+        await store.record_route_changes(tx, ["new"], env.clock() + timedelta(hours=1, seconds=1))
     assert routes.read_changes() == ["new"]
     routes.close()

@@ -1,4 +1,4 @@
-"""Source of the redirect plane's routes: one link by its slug, as fast as each database allows; invalidation of many.
+"""Finds the route of a slug in the database, and follows changes of routes that other processes made.
 
 On SQLite it is plain `sqlite3` in the caller's thread: a read takes microseconds, a switch of threads takes longer.
 """
@@ -13,17 +13,14 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import sqlite
 
-from waypost.database import Database, KeyRing, Tx
-from waypost.kit.clock import Clock, from_microseconds
+from waypost.database import Database, KeyRing
+from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, RouteTable, host_change, new_route, pixel_change, unserved
+from waypost.redirect import NEVER, Route, RouteTable, new_route, unserved
 from waypost.resources import domains, pixels
-from waypost.resources.links import store
 from waypost.resources.links.model import ALIVE, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
 from waypost.worker.loop import every
-
-Publish = Callable[[Sequence[str]], None]
 
 _LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
 _FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
@@ -35,7 +32,7 @@ _FIND_ON_SQLITE = str(_FIND.compile(dialect=sqlite.dialect()))
 _LINK_COLUMNS, _PIXEL_COLUMNS = slice(5), slice(5, None)
 
 
-class SqliteRoutes:
+class SqliteRouteSource:
     """A read-only connection for one thread."""
 
     def __init__(self, path: Path, shared_host: str, keys: KeyRing) -> None:
@@ -56,8 +53,8 @@ class SqliteRoutes:
             return None
         link_id, destination, expires_at, hostname, is_live = rows[0][_LINK_COLUMNS]
         expiry = None if expires_at is None else from_microseconds(expires_at)
-        found = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
-        sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in found]
+        pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
+        sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
         link = (UUID(bytes=link_id), destination, expiry, hostname, is_live)
         return _route(link, sealed, self._shared_host, self._pixel_tags)
 
@@ -65,12 +62,10 @@ class SqliteRoutes:
         return self.find_now(slug)
 
     def read_changes(self) -> list[str]:
-        """Slugs changed since the last call. Rows are kept for an hour; calls are a second apart."""
+        """Return the slugs changed since the last call. Rows are kept for an hour; calls are a second apart."""
         try:
-            found = self._connection.execute(
-                "SELECT id, slug FROM route_changes WHERE id > ? ORDER BY id", [self._newest]
-            )
-            rows = found.fetchall()
+            query = "SELECT id, slug FROM route_changes WHERE id > ? ORDER BY id"
+            rows = self._connection.execute(query, [self._newest]).fetchall()
         except sqlite3.Error as error:
             raise Unavailable from error
         if rows:
@@ -78,11 +73,11 @@ class SqliteRoutes:
         return [slug for _, slug in rows]
 
     async def follow(self, tables: Sequence[RouteTable]) -> None:
-        """Follow changes that are missing in this machine's feed: of processes that died."""
+        """Read the changes that are missing in this machine's feed because their process died."""
 
         async def poll() -> None:
             for slug in self.read_changes():
-                _drop(tables, slug)
+                _invalidate(tables, slug)
 
         await every(1, poll)
 
@@ -90,7 +85,7 @@ class SqliteRoutes:
         self._connection.close()
 
 
-class PostgresRoutes:
+class PostgresRouteSource:
     find_now = None  # needs the network
 
     def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
@@ -108,49 +103,35 @@ class PostgresRoutes:
         return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._pixel_tags)
 
     async def follow(self, tables: Sequence[RouteTable]) -> None:
-        """Follow changes that are missing in this machine's feed: of other machines, and of processes that died."""
+        """Read the changes of other machines, and those missing in this machine's feed because their process died."""
         from waypost.database.listen import follow_channel  # noqa: PLC0415  # loads psycopg (7 MB)
 
-        def each(act: Callable[[RouteTable], None]) -> None:
+        def for_all(act: Callable[[RouteTable], None]) -> None:
             for table in tables:
                 act(table)
 
-        each(RouteTable.distrust)  # until the connection is established
+        for_all(RouteTable.distrust)  # until the connection is established
         await follow_channel(
             self._db.url,
             ROUTE_CHANNEL,
-            on_payload=partial(_drop, tables),
-            on_connected=lambda: each(RouteTable.trust),
-            on_lost=lambda: each(RouteTable.distrust),
+            on_payload=partial(_invalidate, tables),
+            on_connected=lambda: for_all(RouteTable.trust),
+            on_lost=lambda: for_all(RouteTable.distrust),
         )
 
     def close(self) -> None:
         """The caller closes the database."""
 
 
-def open_routes(db: Database, shared_host: str, keys: KeyRing) -> SqliteRoutes | PostgresRoutes:
+def open_route_source(db: Database, shared_host: str, keys: KeyRing) -> SqliteRouteSource | PostgresRouteSource:
     if db.dialect == "sqlite":
-        return SqliteRoutes(db.path, shared_host, keys)
-    return PostgresRoutes(db, shared_host, keys)
+        return SqliteRouteSource(db.path, shared_host, keys)
+    return PostgresRouteSource(db, shared_host, keys)
 
 
-def _drop(tables: Sequence[RouteTable], slug: str) -> None:
+def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
     for table in tables:
-        table.drop(slug.encode())
-
-
-async def pixel_changed(publish: Publish, clock: Clock, tx: Tx, pixel_id: UUID) -> Callable[[], None]:
-    return await _invalidate(publish, clock, tx, pixel_change(pixel_id))
-
-
-async def host_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
-    """The domain is served differently, and so are its links."""
-    return await _invalidate(publish, clock, tx, host_change(hostname))
-
-
-async def host_pages_changed(publish: Publish, clock: Clock, tx: Tx, hostname: str) -> Callable[[], None]:
-    """Visits of the domain that match no link lead elsewhere; its links are as before."""
-    return await _invalidate(publish, clock, tx, hostname)
+        table.invalidate(change.encode())
 
 
 def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
@@ -160,11 +141,5 @@ def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host
     expiry = NEVER if expires_at is None else expires_at.timestamp()
     if not sealed:
         return new_route(host, destination, link_id, expiry)
-    in_order = sorted(sealed, key=lambda each: each[0])
-    return new_route(host, destination, link_id, expiry, tags.decrypt(each[1:] for each in in_order))
-
-
-async def _invalidate(publish: Publish, clock: Clock, tx: Tx, message: str) -> Callable[[], None]:
-    """Invalidate the routes of many links with one message. Returns what the caller has to call after its commit."""
-    await store.announce(tx, [message], clock())
-    return partial(publish, [message])
+    ordered = sorted(sealed, key=lambda pixel: pixel[0])
+    return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered))
