@@ -43,7 +43,7 @@ _REDELIVER = "/{id}/deliveries/{delivery_id}/redeliver"
 _TEST = "/{id}/test"
 _CHOICES = {"status": get_args(DeliveryStatus), "event": (*get_args(EventType), TEST)}
 _FILTERS = (
-    parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "DeliveryStatus of the delivery"),
+    parameter("status", {"type": "string", "enum": [*_CHOICES["status"]]}, "Status of the delivery"),
     parameter("event", {"type": "string", "enum": [*_CHOICES["event"]]}, "Type of the event"),
 )
 
