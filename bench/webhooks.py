@@ -36,7 +36,7 @@ from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.kit.clock import now
 from waypost.resources.webhooks import Deliverer, queue
-from waypost.resources.webhooks.pace import Pace
+from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.worker.run import collect_garbage_rarely
 
 _ROUNDS = 3
@@ -183,7 +183,9 @@ async def _claim_time(db: Database) -> float:
     for _ in range(30):
         async with db.write() as tx:
             began = time.perf_counter()
-            claimed = await queue.claim(tx, clock=now, lease=timedelta(seconds=30), limit=_CLAIM, pace=Pace())
+            claimed = await queue.claim(
+                tx, clock=now, lease=timedelta(seconds=30), limit=_CLAIM, limiter=DeliveryLimiter()
+            )
             times.append(time.perf_counter() - began)
             await queue.settle(tx, [queue.DeliveryOutcome(each, "delivered", response_status=200) for each in claimed])
         if len(claimed) != _CLAIM:

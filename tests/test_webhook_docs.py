@@ -23,9 +23,9 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import TOLERANCE, signature
 from waypost.outbound import Outbound, Poster
 from waypost.resources.webhooks.deliverer import Deliverer
+from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.outbox import WebhookEvent, envelope
-from waypost.resources.webhooks.pace import Target
 from waypost.resources.webhooks.queue import ClaimedDelivery
 from waypost.resources.webhooks.service import MAX_WEBHOOKS
 
@@ -169,7 +169,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
     async with Receiver(always(response(204)), tls=tls) as receiver:
         claimed = ClaimedDelivery(
             id=delivery,
-            target=Target(webhook, new_id(), OPEN),
+            endpoint=WebhookEndpoint(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
             secret=keys.seal(webhooks.c.secret, webhook, SECRET),
             event="link.created",

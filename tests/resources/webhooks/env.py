@@ -18,7 +18,7 @@ from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
 from waypost.resources.webhooks import Deps, Receivers, WebhookEvent, api, queue, record, record_all
-from waypost.resources.webhooks.pace import Pace
+from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.web import Guard
 
@@ -37,7 +37,7 @@ class Env:
     names: NameServer
     alice: Person
     bob: Person
-    pace: Pace = field(default_factory=Pace)
+    limiter: DeliveryLimiter = field(default_factory=DeliveryLimiter)
 
     @property
     def db(self) -> Database:
@@ -80,7 +80,7 @@ class Env:
 
     async def claim(self) -> list[ClaimedDelivery]:
         async with self.db.write() as tx:
-            return await queue.claim(tx, clock=self.clock, lease=LEASE, limit=100, pace=self.pace)
+            return await queue.claim(tx, clock=self.clock, lease=LEASE, limit=100, limiter=self.limiter)
 
     async def settle(self, claimed: Sequence[ClaimedDelivery], status: Any, **rest: Any) -> None:
         async with self.db.write() as tx:

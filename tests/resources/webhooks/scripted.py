@@ -19,9 +19,9 @@ from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import OutboundResponse
 from waypost.resources.webhooks import Deliverer, WebhookEvent, queue, store
+from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter, WebhookEndpoint
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
-from waypost.resources.webhooks.pace import Pace, Target
 from waypost.worker.loop import LeaseLoop
 
 KEYS = KeyRing(["the key of these tests"])
@@ -33,16 +33,16 @@ Turn = int | bytes | tuple[int, bytes] | str | Exception
 
 @dataclass(frozen=True)
 class Subscription:
-    target: Target
+    endpoint: WebhookEndpoint
     secret: str
 
     @property
     def id(self) -> UUID:
-        return self.target.webhook_id
+        return self.endpoint.webhook_id
 
     @property
     def account_id(self) -> UUID:
-        return self.target.account_id
+        return self.endpoint.account_id
 
 
 async def subscribe(
@@ -55,7 +55,9 @@ async def subscribe(
     keys: KeyRing = KEYS,
 ) -> Subscription:
     url = url or f"https://{host}/hook"
-    made = Subscription(Target(new_id(), account_id or new_id(), urlsplit(url).hostname or ""), f"whsec_{host}")
+    made = Subscription(
+        WebhookEndpoint(new_id(), account_id or new_id(), urlsplit(url).hostname or ""), f"whsec_{host}"
+    )
     row = {
         "id": made.id,
         "account_id": made.account_id,
@@ -149,8 +151,8 @@ class Receivers:
 
 def new_deliverer(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, *, timeout: float = 10) -> Deliverer:
     """Without a rate: a second passes whenever it is looked at."""
-    pace = Pace(monotonic=itertools.count().__next__)
-    return Deliverer(receivers, keys, clock=clock, timeout=timeout, backoff=BACKOFF, pace=pace)
+    limiter = DeliveryLimiter(monotonic=itertools.count().__next__)
+    return Deliverer(receivers, keys, clock=clock, timeout=timeout, backoff=BACKOFF, limiter=limiter)
 
 
 def new_loop(

@@ -14,8 +14,8 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Outbound, Poster, Unreachable
 from waypost.resources.webhooks import Deliverer
+from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
-from waypost.resources.webhooks.pace import Target
 from waypost.resources.webhooks.queue import ClaimedDelivery
 
 SECRET = "whsec_of_these_tests"
@@ -38,7 +38,7 @@ def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | Non
     text = body or f'{{"id":"{id_}"}}'
     return ClaimedDelivery(
         id_,
-        Target(webhook_id, new_id(), HOST),
+        WebhookEndpoint(webhook_id, new_id(), HOST),
         url,
         secret,
         "link.created",

@@ -1,4 +1,4 @@
-"""R8, R9, R11: queue, pace and attempts together, with scripted receivers."""
+"""R8, R9, R11: queue, limiter and attempts together, with scripted receivers."""
 
 import asyncio
 from datetime import timedelta
@@ -25,7 +25,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import metrics
-from waypost.resources.webhooks.pace import FIRST, FIRST_AT_HOST
+from waypost.resources.webhooks.delivery_limiter import INITIAL_HOST_LIMIT, INITIAL_LIMIT
 from waypost.worker.loop import LeaseLoop
 
 HOST = "receiver.example"
@@ -134,7 +134,7 @@ async def test_who_is_deleted_while_an_attempt_is_under_way(
 ) -> None:
     receivers.will(HOST, HANGS)
     alice = await subscribe(db, HOST)
-    await queue_up(db, alice, FIRST + 2)
+    await queue_up(db, alice, INITIAL_LIMIT + 2)
     await loop.step()
     await unsubscribe(db, alice)
     receivers.let_go()
@@ -142,7 +142,7 @@ async def test_who_is_deleted_while_an_attempt_is_under_way(
     clock.move(timedelta(days=1))
     await deliver(loop)
     assert {row.status for row in await deliveries(db)} == {"cancelled"}
-    assert len(receivers.sent) == FIRST
+    assert len(receivers.sent) == INITIAL_LIMIT
 
 
 async def test_one_that_hangs_delays_nobody(db: Database, receivers: Receivers, clock: FakeClock) -> None:
@@ -157,9 +157,9 @@ async def test_one_that_hangs_delays_nobody(db: Database, receivers: Receivers, 
     await loop.step()
     await asyncio.sleep(0)
     assert sorted(set(receivers.hosts())) == sorted(["hangs.example", *(f"{number}.example" for number in range(50))])
-    while receivers.hosts().count("0.example") < 20 or len(receivers.sent) < 50 * 20 + FIRST:
+    while receivers.hosts().count("0.example") < 20 or len(receivers.sent) < 50 * 20 + INITIAL_LIMIT:
         assert await loop.step()
-    assert receivers.hosts().count("hangs.example") == FIRST
+    assert receivers.hosts().count("hangs.example") == INITIAL_LIMIT
     receivers.let_go()
     await loop.close()
 
@@ -175,7 +175,7 @@ async def test_many_subscriptions_to_one_host_are_one_click_to_it_after_the_othe
         await queue_up(db, each)
     both = [new_loop(db, receivers, clock) for _ in range(2)]
     await asyncio.gather(*(each.step() for each in both))
-    assert len(receivers.hanging) == FIRST_AT_HOST // 2
+    assert len(receivers.hanging) == INITIAL_HOST_LIMIT // 2
     receivers.let_go()
     for each in both:
         await deliver(each)
@@ -196,7 +196,7 @@ async def test_who_works_has_a_turn_at_a_host_where_others_hang(
         await queue_up(db, await subscribe(db, HOST, account_id=other), 10, at=START - timedelta(hours=1))
     await loop.step()
     before = set(receivers.hanging)
-    assert len(before) == FIRST_AT_HOST // 2
+    assert len(before) == INITIAL_HOST_LIMIT // 2
     (id_,) = await queue_up(db, working)
     await loop.step()
     assert receivers.hanging - before == {id_}
@@ -230,11 +230,11 @@ async def test_no_more_at_once_than_in_all(db: Database, receivers: Receivers, c
 
 async def test_one_that_hangs_soon_holds_one_place(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     loop = new_loop(db, receivers, clock)
-    receivers.will(HOST, *[Unreachable("timed out")] * FIRST, HANGS)
+    receivers.will(HOST, *[Unreachable("timed out")] * INITIAL_LIMIT, HANGS)
     await queue_up(db, await subscribe(db, HOST), 100)
     for _ in range(4):
         await loop.step()
-    assert (len(receivers.sent), len(receivers.hanging)) == (FIRST + 1, 1)
+    assert (len(receivers.sent), len(receivers.hanging)) == (INITIAL_LIMIT + 1, 1)
     receivers.let_go()
     await loop.close()
 
@@ -255,7 +255,7 @@ async def test_two_deliverers_share_what_a_receiver_gets_at_once(
     await queue_up(db, await subscribe(db, HOST), 50)
     both = [new_loop(db, receivers, clock) for _ in range(2)]
     await asyncio.gather(*(each.step() for each in both))
-    assert len(receivers.hanging) == FIRST
+    assert len(receivers.hanging) == INITIAL_LIMIT
     receivers.let_go()
     for each in both:
         await each.close()
@@ -265,7 +265,7 @@ async def test_the_end_settles_what_is_under_way(
     db: Database, loop: Loop, receivers: Receivers, clock: FakeClock
 ) -> None:
     receivers.will(HOST, HANGS)
-    await queue_up(db, await subscribe(db, HOST), FIRST)
+    await queue_up(db, await subscribe(db, HOST), INITIAL_LIMIT)
     await loop.step()
     closing = asyncio.create_task(loop.close())
     await asyncio.sleep(0)
@@ -278,7 +278,7 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
     db: Database, loop: Loop, receivers: Receivers, monkeypatch
 ) -> None:
     receivers.will(HOST, HANGS)
-    await queue_up(db, await subscribe(db, HOST), FIRST)
+    await queue_up(db, await subscribe(db, HOST), INITIAL_LIMIT)
     await loop.step()
     receivers.let_go()
     await loop._has_ended.wait()
@@ -293,7 +293,7 @@ async def test_what_ends_in_an_outage_is_settled_after_it(
                 await loop.step()
     await deliver(loop)
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 1)}
-    assert len(receivers.sent) == FIRST
+    assert len(receivers.sent) == INITIAL_LIMIT
 
 
 async def test_what_cannot_be_counted_is_delivered(

@@ -11,10 +11,9 @@ from resources.webhooks.scripted import Subscription, deliveries, delivery, queu
 from sqlalchemy import delete, event, text
 
 from waypost.database import Database
-from waypost.resources.webhooks import pace as slots
-from waypost.resources.webhooks import queue
+from waypost.resources.webhooks import delivery_limiter, queue
+from waypost.resources.webhooks.delivery_limiter import INITIAL_LIMIT, MAX_IN_FLIGHT, DeliveryLimiter
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
-from waypost.resources.webhooks.pace import FIRST, MAX_IN_FLIGHT, Pace
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 
 LEASE = timedelta(seconds=30)
@@ -30,10 +29,12 @@ async def alice(db: Database) -> Subscription:
     return await subscribe(db, "alice.example")
 
 
-async def claim(db: Database, clock: FakeClock, *, limit: int = 256, pace: Pace | None = None) -> list[ClaimedDelivery]:
+async def claim(
+    db: Database, clock: FakeClock, *, limit: int = 256, limiter: DeliveryLimiter | None = None
+) -> list[ClaimedDelivery]:
     async with db.write() as tx:
         await queue.lock(tx)
-        return await queue.claim(tx, clock=clock, lease=LEASE, limit=limit, pace=pace or Pace())
+        return await queue.claim(tx, clock=clock, lease=LEASE, limit=limit, limiter=limiter or DeliveryLimiter())
 
 
 async def settle(db: Database, *outcomes: DeliveryOutcome) -> None:
@@ -44,9 +45,9 @@ async def settle(db: Database, *outcomes: DeliveryOutcome) -> None:
         await queue.settle(tx, outcomes)
 
 
-async def is_due(db: Database, clock: FakeClock, pace: Pace | None = None) -> bool:
+async def is_due(db: Database, clock: FakeClock, limiter: DeliveryLimiter | None = None) -> bool:
     async with db.read() as tx:
-        return await queue.is_due(tx, clock(), pace or Pace())
+        return await queue.is_due(tx, clock(), limiter or DeliveryLimiter())
 
 
 def again(claimed: ClaimedDelivery, at: datetime) -> DeliveryOutcome:
@@ -58,7 +59,7 @@ async def test_claims_and_settles_a_delivery(db: Database, clock: FakeClock, ali
     assert await is_due(db, clock)
     (claimed,) = await claim(db, clock)
     row = await delivery(db)
-    assert (claimed.id, claimed.target.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
+    assert (claimed.id, claimed.endpoint.webhook_id, claimed.attempt, claimed.created_at) == (id_, alice.id, 1, START)
     assert (claimed.url, claimed.event, claimed.body) == ("https://alice.example/hook", "link.clicked", row.body)
     assert (row.status, row.attempts, row.leased_until) == ("pending", 1, START + LEASE)  # counted before it is sent
     assert not await is_due(db, clock)
@@ -171,7 +172,7 @@ async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
     await queue_up(db, bob)
     async with db.write() as tx:
         await tx.execute(delete(webhooks).where(webhooks.c.id == alice.id))
-    assert [each.target.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
+    assert [each.endpoint.webhook_id for each in await claim(db, clock, limit=2)] == [bob.id]
     assert not await is_due(db, clock)
 
 
@@ -181,7 +182,7 @@ async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: 
         await queue.lock(tx)
         deleting = asyncio.create_task(unsubscribe(db, alice))
         await asyncio.wait([deleting], timeout=0.1)  # time enough to overtake, if it could
-        claimed = await queue.claim(tx, clock=clock, lease=LEASE, limit=2, pace=Pace())
+        claimed = await queue.claim(tx, clock=clock, lease=LEASE, limit=2, limiter=DeliveryLimiter())
     await deleting
     assert len(claimed) <= 2
     await settle(db, *(again(each, START) for each in claimed))
@@ -189,52 +190,52 @@ async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: 
 
 
 async def test_no_more_of_a_subscription_than_its_pace_allows(db: Database, clock: FakeClock) -> None:
-    pace = Pace()
+    limiter = DeliveryLimiter()
     alice = await subscribe(db)
     await queue_up(db, alice, MAX_IN_FLIGHT * 2)
-    first = await claim(db, clock, pace=pace)
-    assert len(first) == FIRST
-    assert not await is_due(db, clock, pace)
+    first = await claim(db, clock, limiter=limiter)
+    assert len(first) == INITIAL_LIMIT
+    assert not await is_due(db, clock, limiter)
     for _ in range(3):
-        pace.note(alice.target, succeeded=True)
-    assert len(await claim(db, clock, pace=pace)) == 3
+        limiter.record_result(alice.endpoint, succeeded=True)
+    assert len(await claim(db, clock, limiter=limiter)) == 3
     for _ in range(3):
-        pace.note(alice.target, succeeded=False)
+        limiter.record_result(alice.endpoint, succeeded=False)
     await settle(db, *(DeliveryOutcome(each, "delivered") for each in first))
-    assert await claim(db, clock, pace=pace) == []  # three are under way, and one would be allowed
+    assert await claim(db, clock, limiter=limiter) == []  # three are under way, and one would be allowed
     clock.move(LEASE)
-    assert len(await claim(db, clock, pace=pace)) == 1  # nobody is behind the three any more
+    assert len(await claim(db, clock, limiter=limiter)) == 1  # nobody is behind the three any more
     for _ in range(MAX_IN_FLIGHT * 2):
-        pace.note(alice.target, succeeded=True)
-    assert len(await claim(db, clock, pace=pace)) == MAX_IN_FLIGHT - 1
+        limiter.record_result(alice.endpoint, succeeded=True)
+    assert len(await claim(db, clock, limiter=limiter)) == MAX_IN_FLIGHT - 1
 
 
 async def test_those_that_do_not_succeed_share_half_of_the_places(
     db: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slots, "MAX_FAILING", 3)
-    pace, several = Pace(), [await subscribe(db, f"{number}.example") for number in range(5)]
+    monkeypatch.setattr(delivery_limiter, "MAX_FAILING", 3)
+    limiter, several = DeliveryLimiter(), [await subscribe(db, f"{number}.example") for number in range(5)]
     for each in several:
         await queue_up(db, each, 2)
-    assert len(await claim(db, clock, pace=pace)) == 3
-    assert not await is_due(db, clock, pace)
-    pace.note(several[4].target, succeeded=True)
-    assert {each.target.webhook_id for each in await claim(db, clock, pace=pace)} <= {several[4].id}
+    assert len(await claim(db, clock, limiter=limiter)) == 3
+    assert not await is_due(db, clock, limiter)
+    limiter.record_result(several[4].endpoint, succeeded=True)
+    assert {each.endpoint.webhook_id for each in await claim(db, clock, limiter=limiter)} <= {several[4].id}
     clock.move(LEASE)
-    again = await claim(db, clock, pace=pace)
-    assert sum(each.target.webhook_id != several[4].id for each in again) == 3
-    assert sum(each.target.webhook_id == several[4].id for each in again) == 2
+    again = await claim(db, clock, limiter=limiter)
+    assert sum(each.endpoint.webhook_id != several[4].id for each in again) == 3
+    assert sum(each.endpoint.webhook_id == several[4].id for each in again) == 2
 
 
-async def test_no_more_than_there_is_room_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
+async def test_chooses_at_most_the_limit_and_one_of_each_first(db: Database, clock: FakeClock) -> None:
     several = [await subscribe(db, f"{number}.example") for number in range(5)]
     for each in several:
         await queue_up(db, each, 4)
     first = await claim(db, clock, limit=6)
-    counts = [sum(each.target.webhook_id == of.id for each in first) for of in several]
+    counts = [sum(each.endpoint.webhook_id == of.id for each in first) for of in several]
     assert sorted(counts) == [1, 1, 1, 1, 2]
     second = await claim(db, clock, limit=4)  # those with the fewest under way
-    assert several[counts.index(2)].id not in {each.target.webhook_id for each in second}
+    assert several[counts.index(2)].id not in {each.endpoint.webhook_id for each in second}
 
 
 async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock, alice: Subscription) -> None:
@@ -246,15 +247,15 @@ async def test_the_oldest_of_a_subscription_first(db: Database, clock: FakeClock
 
 async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: FakeClock) -> None:
     """More subscriptions than places, and each has more to send: none is passed over again and again."""
-    pace, served = Pace(), []
+    limiter, served = DeliveryLimiter(), []
     several = [await subscribe(db, f"{number}.example") for number in range(6)]
     for each in several:
         await queue_up(db, each, 6)
     for _ in range(6):
-        claimed = await claim(db, clock, limit=2, pace=pace)
+        claimed = await claim(db, clock, limit=2, limiter=limiter)
         for each in claimed:
-            pace.begun(each.target)
-            served.append(each.target.webhook_id)
+            limiter.record_start(each.endpoint)
+            served.append(each.endpoint.webhook_id)
         await settle(db, *(again(each, START + timedelta(days=1)) for each in claimed))
     assert sorted(served[:6]) == sorted(served[6:]) == sorted(each.id for each in several)
 
@@ -262,9 +263,9 @@ async def test_who_was_longest_without_a_turn_comes_first(db: Database, clock: F
 async def test_two_claims_at_once_take_different_ones(db: Database, clock: FakeClock) -> None:
     for number in range(20):
         await queue_up(db, await subscribe(db, f"{number}.example"), 8)
-    claims = await asyncio.gather(*(claim(db, clock, limit=5 * FIRST) for _ in range(4)))
+    claims = await asyncio.gather(*(claim(db, clock, limit=5 * INITIAL_LIMIT) for _ in range(4)))
     ids = [each.id for some in claims for each in some]
-    assert len(ids) == len(set(ids)) == 20 * FIRST  # and of no subscription more than its pace allows, in all
+    assert len(ids) == len(set(ids)) == 20 * INITIAL_LIMIT  # and of no subscription more than its limit allows, in all
     assert all(each.attempt == 1 for some in claims for each in some)
 
 
@@ -319,11 +320,11 @@ async def test_what_is_pending_costs_a_claim_nothing(
     await claim(db, clock)
     if statistics == "new":
         await run(db, "ANALYZE webhook_deliveries")
-    statements = await asked(db, lambda: claim(db, clock, pace=Pace()))
-    pace = Pace()
+    statements = await asked(db, lambda: claim(db, clock, limiter=DeliveryLimiter()))
+    limiter = DeliveryLimiter()
     for _ in range(MAX_IN_FLIGHT):
-        pace.note(alice.target, succeeded=True)
-    statements += await asked(db, lambda: claim(db, clock, pace=pace))
+        limiter.record_result(alice.endpoint, succeeded=True)
+    statements += await asked(db, lambda: claim(db, clock, limiter=limiter))
     assert len(statements) == 7
     for statement, parameters in statements:
         assert max(await touched(db, statement, parameters)) < 4 * MAX_IN_FLIGHT, (

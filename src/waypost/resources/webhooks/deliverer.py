@@ -12,8 +12,8 @@ from waypost.kit.signing import signature
 from waypost.kit.urls import BadUrl, canonical
 from waypost.outbound import NotPublic, OutboundResponse, Post, Unreachable
 from waypost.resources.webhooks import metrics, queue
+from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
-from waypost.resources.webhooks.pace import Pace
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.worker.loop import GRACE, LeasedQueue
 
@@ -42,7 +42,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
         clock: Clock,
         timeout: float,
         backoff: Sequence[float],
-        pace: Pace | None = None,
+        limiter: DeliveryLimiter | None = None,
     ) -> None:
         """`timeout`: seconds for one attempt; `backoff`: seconds after the first attempts but the last."""
         self._post = post
@@ -52,21 +52,21 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
         self.grace = min(timeout + 1, GRACE)
         self._lease = timedelta(seconds=timeout + _MARGIN)
         self._backoff = backoff
-        self._pace = pace or Pace()
+        self._limiter = limiter or DeliveryLimiter()
         self._has_logged_keys = False
 
     async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
-        return await queue.is_due(tx, self._clock(), self._pace)
+        return await queue.is_due(tx, self._clock(), self._limiter)
 
     async def claim(self, tx: Tx, free: int) -> list[ClaimedDelivery]:
-        return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, pace=self._pace)
+        return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, limiter=self._limiter)
 
     async def settle(self, tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
         await queue.settle(tx, outcomes)
 
     def committed(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
         for each in claimed:
-            self._pace.begun(each.target)
+            self._limiter.record_start(each.endpoint)
         if outcomes:
             metrics.settled(outcomes)
         if claimed:
@@ -74,11 +74,11 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
 
     async def run(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
         outcome = await self._attempt(claimed)
-        self._pace.note(claimed.target, succeeded=outcome.status == "delivered")
+        self._limiter.record_result(claimed.endpoint, succeeded=outcome.status == "delivered")
         return outcome
 
     async def crashed(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:
-        self._pace.note(claimed.target, succeeded=False)
+        self._limiter.record_result(claimed.endpoint, succeeded=False)
         return self._failed(claimed, f"internal error: {type(error).__name__}")
 
     async def _attempt(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
@@ -100,7 +100,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
             url = _read(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
-        secret = self._keys.open(webhooks.c.secret, claimed.target.webhook_id, claimed.secret)
+        secret = self._keys.open(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
         body, now = claimed.body.encode(), int(self._clock().timestamp())
         headers = {
             "Content-Type": "application/json",

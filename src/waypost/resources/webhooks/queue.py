@@ -16,8 +16,14 @@ from sqlalchemy import Integer, bindparam, select, text, update
 
 from waypost.database import Id, Instant, Sealed, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
+from waypost.resources.webhooks.delivery_limiter import (
+    MAX_IN_FLIGHT,
+    DeliveryLimiter,
+    DueDeliveries,
+    WebhookEndpoint,
+    choose_deliveries,
+)
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, DeliveryStatus, webhook_deliveries, webhooks
-from waypost.resources.webhooks.pace import MAX_IN_FLIGHT, DueDeliveries, Pace, Target, share
 
 _ENDED = "the process ended during the last attempt"
 _D = webhook_deliveries.c
@@ -86,7 +92,7 @@ class ClaimedDelivery:
     """A delivery with an attempt in progress."""
 
     id: UUID
-    target: Target
+    endpoint: WebhookEndpoint
     url: str
     secret: Sealed
     event: str
@@ -113,10 +119,10 @@ class DeliveryOutcome:
     """False when nothing was sent: then it is not counted as an attempt."""
 
 
-async def is_due(tx: Tx, now: datetime, pace: Pace) -> bool:
+async def is_due(tx: Tx, now: datetime, limiter: DeliveryLimiter) -> bool:
     """Whether a claim would get anything. Takes no write lock, and mostly there is nothing to do."""
     queues = await _due_deliveries(tx, now, 1)
-    return bool(queues and share(queues, await _in_flight(tx, now), 1, pace))
+    return bool(queues and choose_deliveries(queues, await _in_flight(tx, now), 1, limiter))
 
 
 async def orphaned(tx: Tx) -> UUID | None:
@@ -132,15 +138,17 @@ async def lock(tx: Tx) -> None:
     await take_advisory_lock(tx, _LOCK)
 
 
-async def claim(tx: Tx, *, clock: Clock, lease: timedelta, limit: int, pace: Pace) -> list[ClaimedDelivery]:
-    """Lease up to `limit` due deliveries, as many of each receiver as `pace` allows.
+async def claim(
+    tx: Tx, *, clock: Clock, lease: timedelta, limit: int, limiter: DeliveryLimiter
+) -> list[ClaimedDelivery]:
+    """Lease up to `limit` due deliveries, as many of each receiver as `limiter` allows.
 
     Deliveries whose last attempt was never settled become `failed`.
     """
     await lock(tx)
     now = clock()
     queues = await _due_deliveries(tx, now, min(limit, MAX_IN_FLIGHT))
-    ids = share(queues, await _in_flight(tx, now), limit, pace)
+    ids = choose_deliveries(queues, await _in_flight(tx, now), limit, limiter)
     if not ids:
         return []
     ended = {"status": "failed", "next_attempt_at": None, "leased_until": None, "error": _ENDED}
@@ -182,17 +190,17 @@ async def settle(tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
 async def _due_deliveries(tx: Tx, now: datetime, at_most: int) -> list[DueDeliveries]:
     """Subscriptions with due deliveries, and the first of these."""
     rows = await tx.execute(_QUEUES[tx.dialect.name], {"now": now, "at_most": at_most})
-    return [DueDeliveries(_target(row), (row.due or "").split()) for row in rows]
+    return [DueDeliveries(_endpoint(row), (row.due or "").split()) for row in rows]
 
 
-async def _in_flight(tx: Tx, now: datetime) -> Mapping[Target, int]:
+async def _in_flight(tx: Tx, now: datetime) -> Mapping[WebhookEndpoint, int]:
     """Attempts in progress in all workers, without those of deleted subscriptions."""
     rows = await tx.execute(_IN_FLIGHT, {"now": now})
-    return {_target(row): row.attempts for row in rows if row.url}
+    return {_endpoint(row): row.attempts for row in rows if row.url}
 
 
-def _target(row: Any) -> Target:
-    return Target(row.webhook_id, row.account_id, _host(row.url))
+def _endpoint(row: Any) -> WebhookEndpoint:
+    return WebhookEndpoint(row.webhook_id, row.account_id, _host(row.url))
 
 
 @lru_cache(4_096)
@@ -206,7 +214,7 @@ async def _with_receivers(tx: Tx, rows: Sequence[Any], until: datetime) -> list[
     receivers = {row.webhook_id: row for row in found}
     return [
         ClaimedDelivery(
-            row.id, _target(to), to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until
+            row.id, _endpoint(to), to.url, to.secret, row.event, row.body, row.attempts, row.created_at, until
         )
         for row in rows
         if (to := receivers.get(row.webhook_id))
