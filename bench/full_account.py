@@ -46,10 +46,10 @@ async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
     dates = {"created_at": at, "updated_at": at}
     async with db.write() as tx:
         await tx.execute(insert(domains), _domain(domain, account, len(store.links) // 5) | dates)
-        secret = _KEYS.seal(pixels.c.pixel_id, pixel, "1234567890")
+        secret = _KEYS.encrypt(pixels.c.pixel_id, pixel, "1234567890")
         row = {"platform": "facebook", "name": "Spring", "pixel_id": secret, "access_token": None}
         await tx.execute(insert(pixels), {"id": pixel, "account_id": account, **row, **dates})
-        secret = _KEYS.seal(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
+        secret = _KEYS.encrypt(webhooks.c.secret, webhook, "whsec_of-the-benchmark")
         row = {"url": "https://example.com/hook", "event_types": ["link.clicked"], "secret": secret}
         await tx.execute(insert(webhooks), {"id": webhook, "account_id": account, **row, **dates})
         token = await sessions.create(tx, account, user_agent="bench", ip="127.0.0.1", now=at)

@@ -85,8 +85,8 @@ async def _seeded(path: Path) -> Store:
     ids = [new_id() for _ in _PIXELS]
     async with db.write() as tx:
         for id_, (platform, theirs) in zip(ids, _PIXELS, strict=True):
-            sealed = {"pixel_id": keys.seal(pixels.c.pixel_id, id_, theirs), "access_token": None}
-            await store.add(tx, Pixel(id_, account, platform, "Bench", now(), now()), sealed)
+            ciphertext = {"pixel_id": keys.encrypt(pixels.c.pixel_id, id_, theirs), "access_token": None}
+            await store.add(tx, Pixel(id_, account, platform, "Bench", now(), now()), ciphertext)
         for link in made:
             await attach(tx, link, ids)
         await tx.execute(update(links).values(destination_url=DESTINATION))

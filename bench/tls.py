@@ -61,7 +61,7 @@ async def _certify(url: str, chain: str, key: str) -> None:
     db, id_ = Database(url), new_id()
     row = {"id": id_, "hostname": _HOST, "chain": chain, "failures": 0, "is_own": False, "updated_at": now()}
     row |= {"expires_at": now() + timedelta(days=90), "due_at": now() + timedelta(days=60)}
-    row["key"] = KeyRing([_KEY]).seal(certificates.c.key, id_, key)
+    row["key"] = KeyRing([_KEY]).encrypt(certificates.c.key, id_, key)
     async with db.write() as tx:
         await tx.execute(insert(certificates).values(row))
     await db.close()

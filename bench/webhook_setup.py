@@ -93,7 +93,7 @@ async def _subscribed(db: Database, url: str, at: datetime) -> UUID:
         "account_id": new_id(),
         "url": url,
         "event_types": ["link.clicked"],
-        "secret": _KEYS.seal(webhooks.c.secret, id_, "whsec_of-the-benchmark"),
+        "secret": _KEYS.encrypt(webhooks.c.secret, id_, "whsec_of-the-benchmark"),
         "created_at": at,
         "updated_at": at,
     }

@@ -15,7 +15,7 @@ from sqlalchemy import Column, MetaData, Table, create_engine, insert, select, u
 from test_cli import Waypost
 
 from waypost.commands.secret_rotation import RotationResult, encrypted_columns, rotate
-from waypost.database import Database, Id, KeyRing, Sealed, metadata
+from waypost.database import Ciphertext, Database, Id, KeyRing, metadata
 from waypost.database.secrets import Encrypted
 from waypost.kit.clock import now
 from waypost.resources.webhooks.model import webhooks
@@ -37,8 +37,8 @@ async def filled(db: Database) -> Database:
     rows = [
         {
             "id": row(n),
-            "a": OLD.seal(vault.c.a, row(n), f"a{n}"),
-            "b": OLD.seal(vault.c.b, row(n), f"b{n}") if n % 3 else None,
+            "a": OLD.encrypt(vault.c.a, row(n), f"a{n}"),
+            "b": OLD.encrypt(vault.c.b, row(n), f"b{n}") if n % 3 else None,
         }
         for n in range(MANY)
     ]
@@ -52,12 +52,12 @@ async def rotate_all(db: Database, keys: KeyRing = BOTH) -> RotationResult:
     return await rotate(db, keys, [vault.c.a, vault.c.b])
 
 
-async def sealed(db: Database, column: Column) -> dict[UUID, Sealed]:
+async def ciphertexts(db: Database, column: Column) -> dict[UUID, Ciphertext]:
     async with db.read() as tx:
         return {each.id: each.it for each in await tx.execute(select(vault.c.id, column.label("it")))}
 
 
-async def put(db: Database, number: int, value: Sealed) -> None:
+async def put(db: Database, number: int, value: Ciphertext) -> None:
     async with db.write() as tx:
         await tx.execute(update(vault).where(vault.c.id == row(number)).values(a=value))
 
@@ -66,37 +66,37 @@ async def test_reencrypts_all_secrets(filled: Database) -> None:
     done = await rotate_all(filled)
     assert (done.examined, done.changed, done.unreadable) == (MANY + 80, MANY + 80, [])
     for column in (vault.c.a, vault.c.b):
-        for id_, value in (await sealed(filled, column)).items():
+        for id_, value in (await ciphertexts(filled, column)).items():
             if value is not None:
-                assert NEW.open(column, id_, value) == f"{column.name}{id_.int}"
-    assert sum(value is None for value in (await sealed(filled, vault.c.b)).values()) == MANY - 80
+                assert NEW.decrypt(column, id_, value) == f"{column.name}{id_.int}"
+    assert sum(value is None for value in (await ciphertexts(filled, vault.c.b)).values()) == MANY - 80
 
 
 async def test_a_second_run_changes_nothing(filled: Database) -> None:
     await rotate_all(filled)
-    before = await sealed(filled, vault.c.a)
+    before = await ciphertexts(filled, vault.c.a)
     done = await rotate_all(filled)
     assert (done.examined, done.changed) == (MANY + 80, 0)
-    assert await sealed(filled, vault.c.a) == before
+    assert await ciphertexts(filled, vault.c.a) == before
 
 
 async def test_reports_values_that_no_key_decrypts(filled: Database) -> None:
-    lost = KeyRing(["lost"]).seal(vault.c.a, row(7), "a7")
+    lost = KeyRing(["lost"]).encrypt(vault.c.a, row(7), "a7")
     await put(filled, 7, lost)
     done = await rotate_all(filled)
     assert done.unreadable == [(vault.c.a, row(7))]
     assert done.changed == MANY + 79
-    assert (await sealed(filled, vault.c.a))[row(7)] == lost
+    assert (await ciphertexts(filled, vault.c.a))[row(7)] == lost
 
 
 @pytest.mark.parametrize("keys", [OLD, BOTH], ids=["under the old key", "under the new key"])
 async def test_reports_swapped_rows(filled: Database, keys: KeyRing) -> None:
-    one, other = (keys.seal(vault.c.a, row(n), f"a{n}") for n in (7, 8))
+    one, other = (keys.encrypt(vault.c.a, row(n), f"a{n}") for n in (7, 8))
     await put(filled, 7, other)
     await put(filled, 8, one)
     done = await rotate_all(filled)
     assert done.unreadable == [(vault.c.a, row(7)), (vault.c.a, row(8))]
-    after = await sealed(filled, vault.c.a)
+    after = await ciphertexts(filled, vault.c.a)
     assert (after[row(7)], after[row(8)]) == (other, one)
 
 
@@ -107,10 +107,10 @@ class Interrupted(KeyRing):
         super().__init__([NEW_KEY, OLD_KEY])
         self._meanwhile = [meanwhile]
 
-    def seal(self, column: Column, row: UUID, text: str) -> Sealed:
+    def encrypt(self, column: Column, row: UUID, text: str) -> Ciphertext:
         if self._meanwhile:
             self._meanwhile.pop()()
-        return super().seal(column, row, text)
+        return super().encrypt(column, row, text)
 
 
 def elsewhere(url: str, statement) -> None:
@@ -122,18 +122,18 @@ def elsewhere(url: str, statement) -> None:
 
 @pytest.mark.parametrize("keys", [OLD, BOTH], ids=["by a process with the old key", "by one with the new key"])
 async def test_keeps_a_value_written_meanwhile(filled: Database, keys: KeyRing) -> None:
-    newer = keys.seal(vault.c.a, row(7), "newer")
+    newer = keys.encrypt(vault.c.a, row(7), "newer")
     change = update(vault).where(vault.c.id == row(7)).values(a=newer)
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, change)))
     assert (done.examined, done.unreadable) == (MANY + 80, [])
-    assert NEW.open(vault.c.a, row(7), (await sealed(filled, vault.c.a))[row(7)]) == "newer"
+    assert NEW.decrypt(vault.c.a, row(7), (await ciphertexts(filled, vault.c.a))[row(7)]) == "newer"
 
 
 async def test_does_not_restore_a_row_deleted_meanwhile(filled: Database) -> None:
     gone = vault.delete().where(vault.c.id == row(7))
     done = await rotate_all(filled, Interrupted(lambda: elsewhere(filled.url, gone)))
     assert (done.examined, done.unreadable) == (MANY + 78, [])
-    assert row(7) not in await sealed(filled, vault.c.a)
+    assert row(7) not in await ciphertexts(filled, vault.c.a)
 
 
 async def test_loses_nothing_while_others_write(filled: Database) -> None:
@@ -144,7 +144,7 @@ async def test_loses_nothing_while_others_write(filled: Database) -> None:
     async def keep_writing(numbers: range, keys: KeyRing) -> None:
         for turn, number in enumerate(itertools.cycle(numbers)):
             last[row(number)] = f"turn {turn}"
-            await put(filled, number, keys.seal(vault.c.a, row(number), last[row(number)]))
+            await put(filled, number, keys.encrypt(vault.c.a, row(number), last[row(number)]))
             if over.is_set() and turn >= len(numbers):
                 return
 
@@ -154,7 +154,7 @@ async def test_loses_nothing_while_others_write(filled: Database) -> None:
     await asyncio.gather(*writers)
     assert done.unreadable == []
     await rotate_all(filled)
-    found = {id_: NEW.open(vault.c.a, id_, value) for id_, value in (await sealed(filled, vault.c.a)).items()}
+    found = {id_: NEW.decrypt(vault.c.a, id_, value) for id_, value in (await ciphertexts(filled, vault.c.a)).items()}
     assert found == {row(n): f"a{n}" for n in range(MANY)} | last
 
 
@@ -184,7 +184,7 @@ def key_file(waypost: Waypost, text: str) -> Path:
 
 async def subscribe(db: Database, number: int, keys: KeyRing) -> None:
     known = {"id": row(number), "account_id": row(0), "url": "https://example.com/", "event_types": ["link.created"]}
-    secret = keys.seal(webhooks.c.secret, row(number), f"whsec_{number}")
+    secret = keys.encrypt(webhooks.c.secret, row(number), f"whsec_{number}")
     async with db.write() as tx:
         await tx.execute(insert(webhooks), {**known, "secret": secret, "created_at": now(), "updated_at": now()})
 
@@ -198,7 +198,7 @@ async def test_the_command_reports_counts(waypost: Waypost, db: Database) -> Non
     assert done.stderr == f"3 secrets examined with the {RING}; 0 re-encrypted, 0 unreadable.\n"
     async with db.read() as tx:
         for each in await tx.execute(select(webhooks.c.id, webhooks.c.secret)):
-            assert NEW.open(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
+            assert NEW.decrypt(webhooks.c.secret, each.id, each.secret) == f"whsec_{each.id.int}"
 
 
 async def test_the_command_reports_unreadable_values(waypost: Waypost, db: Database) -> None:

@@ -171,7 +171,7 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             id=delivery,
             endpoint=WebhookEndpoint(webhook, new_id(), OPEN),
             url=receiver.url("/hook"),
-            secret=keys.seal(webhooks.c.secret, webhook, SECRET),
+            secret=keys.encrypt(webhooks.c.secret, webhook, SECRET),
             event="link.created",
             body=envelope(delivery, WebhookEvent("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})),
             attempt=1,

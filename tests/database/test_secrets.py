@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Column, MetaData, Table, insert, select
 from sqlalchemy.exc import StatementError
 
-from waypost.database import Database, Id, KeyRing, Sealed
-from waypost.database.secrets import Encrypted, Undecipherable
+from waypost.database import Ciphertext, Database, Id, KeyRing
+from waypost.database.secrets import DecryptionFailed, Encrypted
 
 vault = Table("vault", MetaData(), Column("id", Id, primary_key=True), Column("a", Encrypted), Column("b", Encrypted))
 ROW = UUID(int=1)
@@ -19,10 +19,10 @@ async def test_stores_and_reads_a_secret(db: Database) -> None:
     ring = KeyRing(["first"])
     async with db.write() as tx:
         await tx.run_sync(vault.create)
-        await tx.execute(insert(vault), {"id": ROW, "a": ring.seal(vault.c.a, ROW, "whsec_ä")})
+        await tx.execute(insert(vault), {"id": ROW, "a": ring.encrypt(vault.c.a, ROW, "whsec_ä")})
     async with db.read() as tx:
         row = (await tx.execute(select(vault))).one()
-    assert ring.open(vault.c.a, ROW, row.a) == "whsec_ä"
+    assert ring.decrypt(vault.c.a, ROW, row.a) == "whsec_ä"
     assert row.b is None
     assert b"whsec" not in row.a
 
@@ -30,7 +30,7 @@ async def test_stores_and_reads_a_secret(db: Database) -> None:
 async def test_an_encrypted_column_refuses_plain_text(db: Database) -> None:
     async with db.write() as tx:
         await tx.run_sync(vault.create)
-        with pytest.raises(StatementError, match=r"KeyRing\.seal"):
+        with pytest.raises(StatementError, match=r"KeyRing\.encrypt"):
             await tx.execute(insert(vault), {"id": ROW, "a": b"plain text"})
 
 
@@ -38,41 +38,41 @@ async def test_an_encrypted_column_refuses_plain_text(db: Database) -> None:
 def test_opens_any_sealed_text(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     ring = KeyRing(["key"])
-    assert ring.open(vault.c.a, ROW, ring.seal(vault.c.a, ROW, text)) == text
+    assert ring.decrypt(vault.c.a, ROW, ring.encrypt(vault.c.a, ROW, text)) == text
 
 
 def test_does_not_open_in_another_row_or_column() -> None:
     ring = KeyRing(["key"])
-    sealed = ring.seal(vault.c.a, ROW, "text")
+    ciphertext = ring.encrypt(vault.c.a, ROW, "text")
     for column, row in ((vault.c.a, uuid4()), (vault.c.b, ROW)):
-        with pytest.raises(Undecipherable):
-            ring.open(column, row, sealed)
+        with pytest.raises(DecryptionFailed):
+            ring.decrypt(column, row, ciphertext)
 
 
 @pytest.mark.parametrize("place", range(0, 40, 3))
 def test_does_not_open_altered_values(place: int) -> None:
     ring = KeyRing(["key"])
-    sealed = bytearray(ring.seal(vault.c.a, ROW, "some text of a length"))
-    sealed[place] ^= 1
-    with pytest.raises(Undecipherable):
-        ring.open(vault.c.a, ROW, Sealed(sealed))
+    ciphertext = bytearray(ring.encrypt(vault.c.a, ROW, "some text of a length"))
+    ciphertext[place] ^= 1
+    with pytest.raises(DecryptionFailed):
+        ring.decrypt(vault.c.a, ROW, Ciphertext(ciphertext))
 
 
 def test_the_first_key_seals_and_all_keys_open() -> None:
-    old = KeyRing(["old"]).seal(vault.c.a, ROW, "text")
+    old = KeyRing(["old"]).encrypt(vault.c.a, ROW, "text")
     both = KeyRing.from_setting("new, old")
-    assert both.open(vault.c.a, ROW, old) == "text"
+    assert both.decrypt(vault.c.a, ROW, old) == "text"
     assert not both.is_current(old)
-    renewed = both.seal(vault.c.a, ROW, "text")
+    renewed = both.encrypt(vault.c.a, ROW, "text")
     assert both.is_current(renewed)
-    assert KeyRing(["new"]).open(vault.c.a, ROW, renewed) == "text"
-    with pytest.raises(Undecipherable):
-        KeyRing(["new"]).open(vault.c.a, ROW, old)
+    assert KeyRing(["new"]).decrypt(vault.c.a, ROW, renewed) == "text"
+    with pytest.raises(DecryptionFailed):
+        KeyRing(["new"]).decrypt(vault.c.a, ROW, old)
 
 
 def test_repr_shows_no_secret() -> None:
-    sealed = KeyRing(["key"]).seal(vault.c.a, ROW, "text")
-    assert repr(sealed) == "Sealed(…)"
+    ciphertext = KeyRing(["key"]).encrypt(vault.c.a, ROW, "text")
+    assert repr(ciphertext) == "Ciphertext(…)"
 
 
 @pytest.mark.parametrize("setting", ["", ",", "a,,b"])

@@ -13,8 +13,8 @@ from sqlalchemy import Column, MetaData, func, select, update
 
 import waypost.app  # noqa: F401  # adds every package's tables to the metadata
 from waypost.commands.output import ReportProgress, progress
-from waypost.database import Database, KeyRing, Sealed, metadata
-from waypost.database.secrets import Encrypted, Undecipherable
+from waypost.database import Ciphertext, Database, KeyRing, metadata
+from waypost.database.secrets import DecryptionFailed, Encrypted
 from waypost.kit.errors import WaypostError
 from waypost.secret_key import FILE, with_secret_key
 from waypost.settings import Settings
@@ -22,7 +22,7 @@ from waypost.settings import Settings
 _BATCH = 50  # rows of one transaction, which blocks other writers on SQLite
 _ADVICE = "Run this with the settings of the service, with the new key before the old one."
 
-_Change = tuple[UUID, Sealed, Sealed]
+_Change = tuple[UUID, Ciphertext, Ciphertext]
 """Row id, value before, value after."""
 
 
@@ -109,7 +109,7 @@ async def _count(db: Database, columns: Sequence[Column[Any]]) -> int:
 
 async def _rows(db: Database, column: Column[Any], after: UUID | None) -> Sequence[Any]:
     [key] = column.table.primary_key
-    found = select(key.label("id"), column.label("sealed")).where(column.is_not(None)).order_by(key).limit(_BATCH)
+    found = select(key.label("id"), column.label("ciphertext")).where(column.is_not(None)).order_by(key).limit(_BATCH)
     async with db.read() as tx:
         return (await tx.execute(found if after is None else found.where(key > after))).all()
 
@@ -120,12 +120,12 @@ async def _rotate(db: Database, keys: KeyRing, column: Column[Any], rows: Sequen
     unreadable: list[tuple[Column[Any], UUID]] = []
     for row in rows:
         try:
-            text = keys.open(column, row.id, row.sealed)
-        except Undecipherable:
+            text = keys.decrypt(column, row.id, row.ciphertext)
+        except DecryptionFailed:
             unreadable.append((column, row.id))
         else:
-            if not keys.is_current(row.sealed):
-                changes.append((row.id, row.sealed, keys.seal(column, row.id, text)))
+            if not keys.is_current(row.ciphertext):
+                changes.append((row.id, row.ciphertext, keys.encrypt(column, row.id, text)))
     written = await _write(db, column, changes)
     done.changed += written
     if written < len(changes):

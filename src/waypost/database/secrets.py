@@ -1,6 +1,6 @@
 """Secrets at rest: AES-256-GCM, bound to table, column and row. The first key of the ring encrypts, all decrypt.
 
-An `Encrypted` column takes only what a `KeyRing` has sealed, never plain text.
+An `Encrypted` column takes only what a `KeyRing` has encrypted, never plain text.
 """
 
 import hashlib
@@ -16,34 +16,34 @@ from sqlalchemy import Column, Dialect, LargeBinary
 from sqlalchemy.types import TypeDecorator
 
 _VERSION = b"\x01"
-_KEY_ID = 4
-_NONCE = 12
+_KEY_ID_SIZE = 4
+_NONCE_SIZE = 12
 
 
-class Undecipherable(Exception):
-    """The value was sealed for another row, under a key that is not in the ring, or was altered."""
+class DecryptionFailed(Exception):
+    """The value was encrypted for another row, under a key that is not in the ring, or was altered."""
 
 
-class Sealed(bytes):
+class Ciphertext(bytes):
     """version (1) · key id (4) · nonce (12) · ciphertext with tag."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "Sealed(…)"
+        return "Ciphertext(…)"
 
 
-class Encrypted(TypeDecorator[Sealed]):
+class Encrypted(TypeDecorator[Ciphertext]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: Sealed | None, _dialect: Dialect) -> bytes | None:
-        if value is not None and not isinstance(value, Sealed):
-            raise TypeError("an Encrypted column takes only what KeyRing.seal returned")
+    def process_bind_param(self, value: Ciphertext | None, _dialect: Dialect) -> bytes | None:
+        if value is not None and not isinstance(value, Ciphertext):
+            raise TypeError("an Encrypted column takes only what KeyRing.encrypt returned")
         return value
 
-    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> Sealed | None:
-        return None if value is None else Sealed(value)
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> Ciphertext | None:
+        return None if value is None else Ciphertext(value)
 
 
 class KeyRing:
@@ -51,32 +51,34 @@ class KeyRing:
         """`secrets`: as in WAYPOST_SECRET_KEY."""
         if not secrets or not all(secrets):
             raise ValueError("a key ring needs at least one non-empty secret")
-        self._keys = {_fingerprint(secret): AESGCM(derive(secret, b"column encryption")) for secret in secrets}
-        self._writing = _fingerprint(secrets[0])
+        self._keys = {_key_id(secret): AESGCM(derive(secret, b"column encryption")) for secret in secrets}
+        self._first = _key_id(secrets[0])
 
     @classmethod
     def from_setting(cls, text: str) -> Self:
         return cls([part.strip() for part in text.split(",")])
 
-    def seal(self, column: Column[Any], row: UUID, text: str) -> Sealed:
-        nonce = os.urandom(_NONCE)
-        sealed = self._keys[self._writing].encrypt(nonce, text.encode(), _binding(column, row))
-        return Sealed(_VERSION + self._writing + nonce + sealed)
+    def encrypt(self, column: Column[Any], row: UUID, text: str) -> Ciphertext:
+        nonce = os.urandom(_NONCE_SIZE)
+        ciphertext = self._keys[self._first].encrypt(nonce, text.encode(), _associated_data(column, row))
+        return Ciphertext(_VERSION + self._first + nonce + ciphertext)
 
-    def open(self, column: Column[Any], row: UUID, sealed: Sealed) -> str:
-        """Raise Undecipherable, also for a value sealed for another row."""
-        key = self._keys.get(sealed[1 : 1 + _KEY_ID])
-        start = 1 + _KEY_ID + _NONCE
-        if key is None or sealed[:1] != _VERSION:
-            raise Undecipherable
+    def decrypt(self, column: Column[Any], row: UUID, ciphertext: Ciphertext) -> str:
+        """Raise DecryptionFailed, also for a value of another row."""
+        key = self._keys.get(ciphertext[1 : 1 + _KEY_ID_SIZE])
+        start = 1 + _KEY_ID_SIZE + _NONCE_SIZE
+        if key is None or ciphertext[:1] != _VERSION:
+            raise DecryptionFailed
         try:
-            return key.decrypt(sealed[1 + _KEY_ID : start], sealed[start:], _binding(column, row)).decode()
+            return key.decrypt(
+                ciphertext[1 + _KEY_ID_SIZE : start], ciphertext[start:], _associated_data(column, row)
+            ).decode()
         except InvalidTag:
-            raise Undecipherable from None
+            raise DecryptionFailed from None
 
-    def is_current(self, sealed: Sealed) -> bool:
-        """Whether the first key sealed it. Otherwise the value is still to be rotated."""
-        return sealed[1 : 1 + _KEY_ID] == self._writing
+    def is_current(self, ciphertext: Ciphertext) -> bool:
+        """Whether it was encrypted with the first key. Otherwise it is still to be rotated."""
+        return ciphertext[1 : 1 + _KEY_ID_SIZE] == self._first
 
 
 def derive(secret: str, purpose: bytes) -> bytes:
@@ -84,9 +86,9 @@ def derive(secret: str, purpose: bytes) -> bytes:
     return HKDF(SHA256(), 32, salt=None, info=b"waypost " + purpose).derive(secret.encode())
 
 
-def _fingerprint(secret: str) -> bytes:
-    return hashlib.sha256(derive(secret, b"key id")).digest()[:_KEY_ID]
+def _key_id(secret: str) -> bytes:
+    return hashlib.sha256(derive(secret, b"key id")).digest()[:_KEY_ID_SIZE]
 
 
-def _binding(column: Column[Any], row: UUID) -> bytes:
+def _associated_data(column: Column[Any], row: UUID) -> bytes:
     return f"{column.table.name}.{column.name}.{row}".encode()

@@ -16,7 +16,7 @@ from waypost.auth import Caller, past_addresses, sessions
 from waypost.auth import store as account_store
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.model import left_addresses
-from waypost.database import Sealed, metadata
+from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
 from waypost.kit.ids import new_id
@@ -62,7 +62,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
             "Id": new_id(),
             "Instant": START,
             "Json": [],
-            "Encrypted": Sealed(b"x"),
+            "Encrypted": Ciphertext(b"x"),
             "Boolean": True,
             "Integer": 1,
             "BigInteger": 1,

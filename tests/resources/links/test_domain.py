@@ -97,7 +97,9 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
     row = {"id": new_id(), "account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
     row |= {"created_at": env.clock(), "updated_at": env.clock()}
     async with db.write() as tx:
-        await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
+        await tx.execute(
+            insert(webhooks).values(row | {"secret": KEYS.encrypt(webhooks.c.secret, row["id"], "whsec_x")})
+        )
     link = await env.make(slug="a", hostname=NAME)
     id_ = UUID(link["id"])
     codes = qrcodes.Deps(db, qrcodes.Urls(BASE_URL, [b"a key"]), SHARED, BASE_URL, env.clock)

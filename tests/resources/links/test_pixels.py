@@ -130,7 +130,9 @@ async def test_the_created_event_includes_pixels(env: Env) -> None:
     row = {"id": new_id(), "account_id": env.alice.account_id, "url": URL, "event_types": ["link.created"]}
     row |= {"created_at": env.clock(), "updated_at": env.clock()}
     async with env.deps.db.write() as tx:
-        await tx.execute(insert(webhooks).values(row | {"secret": KEYS.seal(webhooks.c.secret, row["id"], "whsec_x")}))
+        await tx.execute(
+            insert(webhooks).values(row | {"secret": KEYS.encrypt(webhooks.c.secret, row["id"], "whsec_x")})
+        )
     link = await env.make(pixel_ids=[pixel])
     async with env.deps.db.read() as tx:
         body = (await tx.execute(select(webhook_deliveries.c.body))).scalar_one()

@@ -20,7 +20,8 @@ async def secrets(env: Env, pixel: dict[str, Any]) -> list[str | None]:
     async with env.deps.db.read() as tx:
         row = (await tx.execute(select(*columns).where(pixels.c.id == UUID(pixel["id"])))).one()
     return [
-        sealed and KEYS.open(column, UUID(pixel["id"]), sealed) for column, sealed in zip(columns, row, strict=True)
+        ciphertext and KEYS.decrypt(column, UUID(pixel["id"]), ciphertext)
+        for column, ciphertext in zip(columns, row, strict=True)
     ]
 
 

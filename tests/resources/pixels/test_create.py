@@ -93,7 +93,9 @@ async def fill(env: Env, count: int) -> None:
     values |= {"created_at": env.clock(), "updated_at": env.clock()}
     async with env.deps.db.write() as tx:
         for id_ in [new_id() for _ in range(count)]:
-            await tx.execute(insert(pixels).values(id=id_, pixel_id=KEYS.seal(pixels.c.pixel_id, id_, "x"), **values))
+            await tx.execute(
+                insert(pixels).values(id=id_, pixel_id=KEYS.encrypt(pixels.c.pixel_id, id_, "x"), **values)
+            )
 
 
 async def test_an_account_may_have_200(env: Env) -> None:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import KeyRing, metadata
-from waypost.database.secrets import Undecipherable
+from waypost.database.secrets import DecryptionFailed
 from waypost.resources.pixels.model import pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
 
@@ -51,7 +51,7 @@ async def test_never_shows_or_logs_secrets(env: Env) -> None:
     assert is_silent(logs)
 
 
-async def test_the_database_has_it_sealed(env: Env) -> None:
+async def test_the_database_has_it_encrypted(env: Env) -> None:
     made = await make(env, **SECRETS)
     [row] = await rows(env, "pixels")
     assert is_silent(row)
@@ -59,10 +59,10 @@ async def test_the_database_has_it_sealed(env: Env) -> None:
     async with env.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     assert str(kept.pixel_id) != PIXEL_ID
-    assert KEYS.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
-    assert KEYS.open(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN
-    with pytest.raises(Undecipherable):
-        KEYS.open(pixels.c.access_token, UUID(made["id"]), kept.pixel_id)
+    assert KEYS.decrypt(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
+    assert KEYS.decrypt(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN
+    with pytest.raises(DecryptionFailed):
+        KEYS.decrypt(pixels.c.access_token, UUID(made["id"]), kept.pixel_id)
 
 
 @pytest.mark.parametrize("model", [NewPixel, PixelChange])
@@ -81,5 +81,5 @@ async def test_it_comes_under_another_key(env: Env) -> None:
     async with env.deps.db.read() as tx:
         kept = (await tx.execute(select(pixels))).one()
     only_new = KeyRing(["new key"])
-    assert only_new.open(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
-    assert only_new.open(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN
+    assert only_new.decrypt(pixels.c.pixel_id, UUID(made["id"]), kept.pixel_id) == PIXEL_ID
+    assert only_new.decrypt(pixels.c.access_token, UUID(made["id"]), kept.access_token) == TOKEN

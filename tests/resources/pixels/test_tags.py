@@ -26,11 +26,11 @@ CHANGED = {
 
 
 def tags_of(*given: tuple[str, str]) -> pixel_pages.PixelPage:
-    sealed = [
-        (UUID(int=n), platform, KEYS.seal(pixels.c.pixel_id, UUID(int=n), text))
+    rows = [
+        (UUID(int=n), platform, KEYS.encrypt(pixels.c.pixel_id, UUID(int=n), text))
         for n, (platform, text) in enumerate(given)
     ]
-    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=PixelTags(KEYS).decrypt(sealed))[PIXEL_PAGE]
+    tags = new_route(b"go.test", "https://example.com/", LINK, pixels=PixelTags(KEYS).decrypt(rows))[PIXEL_PAGE]
     assert tags
     return tags
 

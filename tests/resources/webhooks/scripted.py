@@ -63,7 +63,7 @@ async def subscribe(
         "account_id": made.account_id,
         "url": url,
         "event_types": list(events),
-        "secret": keys.seal(webhooks.c.secret, made.id, made.secret),
+        "secret": keys.encrypt(webhooks.c.secret, made.id, made.secret),
         "created_at": START,
         "updated_at": START,
     }

@@ -34,7 +34,7 @@ def clock() -> FakeClock:
 
 def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | None = None) -> ClaimedDelivery:
     id_, webhook_id = new_id(), new_id()
-    secret = KEYS.seal(webhooks.c.secret, webhook_id, SECRET)
+    secret = KEYS.encrypt(webhooks.c.secret, webhook_id, SECRET)
     text = body or f'{{"id":"{id_}"}}'
     return ClaimedDelivery(
         id_,

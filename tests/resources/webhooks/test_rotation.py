@@ -17,8 +17,8 @@ HOST = "receiver.example"
 async def seal_again(db: Database, keys: KeyRing) -> None:
     async with db.write() as tx:
         for row in (await tx.execute(select(webhooks.c.id, webhooks.c.secret))).all():
-            sealed = keys.seal(webhooks.c.secret, row.id, keys.open(webhooks.c.secret, row.id, row.secret))
-            await tx.execute(update(webhooks).where(webhooks.c.id == row.id).values(secret=sealed))
+            ciphertext = keys.encrypt(webhooks.c.secret, row.id, keys.decrypt(webhooks.c.secret, row.id, row.secret))
+            await tx.execute(update(webhooks).where(webhooks.c.id == row.id).values(secret=ciphertext))
 
 
 async def test_deliveries_survive_a_key_rotation(db: Database) -> None:

@@ -54,9 +54,9 @@ class SqliteRouteSource:
         link_id, destination, expires_at, hostname, is_live = rows[0][_LINK_COLUMNS]
         expiry = None if expires_at is None else from_microseconds(expires_at)
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
-        sealed = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
+        encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
         link = (UUID(bytes=link_id), destination, expiry, hostname, is_live)
-        return _route(link, sealed, self._shared_host, self._pixel_tags)
+        return _route(link, encrypted, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
         return self.find_now(slug)
@@ -99,8 +99,8 @@ class PostgresRouteSource:
             rows = [tuple(row) for row in await tx.execute(_FIND, {"slug": text})]
         if not rows:
             return None
-        sealed = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
-        return _route(rows[0][_LINK_COLUMNS], sealed, self._shared_host, self._pixel_tags)
+        encrypted = [row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None]
+        return _route(rows[0][_LINK_COLUMNS], encrypted, self._shared_host, self._pixel_tags)
 
     async def follow(self, tables: Sequence[RouteTable]) -> None:
         """Read the changes of other machines, and those missing in this machine's feed because their process died."""
@@ -134,12 +134,12 @@ def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
         table.invalidate(change.encode())
 
 
-def _route(link: tuple[Any, ...], sealed: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
-    """`link`: the link's columns of a row of `_FIND`; `sealed`: the pixels' columns of all rows that have a pixel."""
+def _route(link: tuple[Any, ...], encrypted: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
+    """`link`: the link's columns of a row of `_FIND`; `encrypted`: the pixels' columns of the rows with a pixel."""
     link_id, destination, expires_at, hostname, is_live = link
     host = shared_host if hostname is None else hostname.encode() if is_live else unserved(hostname.encode())
     expiry = NEVER if expires_at is None else expires_at.timestamp()
-    if not sealed:
+    if not encrypted:
         return new_route(host, destination, link_id, expiry)
-    ordered = sorted(sealed, key=lambda pixel: pixel[0])
+    ordered = sorted(encrypted, key=lambda pixel: pixel[0])
     return new_route(host, destination, link_id, expiry, tags.decrypt(pixel[1:] for pixel in ordered))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
-from waypost.database import Database, Sealed
+from waypost.database import Ciphertext, Database
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
@@ -42,7 +42,7 @@ async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) 
         raise Invalid(problems.errors)
     now = deps.clock()
     pixel = Pixel(new_id(), account, new.platform, new.name, now, now)
-    secrets = {name: _sealed(deps, pixel.id, name, new) for name in _SECRETS}
+    secrets = {name: _encrypted(deps, pixel.id, name, new) for name in _SECRETS}
     async with deps.db.write() as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_PIXELS:
@@ -62,7 +62,7 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
         if name in sent and getattr(requested, name) is None:
             problems.add(name, NOT_NULL)
     problems.raise_if_any()
-    secrets = {name: _sealed(deps, pixel_id, name, requested) for name in _SECRETS if name in sent}
+    secrets = {name: _encrypted(deps, pixel_id, name, requested) for name in _SECRETS if name in sent}
     async with deps.db.write() as tx:
         before = await store.find_for_change(tx, caller.account.id, pixel_id)
         after = replace(before, platform=requested.platform or before.platform, name=requested.name or before.name)
@@ -128,6 +128,6 @@ async def delete_all_for(db: Database, account_id: UUID) -> None:
         await store.remove_all(tx, account_id)
 
 
-def _sealed(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Sealed | None:
+def _encrypted(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:
     text = getattr(fields, name)
-    return None if text is None else deps.keys.seal(pixels.c[name], pixel_id, text)
+    return None if text is None else deps.keys.encrypt(pixels.c[name], pixel_id, text)

@@ -15,7 +15,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
-from waypost.database import Sealed, Tx
+from waypost.database import Ciphertext, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.pixels.model import Pixel, link_pixels, pixels
@@ -28,7 +28,7 @@ async def count(tx: Tx, account_id: UUID) -> int:
     return (await tx.execute(counted)).scalar_one()
 
 
-async def add(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> None:
+async def add(tx: Tx, pixel: Pixel, secrets: Mapping[str, Ciphertext | None]) -> None:
     await tx.execute(pixels.insert(), asdict(pixel) | dict(secrets))
 
 
@@ -49,7 +49,7 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Pix
     return [Pixel(*row) for row in rows], await count(tx, account_id)
 
 
-async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Sealed | None]) -> None:
+async def save(tx: Tx, pixel: Pixel, secrets: Mapping[str, Ciphertext | None]) -> None:
     """Secrets that are not given do not change."""
     values = {"platform": pixel.platform, "name": pixel.name, "updated_at": pixel.updated_at} | dict(secrets)
     await tx.execute(pixels.update().where(pixels.c.id == pixel.id).values(values))

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import structlog
 
-from waypost.database import KeyRing, Tx, Undecipherable
+from waypost.database import DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.signing import signature
 from waypost.kit.urls import BadUrl, canonical
@@ -88,7 +88,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
             return DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts=False)
         except Unreachable as error:
             return self._failed(claimed, error.reason)
-        except Undecipherable:
+        except DecryptionFailed:
             return self._postponed(claimed)
         text = _printable_start(answer)
         if 200 <= answer.status < 300:
@@ -100,7 +100,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
             url = _read(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
-        secret = self._keys.open(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
+        secret = self._keys.decrypt(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
         body, now = claimed.body.encode(), int(self._clock().timestamp())
         headers = {
             "Content-Type": "application/json",

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Integer, bindparam, select, text, update
 
-from waypost.database import Id, Instant, Sealed, Tx, take_advisory_lock
+from waypost.database import Ciphertext, Id, Instant, Tx, take_advisory_lock
 from waypost.kit.clock import Clock
 from waypost.resources.webhooks.delivery_limiter import (
     MAX_IN_FLIGHT,
@@ -94,7 +94,7 @@ class ClaimedDelivery:
     id: UUID
     endpoint: WebhookEndpoint
     url: str
-    secret: Sealed
+    secret: Ciphertext
     event: str
     body: str
     attempt: int

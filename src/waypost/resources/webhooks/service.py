@@ -41,12 +41,12 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     url = await _check_receiver(deps, account, parsed, problems)
     now, secret = deps.clock(), f"whsec_{secrets.token_urlsafe(32)}"
     webhook = Webhook(new_id(), account, url, new.event_types or [], now, now)
-    sealed = deps.keys.seal(webhooks.c.secret, webhook.id, secret)
+    ciphertext = deps.keys.encrypt(webhooks.c.secret, webhook.id, secret)
     async with deps.db.write() as tx:
         await lock_account(tx, account)
         if await store.count(tx, account) >= MAX_WEBHOOKS:
             raise Invalid({"url": [TOO_MANY]})
-        await store.add(tx, webhook, sealed)
+        await store.add(tx, webhook, ciphertext)
     return webhook, secret
 
 

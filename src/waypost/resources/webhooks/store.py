@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, CursorResult, case, delete, func, insert, select, update
 
-from waypost.database import Sealed, Tx
+from waypost.database import Ciphertext, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 from waypost.resources.webhooks.model import Delivery, DeliveryFilter, Exchange, Webhook, webhook_deliveries, webhooks
@@ -29,7 +29,7 @@ async def count(tx: Tx, account_id: UUID) -> int:
     return (await tx.execute(counted)).scalar_one()
 
 
-async def add(tx: Tx, webhook: Webhook, secret: Sealed) -> None:
+async def add(tx: Tx, webhook: Webhook, secret: Ciphertext) -> None:
     await tx.execute(insert(webhooks), asdict(webhook) | {"secret": secret})
 
 

@@ -23,7 +23,7 @@ def ca() -> trustme.CA:
 def put(contexts: TlsContexts, ca: trustme.CA, *hostnames: str, ring: KeyRing = RING) -> None:
     for number, each in enumerate(hostnames, 1):
         leaf = ca.issue_cert(each, key_type=trustme.KeyType.ECDSA)
-        key = ring.seal(certificates.c.key, UUID(int=number), leaf.private_key_pem.bytes().decode())
+        key = ring.encrypt(certificates.c.key, UUID(int=number), leaf.private_key_pem.bytes().decode())
         contexts.put(each, UUID(int=number), leaf.cert_chain_pems[0].bytes().decode(), key)
 
 

@@ -43,7 +43,7 @@ async def test_obtains_and_renews_certificates(pebble: Pebble, issuer, live, tls
             lifetime = leaf.not_valid_after_utc - leaf.not_valid_before_utc
             assert row.expires_at == leaf.not_valid_after_utc
             assert abs(row.due_at - leaf.not_valid_before_utc - lifetime * 2 / 3) < timedelta(seconds=1)
-            assert "PRIVATE KEY" in RING.open(C.key, row.id, row.key)
+            assert "PRIVATE KEY" in RING.decrypt(C.key, row.id, row.key)
         assert await row_of(db, "claimed.example") is None
         assert await tls_state("bob.example") == ("active", True, None)
         assert await count(db, acme_accounts) == 1
@@ -93,8 +93,8 @@ async def test_rate_limit_of_one_hostname(scripted: Scripted, issuer, live, tls_
     async with db.write() as tx:
         await store.request(tx, "erin.example", clock.now)
         end = clock.now + timedelta(hours=3)
-        sealed = RING.seal(C.key, (await tx.execute(select(C.id))).scalar_one(), "key")
-        await tx.execute(update(certificates).values(chain="old", key=sealed, expires_at=end))
+        ciphertext = RING.encrypt(C.key, (await tx.execute(select(C.id))).scalar_one(), "key")
+        await tx.execute(update(certificates).values(chain="old", key=ciphertext, expires_at=end))
     at_work = issuer(scripted.directory, scripted.ca_file)
     await work(at_work)
     row = await row_of(db, "erin.example")

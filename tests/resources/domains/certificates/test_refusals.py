@@ -7,7 +7,7 @@ from resources.domains.certificates.authorities import problem
 from resources.domains.certificates.conftest import RING, Certification, row_of, work
 from structlog.testing import capture_logs
 
-from waypost.database.secrets import Undecipherable
+from waypost.database.secrets import DecryptionFailed
 from waypost.outbound import Outbound
 from waypost.outbound.acme import Acme
 from waypost.outbound.acme_problems import _REASONS, NO_ACCOUNT
@@ -72,5 +72,5 @@ async def test_internal_details_are_in_the_log_only(scripted, live, tls_state, c
     assert await tls_state("judy.example") == ("failed", False, text)
     assert "127.0.0.1" in logs[-1]["detail"]
     assert "WAYPOST_OUTBOUND_ALLOW" in logs[-1]["detail"]
-    for settings in (_reason(Undecipherable()), *_REASONS.values()):
+    for settings in (_reason(DecryptionFailed()), *_REASONS.values()):
         assert "WAYPOST" not in settings

@@ -43,8 +43,8 @@ async def settle(db: Database, outcome, clock) -> bool:
 
 def obtained(claimed: CertificateClaim, pems: tuple[str, str], clock) -> Obtained:
     end = clock.now + timedelta(days=90)
-    sealed = RING.seal(C.key, claimed.id, pems[1])
-    return Obtained(claimed, pems[0], sealed, end, clock.now + timedelta(days=60))
+    ciphertext = RING.encrypt(C.key, claimed.id, pems[1])
+    return Obtained(claimed, pems[0], ciphertext, end, clock.now + timedelta(days=60))
 
 
 async def rows(db: Database) -> dict[str, object]:
@@ -220,7 +220,7 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
     done = await rotate(db, KeyRing(["new", "secret"]), [C.key])
     assert (done.changed, done.unreadable) == (1, [])
     row = (await rows(db))[HOST]
-    assert KeyRing(["new"]).open(C.key, row.id, row.key) == alices[1]
+    assert KeyRing(["new"]).decrypt(C.key, row.id, row.key) == alices[1]
     assert alices[1].encode()[30:60] not in row.key
 
 

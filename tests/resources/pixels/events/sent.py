@@ -45,8 +45,8 @@ async def new_pixel(
         "account_id": account_id or new_id(),
         "platform": platform,
         "name": platform,
-        "pixel_id": keys.seal(pixels.c.pixel_id, id_, pixel_id or IDS.get(platform, "AW-123")),
-        "access_token": None if text is None else keys.seal(pixels.c.access_token, id_, text),
+        "pixel_id": keys.encrypt(pixels.c.pixel_id, id_, pixel_id or IDS.get(platform, "AW-123")),
+        "access_token": None if text is None else keys.encrypt(pixels.c.access_token, id_, text),
         "created_at": START,
         "updated_at": START,
     }

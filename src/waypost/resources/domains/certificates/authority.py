@@ -107,12 +107,12 @@ class Authority:
         found = select(_A.id, _A.url, _A.key).where(_A.directory == self._acme.directory)
         async with self._db.read() as tx:
             row = (await tx.execute(found)).one_or_none()
-        return row and AcmeAccount(row.url, SigningKey.from_pem(self._keys.open(_A.key, row.id, row.key)))
+        return row and AcmeAccount(row.url, SigningKey.from_pem(self._keys.decrypt(_A.key, row.id, row.key)))
 
     async def _save_account(self, account: AcmeAccount) -> None:
         id_ = new_id()
         row = {"id": id_, "directory": self._acme.directory, "url": account.url}
-        row["key"] = self._keys.seal(_A.key, id_, account.key.pem())
+        row["key"] = self._keys.encrypt(_A.key, id_, account.key.pem())
         async with self._db.write() as tx:
             await tx.execute(insert(acme_accounts), row)
 

@@ -16,8 +16,8 @@ from uuid import UUID
 import structlog
 from sqlalchemy import func, select
 
-from waypost.database import Database, KeyRing, Sealed
-from waypost.database.secrets import Undecipherable
+from waypost.database import Ciphertext, Database, KeyRing
+from waypost.database.secrets import DecryptionFailed
 from waypost.resources.domains.certificates.store import is_served
 from waypost.resources.domains.model import certificates
 
@@ -46,7 +46,7 @@ class StoredCertificate:
     """PEM."""
     intermediates: str
     """PEM. One string is shared by all certificates of an authority."""
-    key: Sealed
+    key: Ciphertext
 
 
 class TlsContexts:
@@ -63,7 +63,7 @@ class TlsContexts:
     def __len__(self) -> int:
         return len(self._certificates)
 
-    def put(self, hostname: str, id_: UUID, chain: str, key: Sealed) -> None:
+    def put(self, hostname: str, id_: UUID, chain: str, key: Ciphertext) -> None:
         leaf, end, intermediates = chain.partition(_END)
         self._ready.pop(hostname, None)
         self._certificates[hostname] = StoredCertificate(
@@ -95,9 +95,9 @@ class TlsContexts:
 
     def _create(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
         try:
-            key = self._keys.open(certificates.c.key, certificate.id, certificate.key)
+            key = self._keys.decrypt(certificates.c.key, certificate.id, certificate.key)
             return _certificate_context(f"{key}{certificate.leaf}{certificate.intermediates}".encode())
-        except (Undecipherable, ssl.SSLError) as error:
+        except (DecryptionFailed, ssl.SSLError) as error:
             del self._certificates[hostname]  # logged once, until there is a new one
             log.error("certificate unusable", host=hostname, error=type(error).__name__)
             return None

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from waypost.database import Database, KeyRing, Tx
-from waypost.database.secrets import Undecipherable
+from waypost.database.secrets import DecryptionFailed
 from waypost.kit.clock import Clock
 from waypost.outbound.acme_problems import AcmeError, AuthorityRateLimited, AuthorityUnavailable
 from waypost.resources.domains.certificates import queue, store
@@ -73,7 +73,7 @@ class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
             return await self._obtain(claimed)
         except _LeaseLost:
             return None
-        except (AcmeError, TimeoutError, Undecipherable) as error:
+        except (AcmeError, TimeoutError, DecryptionFailed) as error:
             return self._failed(claimed, error)
         except asyncio.CancelledError:
             return Stopped(claimed)
@@ -97,7 +97,7 @@ class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
 
         async with asyncio.timeout(DEADLINE):
             issued = await self._authority.obtain(claimed.hostname, before_order)
-        key = self._keys.seal(certificates.c.key, claimed.id, issued.key)
+        key = self._keys.encrypt(certificates.c.key, claimed.id, issued.key)
         return Obtained(claimed, issued.chain, key, issued.validity.expires_at, issued.validity.renew_at)
 
     def _failed(self, claimed: CertificateClaim, error: Exception) -> Failed:
@@ -120,7 +120,7 @@ def wait_after(failures: int) -> timedelta:
 
 def _detail(error: Exception) -> str:
     """For the log."""
-    if isinstance(error, Undecipherable):
+    if isinstance(error, DecryptionFailed):
         return "The account's key cannot be read: WAYPOST_SECRET_KEY has changed."
     return error.detail if isinstance(error, AuthorityUnavailable) else ""
 
@@ -129,7 +129,7 @@ def _rest(error: Exception, hostname: str) -> timedelta | None:
     """How long all hostnames wait; None when only this one does."""
     if isinstance(error, AuthorityRateLimited):
         return None if error.is_about(hostname) else FIRST_WAIT
-    return REST if isinstance(error, (AuthorityUnavailable, Undecipherable)) else None
+    return REST if isinstance(error, (AuthorityUnavailable, DecryptionFailed)) else None
 
 
 def _reason(error: Exception) -> str:
@@ -137,6 +137,6 @@ def _reason(error: Exception) -> str:
         return error.reason
     if isinstance(error, TimeoutError):
         return f"The certificate authority did not finish within {DEADLINE:.0f} seconds."
-    if isinstance(error, Undecipherable):
+    if isinstance(error, DecryptionFailed):
         return "This service cannot use its account at the certificate authority. Its operator has to fix it."
     return "The attempt failed because of an error in this service, which its log shows."

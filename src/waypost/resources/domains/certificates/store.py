@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Text, and_, bindparam, delete, exists, or_, select, text, update
 
-from waypost.database import Database, Id, Instant, Sealed, Tx
+from waypost.database import Ciphertext, Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
@@ -44,7 +44,7 @@ _ADD = text(
 class Obtained:
     claimed: CertificateClaim
     chain: str
-    key: Sealed
+    key: Ciphertext
     expires_at: datetime
     renew_at: datetime
 

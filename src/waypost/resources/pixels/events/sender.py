@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy import select
 
-from waypost.database import Database, KeyRing, Sealed, Tx, Undecipherable
+from waypost.database import Ciphertext, Database, DecryptionFailed, KeyRing, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.urls import canonical
 from waypost.outbound import NotPublic, OutboundError, Post
@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 class _Pixel:
     id: UUID
     platform: str
-    pixel_id: Sealed
-    access_token: Sealed
+    pixel_id: Ciphertext
+    access_token: Ciphertext
 
 
 class EventSender(LeasedQueue[queue.ClaimedLot, queue.LotOutcome]):
@@ -120,8 +120,8 @@ class EventSender(LeasedQueue[queue.ClaimedLot, queue.LotOutcome]):
 
     async def _send(self, pixel: _Pixel, events: Sequence[PageView]) -> Verdict:
         try:
-            pixel_id = self._keys.open(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
-            token = self._keys.open(pixels.c.access_token, pixel.id, pixel.access_token)
+            pixel_id = self._keys.decrypt(pixels.c.pixel_id, pixel.id, pixel.pixel_id)
+            token = self._keys.decrypt(pixels.c.access_token, pixel.id, pixel.access_token)
             request = PLATFORM_APIS[pixel.platform].request(pixel_id, token, events)
             answer = await self._post(
                 canonical(self._urls[pixel.platform].rstrip("/") + request.path),
@@ -132,7 +132,7 @@ class EventSender(LeasedQueue[queue.ClaimedLot, queue.LotOutcome]):
             )
         except InvalidPixelId as error:
             return Verdict(reason=str(error))
-        except Undecipherable:
+        except DecryptionFailed:
             return Verdict.temporary("the pixel's secrets cannot be read with WAYPOST_SECRET_KEY")
         except NotPublic:  # the IP address is for the operator only
             return Verdict.temporary(f"{pixel.platform}: the host has an address that is not public")
