@@ -65,7 +65,7 @@ async def fill_account(store: ClickStore, deliveries: int) -> FullAccount:
 
 async def _write_links(db: Database, store: ClickStore, domain: UUID, at: datetime) -> None:
     written = update(links).where(links.c.id == bindparam("its"))
-    values = {name: bindparam(f"its_{name}") for name in ("tags", "is_on", "expires_at", "domain_id")}
+    values = {name: bindparam(f"its_{name}") for name in ("tags", "is_enabled", "expires_at", "domain_id")}
     for start in range(0, len(store.links), _AT_ONCE):
         some = list(enumerate(store.links[start : start + _AT_ONCE], start))
         tagged = [{"account_id": store.account, "link_id": id_, "tag": tag} for n, id_ in some for tag in _tags(n)]

@@ -116,7 +116,7 @@ def service(tmp_path: Path, sqlite_template: Path, pebble: Pebble) -> Iterator[S
 def add_link(tx, slug: str, row: dict[str, object]) -> None:
     needed = {"id": new_id(), "account_id": row["account_id"], "domain_id": row["id"], "slug": slug}
     needed |= {"destination_url": "https://example.com/", "title": "", "utm_params": {}, "tags": [], "search_text": ""}
-    needed |= {"is_on": True, "created_at": now(), "updated_at": now()}
+    needed |= {"is_enabled": True, "created_at": now(), "updated_at": now()}
     tx.execute(insert(links), needed)
 
 

@@ -142,7 +142,7 @@ async def _links(db: Database, account: Account) -> list[Link]:
         utm = {"utm_source": "newsletter"} if index % 2 else {}
         ends = {3: at + timedelta(days=3), 4: at}.get(index)
         url = f"https://www.example.com/products/{LONG * (1 + index % 3)}?utm_source=newsletter"
-        fields = {"slug": slug, "tags": tags, "utm_params": utm, "expires_at": ends, "is_on": index != 5}
+        fields = {"slug": slug, "tags": tags, "utm_params": utm, "expires_at": ends, "is_enabled": index != 5}
         made.append(replace(link, destination_url=url, **fields))
     async with db.write() as tx:
         for link in reversed(made):

@@ -94,14 +94,19 @@ async def filled(place: WebApp, account: UUID, name: str) -> None:
             (
                 "links",
                 own
-                | {"id": link, "slug": slug, "domain_id": domain if number else None, "og_image_media": f"{slug}.png"}
+                | {
+                    "id": link,
+                    "slug": slug,
+                    "domain_id": domain if number else None,
+                    "og_image_file_name": f"{slug}.png",
+                }
                 | LINK,
             ),
             ("slugs", own | {"slug": slug, "link_id": link}),
             ("link_tags", own | {"tag": "t", "link_id": link}),
             *([("link_pixels", {"link_id": link, "position": 0, "pixel_id": pixel})] if number else []),
             ("link_clicks", {"link_id": link, "account_id": account, "clicks": 6}),
-            ("qr_looks", {"link_id": link}),
+            ("qr_styles", {"link_id": link}),
             ("qr_scans", {"link_id": link, "scans": 1}),
         ]
         for day in range(TODAY - 2, TODAY + 1):

@@ -540,7 +540,7 @@ async def linked(place: WebApp, browser: Browser, slug: str) -> None:
     assert browser.account
     now = place.clock()
     row = {"id": uuid4(), "account_id": browser.account.id, "slug": slug, "destination_url": "https://example.com/"}
-    row |= {"title": "T", "utm_params": {}, "tags": [], "search_text": slug, "is_on": True}
+    row |= {"title": "T", "utm_params": {}, "tags": [], "search_text": slug, "is_enabled": True}
     async with place.db.write() as tx:
         await tx.execute(links.insert(), row | {"created_at": now, "updated_at": now})
         await tx.execute(slugs.insert(), {"slug": slug, "account_id": row["account_id"], "link_id": row["id"]})

@@ -38,7 +38,7 @@ async def bob(db: Database) -> Person:
 
 async def new_link(db: Database, owner: Person, slug: str, **fields: Any) -> UUID:
     row = {"account_id": owner.account_id, "slug": slug, "destination_url": "", "title": "", "search_text": ""}
-    rest = {"utm_params": {}, "tags": [], "is_on": True, "created_at": START, "updated_at": START}
+    rest = {"utm_params": {}, "tags": [], "is_enabled": True, "created_at": START, "updated_at": START}
     link_id = new_id()
     async with db.write() as tx:
         await tx.execute(insert(links), row | rest | {"id": link_id} | fields)

@@ -86,7 +86,7 @@ def new_link(account_id: UUID, **fields: Any) -> links.Link:
         "og_image_bytes": 0,
         "utm_params": {},
         "tags": [],
-        "is_on": True,
+        "is_enabled": True,
         "clicks": 0,
         "created_at": START,
         "updated_at": START,

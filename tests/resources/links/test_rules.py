@@ -33,7 +33,7 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
 
 
 @pytest.mark.parametrize(
-    ("is_on", "seconds", "status"),
+    ("is_enabled", "seconds", "status"),
     [
         (True, None, "active"),
         (True, 1, "active"),
@@ -43,8 +43,8 @@ def test_a_loop_has_the_same_host_and_port(url: str, own: str, is_loop: bool) ->
         (False, 1, "inactive"),
     ],
 )
-def test_a_link_is_active_while_it_resolves(is_on: bool, seconds: int | None, status: str) -> None:
+def test_a_link_is_active_while_it_resolves(is_enabled: bool, seconds: int | None, status: str) -> None:
     expires_at = None if seconds is None else START + timedelta(seconds=seconds)
     url = canonical("https://example.com/")
     link = rules.new_link(new_id(), NewLink(), url, PagePreview(), domain=None, image=None, now=START, link_id=new_id())
-    assert replace(link, is_on=is_on, expires_at=expires_at).status_at(START) == status
+    assert replace(link, is_enabled=is_enabled, expires_at=expires_at).status_at(START) == status

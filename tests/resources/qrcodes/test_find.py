@@ -8,7 +8,7 @@ from resources.qrcodes.codes_env import DEFAULT, Env
 from sqlalchemy import func, select
 
 from waypost.kit.ids import new_id
-from waypost.resources.qrcodes.model import code_id, link_id_of, qr_looks
+from waypost.resources.qrcodes.model import code_id, link_id_of, qr_styles
 
 
 async def test_finds_the_code_of_a_link(env: Env) -> None:
@@ -22,7 +22,7 @@ async def test_finds_the_code_of_a_link(env: Env) -> None:
     assert code["created_at"] == code["updated_at"] == link["created_at"]
     assert await env.find(link) == code
     async with env.deps.db.read() as tx:
-        assert await tx.scalar(select(func.count()).select_from(qr_looks)) == 0
+        assert await tx.scalar(select(func.count()).select_from(qr_styles)) == 0
 
 
 def test_every_link_has_its_own_code_id() -> None:

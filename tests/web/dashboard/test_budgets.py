@@ -116,7 +116,7 @@ async def test_a_lapsed_account_can_view_disable_and_delete(place: WebApp) -> No
     assert (await rows(place, links), await rows(place, webhook_deliveries)) == before
 
     assert (await ada.post(f"{own}/switch", {"status": "inactive"})).status_code == 303
-    assert [row.is_on for row in await rows(place, links)] == [False]
+    assert [row.is_enabled for row in await rows(place, links)] == [False]
     for path in (own, pixel, domain, hook):
         assert (await ada.post(f"{path}/delete")).status_code == 303, path
         assert (await ada.get(path)).status_code == 404, path

@@ -14,7 +14,7 @@ from waypost.kit.clock import Clock
 from waypost.redirect import InvalidateRoutes
 from waypost.resources import pixels
 from waypost.resources.links import media, store
-from waypost.resources.links.model import ALIVE, COLUMNS, Link, link_clicks, link_tags, links, slugs
+from waypost.resources.links.model import COLUMNS, NOT_DELETED, Link, link_clicks, link_tags, links, slugs
 from waypost.resources.links.schemas import to_json
 
 _EXPORTED_AT_ONCE = 1_000
@@ -32,7 +32,7 @@ async def export(
 ) -> AsyncIterator[str]:
     """Lines of JSON as the API shows links, newest first."""
     order = links.c.created_at, links.c.id
-    newest = select(*COLUMNS).where(links.c.account_id == account_id, ALIVE)
+    newest = select(*COLUMNS).where(links.c.account_id == account_id, NOT_DELETED)
     newest = newest.order_by(*(column.desc() for column in order)).limit(_EXPORTED_AT_ONCE)
     page = newest
     while True:
@@ -77,13 +77,15 @@ async def delete_some(
     `skip_locked`: for a transaction that holds the account's row. It must not wait for a link, whose transaction may
     wait for the account.
     """
-    mine = select(links.c.id, links.c.slug, links.c.og_image_media).where(links.c.account_id == account_id, ALIVE)
+    mine = select(links.c.id, links.c.slug, links.c.og_image_file_name).where(
+        links.c.account_id == account_id, NOT_DELETED
+    )
     some = mine.limit(at_once).with_for_update(skip_locked=skip_locked)
     deleted = [DeletedLink(*row) for row in await tx.execute(some)]
     if not deleted:
         return deleted
     ids = [each.id for each in deleted]
-    await tx.execute(update(links).where(links.c.id.in_(ids)).values(deleted_at=now, og_image_media=None))
+    await tx.execute(update(links).where(links.c.id.in_(ids)).values(deleted_at=now, og_image_file_name=None))
     await tx.execute(update(slugs).where(slugs.c.slug.in_([each.slug for each in deleted])).values(link_id=None))
     await tx.execute(delete(link_tags).where(link_tags.c.account_id == account_id, link_tags.c.link_id.in_(ids)))
     await pixels.detach_from_links(tx, ids)

@@ -13,7 +13,7 @@ from waypost.resources.links.model import links
 from waypost.worker import jobs
 from waypost.worker.jobs import Job
 
-JOB = "links.free"
+JOB = "links.detach_domain"
 _BATCH = 2_000
 
 

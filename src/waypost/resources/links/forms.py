@@ -50,7 +50,7 @@ def blank(deps: Deps, destination_url: str | None = None) -> Form:
 
 def of_link(link: Link, deps: Deps) -> Form:
     """Times in UTC, to the second; the destination without the UTM parameters, which have fields of their own."""
-    image = media.url(deps.base_url, link.og_image_media) if link.og_image_media else link.og_image
+    image = media.url(deps.base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image
     return Form(
         {
             "destination_url": without_query_keys(link.destination_url, link.utm_params),

@@ -31,7 +31,7 @@ from waypost.kit.fields import text_problem
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import domains, pixels
 from waypost.resources.links import trigrams
-from waypost.resources.links.model import ALIVE, COLUMNS, TITLE, Link, LinkStatus, link_clicks, link_tags, links
+from waypost.resources.links.model import COLUMNS, NOT_DELETED, TITLE, Link, LinkStatus, link_clicks, link_tags, links
 from waypost.resources.links.schemas import canonical_name
 
 FILTERS = ("search", "tag", "hostname", "status")
@@ -186,7 +186,7 @@ class _ListQuery:
         source: FromClause = links
         if lead == "clicks":
             source = links.join(_COUNTERS, _COUNTERS.c.link_id == links.c.id)
-        ids = select(links.c.id).select_from(source).where(ALIVE, *self._conditions(lead))
+        ids = select(links.c.id).select_from(source).where(NOT_DELETED, *self._conditions(lead))
         return ids.with_hint(links, f"INDEXED BY {_SQLITE_INDEX[lead]}", "sqlite") if lead in _SQLITE_INDEX else ids
 
     def _conditions(self, lead: Lead) -> Iterator[ColumnElement[bool]]:
@@ -207,9 +207,9 @@ class _ListQuery:
         if filter_.hostname is not None:
             yield links.c.domain_id == domains.id_of(self.account_id, filter_.hostname)
         if filter_.status == "active":
-            yield links.c.is_on & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
+            yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
         if filter_.status == "inactive":
-            yield ~links.c.is_on | (links.c.expires_at <= self.now)
+            yield ~links.c.is_enabled | (links.c.expires_at <= self.now)
 
 
 async def _plan_query(

@@ -49,26 +49,26 @@ links = Table(
     Column("og_title", Text),
     Column("og_description", Text),
     Column("og_image", Text),
-    Column("og_image_media", Text),  # file name of a hosted image; og_image is null then
+    Column("og_image_file_name", Text),  # of an uploaded image; og_image is null then
     Column("og_image_bytes", Integer, nullable=False, server_default="0"),  # size of that file
     Column("utm_params", Json, nullable=False),
     Column("tags", Json, nullable=False),
     Column("search_text", Text, nullable=False),  # case-folded in Python: SQLite folds ASCII only
     Column("expires_at", Instant),
-    Column("is_on", Boolean, nullable=False),
+    Column("is_enabled", Boolean, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     Column("deleted_at", Instant),  # the row stays, so that clicks still in the spool find their account
 )
-ALIVE = links.c.deleted_at.is_(None)
-_OF_ALIVE: dict[str, Any] = {"sqlite_where": ALIVE, "postgresql_where": ALIVE}
-Index("uq_links_slug", links.c.slug, unique=True, **_OF_ALIVE)
+NOT_DELETED = links.c.deleted_at.is_(None)
+_WHERE_NOT_DELETED: dict[str, Any] = {"sqlite_where": NOT_DELETED, "postgresql_where": NOT_DELETED}
+Index("uq_links_slug", links.c.slug, unique=True, **_WHERE_NOT_DELETED)
 TITLE = text("substr(search_text, 1, 64)")  # as text: no database matches bound numbers with an index expression
 """Sort key of lists by title: the searchable text begins with the title, case-folded."""
 Index(
     "ix_links_newest",  # covers the filters, so that links that do not match cost no row
-    *(links.c[name] for name in ("account_id", "created_at", "id", "is_on", "expires_at")),
-    **_OF_ALIVE,
+    *(links.c[name] for name in ("account_id", "created_at", "id", "is_enabled", "expires_at")),
+    **_WHERE_NOT_DELETED,
 )
 Index(
     "ix_links_title",
@@ -76,12 +76,12 @@ Index(
     TITLE,
     links.c.created_at.desc(),
     links.c.id.desc(),
-    **_OF_ALIVE,
+    **_WHERE_NOT_DELETED,
 )
 Index(  # PostgreSQL allows no entry of this length
     "ix_links_search",
     *(links.c[name] for name in ("account_id", "created_at", "id", "search_text")),
-    sqlite_where=ALIVE,
+    sqlite_where=NOT_DELETED,
     info={"only": "sqlite"},
 )
 Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a thousand others left pending
@@ -90,11 +90,11 @@ Index(  # needs pg_trgm. fastupdate is off: one write would have to flush what a
     postgresql_using="gin",
     postgresql_ops={"search_text": "gin_trgm_ops"},
     postgresql_with={"fastupdate": "off"},
-    postgresql_where=ALIVE,
+    postgresql_where=NOT_DELETED,
     info={"only": "postgresql"},
 )
 
-_ON_DOMAIN = ALIVE & links.c.domain_id.is_not(None)
+_ON_DOMAIN = NOT_DELETED & links.c.domain_id.is_not(None)
 Index(
     "ix_links_domain",
     *(links.c[name] for name in ("domain_id", "created_at", "id")),
@@ -152,19 +152,19 @@ class Link:
     og_title: str | None
     og_description: str | None
     og_image: str | None
-    og_image_media: str | None
+    og_image_file_name: str | None
     og_image_bytes: int
     utm_params: dict[str, str]
     tags: list[str]
     expires_at: datetime | None
     pixel_ids: list[UUID]
-    is_on: bool
+    is_enabled: bool
     clicks: int
     created_at: datetime
     updated_at: datetime
 
     def status_at(self, now: datetime) -> LinkStatus:
-        return "active" if self.is_on and (self.expires_at is None or self.expires_at > now) else "inactive"
+        return "active" if self.is_enabled and (self.expires_at is None or self.expires_at > now) else "inactive"
 
     @property
     def search_text(self) -> str:

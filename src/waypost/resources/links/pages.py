@@ -98,7 +98,7 @@ class _LinkPages:
             self.auth.require_live_plan(session)
         link = await service.change(self.deps, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
-            return _back(request, "on" if link.is_on else "off", link.id)
+            return _back(request, "on" if link.is_enabled else "off", link.id)
         async with self.deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}

@@ -13,11 +13,11 @@ from sqlalchemy import bindparam, select
 from waypost.database import Database
 from waypost.redirect import pages
 from waypost.resources.links import media
-from waypost.resources.links.model import ALIVE, HOSTNAME, links
+from waypost.resources.links.model import HOSTNAME, NOT_DELETED, links
 
-_SHOWN = ("slug", "destination_url", "title", "og_title", "og_description", "og_image", "og_image_media")
+_SHOWN = ("slug", "destination_url", "title", "og_title", "og_description", "og_image", "og_image_file_name")
 _FIND = select(HOSTNAME.label("hostname"), *(links.c[name] for name in _SHOWN)).where(
-    links.c.id == bindparam("link_id"), ALIVE, links.c.is_on
+    links.c.id == bindparam("link_id"), NOT_DELETED, links.c.is_enabled
 )
 
 _MAX_LABEL = 90  # characters
@@ -60,7 +60,7 @@ async def render_page(db: Database, shared_domain: str, base_url: str, link_id: 
         destination=row.destination_url,
         title=row.og_title or row.title,
         description=row.og_description or "",
-        image=media.url(base_url, row.og_image_media) if row.og_image_media else row.og_image or "",
+        image=media.url(base_url, row.og_image_file_name) if row.og_image_file_name else row.og_image or "",
     )
     return render(page)
 

@@ -18,13 +18,13 @@ from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
 from waypost.redirect import NEVER, Route, RouteTable, new_route, unserved
 from waypost.resources import domains, pixels
-from waypost.resources.links.model import ALIVE, ROUTE_CHANNEL, links
+from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
 from waypost.worker.loop import every
 
 _LINK = select(links.c.id, links.c.destination_url, links.c.expires_at).select_from(links)
 _FIND = pixels.join_pixels(domains.join_host(_LINK, links.c.domain_id), links.c.id).where(
-    links.c.slug == bindparam("slug"), ALIVE, links.c.is_on
+    links.c.slug == bindparam("slug"), NOT_DELETED, links.c.is_enabled
 )
 """A row for each pixel of the link, in any order; one row for a link without pixels, which costs one more lookup."""
 

@@ -134,13 +134,13 @@ def new_link(
         og_title=new.og_title or scraped.og_title,
         og_description=new.og_description or scraped.og_description,
         og_image=None if image else new.og_image or scraped.og_image,
-        og_image_media=image.name if image else None,
+        og_image_file_name=image.name if image else None,
         og_image_bytes=image.bytes if image else 0,
         utm_params=new.utm,
         tags=new.tags or [],
         expires_at=new.expires_at,
         pixel_ids=new.pixels,
-        is_on=True,
+        is_enabled=True,
         clicks=0,
         created_at=now,
         updated_at=now,
@@ -161,7 +161,7 @@ def changed_link(
     if change.sends("pixel_ids"):
         values["pixel_ids"] = change.pixels
     if change.status is not None:
-        values["is_on"] = change.status == "active"
+        values["is_enabled"] = change.status == "active"
     if url is not None:  # a new URL keeps the link's UTM parameters unless others are sent with it
         utm = change.utm if change.sends("utm_params") else link.utm_params
         values |= {"destination_url": destination(url, utm, link.utm_params), "utm_params": utm}
@@ -170,11 +170,13 @@ def changed_link(
 
 def _changed_image(link: Link, change: LinkChange, image: HostedImage | None, base_url: str) -> dict[str, Any]:
     if image is not None:
-        return {"og_image": None, "og_image_media": image.name, "og_image_bytes": image.bytes}
-    is_unchanged = link.og_image_media is not None and change.og_image == media.url(base_url, link.og_image_media)
+        return {"og_image": None, "og_image_file_name": image.name, "og_image_bytes": image.bytes}
+    is_unchanged = link.og_image_file_name is not None and change.og_image == media.url(
+        base_url, link.og_image_file_name
+    )
     if not change.sends("og_image") or is_unchanged:  # a client that sends back what it read keeps the hosted image
         return {}
-    return {"og_image": change.og_image, "og_image_media": None, "og_image_bytes": 0}
+    return {"og_image": change.og_image, "og_image_file_name": None, "og_image_bytes": 0}
 
 
 def _host_and_port(netloc: str) -> tuple[str, int | None]:

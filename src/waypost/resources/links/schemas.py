@@ -137,7 +137,7 @@ def to_json(link: Link, *, shared_domain: str, base_url: str, now: datetime) -> 
         "hostname": hostname,
         "og_title": link.og_title,
         "og_description": link.og_description,
-        "og_image": media.url(base_url, link.og_image_media) if link.og_image_media else link.og_image,
+        "og_image": media.url(base_url, link.og_image_file_name) if link.og_image_file_name else link.og_image,
         # JSONB stores keys in another order
         "utm_params": {key: link.utm_params[key] for key in UTM_KEYS if key in link.utm_params},
         "tags": link.tags,

@@ -87,8 +87,8 @@ async def change(deps: Deps, caller: auth.Caller, link_id: UUID, change: LinkCha
         slugs = sorted({before.slug, after.slug})
         await store.record_route_changes(tx, slugs, after.updated_at)
     deps.invalidate_routes(slugs)
-    if before.og_image_media != after.og_image_media:
-        await media.discard(deps.media, before.og_image_media)
+    if before.og_image_file_name != after.og_image_file_name:
+        await media.discard(deps.media, before.og_image_file_name)
     return after
 
 
@@ -100,7 +100,7 @@ async def delete(deps: Deps, caller: auth.Caller, link_id: UUID) -> None:
         await _count_image(tx, link.account_id, -link.og_image_bytes)
         await store.record_route_changes(tx, [link.slug], now)
     deps.invalidate_routes([link.slug])
-    await media.discard(deps.media, link.og_image_media)
+    await media.discard(deps.media, link.og_image_file_name)
 
 
 async def find(deps: Deps, caller: auth.Caller, link_id: UUID) -> Link:

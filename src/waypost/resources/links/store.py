@@ -17,9 +17,9 @@ from waypost.database import Id, PointRead, Tx, bulk
 from waypost.kit.errors import NotFound
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import (
-    ALIVE,
     COLUMNS,
     HOSTNAME,
+    NOT_DELETED,
     ROUTE_CHANNEL,
     Link,
     link_clicks,
@@ -29,7 +29,9 @@ from waypost.resources.links.model import (
     slugs,
 )
 
-_ONE = select(*COLUMNS).where(links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), ALIVE)
+_ONE = select(*COLUMNS).where(
+    links.c.id == bindparam("link_id"), links.c.account_id == bindparam("account_id"), NOT_DELETED
+)
 """Built once: it is the API's most frequent statement, and building it took as long as running it."""
 
 _CHANGES_KEPT = timedelta(hours=1)
@@ -126,7 +128,7 @@ async def save(tx: Tx, before: Link, after: Link) -> None:
 
 
 async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
-    values = {"deleted_at": at, "og_image_media": None, "og_image_bytes": 0}
+    values = {"deleted_at": at, "og_image_file_name": None, "og_image_bytes": 0}
     await tx.execute(update(links).where(links.c.id == link.id).values(values))
     await release_slug(tx, link.slug)
     await _remove_tags(tx, link)
@@ -159,7 +161,7 @@ async def require(tx: Tx | PointRead, account_id: UUID, link_id: UUID) -> Link:
 
 async def check_exists(tx: Tx, account_id: UUID, link_id: UUID) -> None:
     """Raises NotFound, as `require` does, without reading the link."""
-    found = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, ALIVE)
+    found = select(links.c.id).where(links.c.id == link_id, links.c.account_id == account_id, NOT_DELETED)
     if (await tx.execute(found)).first() is None:
         raise NotFound
 
@@ -168,7 +170,7 @@ async def find_names(tx: Tx, ids: Sequence[UUID], *, shared_domain: str) -> dict
     """(short URL, title) of each link that is not deleted. For about a page of ids."""
     hostname = func.coalesce(HOSTNAME, shared_domain)
     found = await tx.execute(
-        select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), ALIVE)
+        select(links.c.id, hostname, links.c.slug, links.c.title).where(links.c.id.in_(ids), NOT_DELETED)
     )
     return {link_id: (f"{host}/{slug}", title) for link_id, host, slug, title in found}
 
@@ -188,7 +190,7 @@ async def find_busy(tx: Tx, account_id: UUID, clicks: int) -> list[UUID]:
     """Links with more clicks than that, without deleted ones."""
     c = link_clicks.c
     found = select(links.c.id).join(link_clicks, c.link_id == links.c.id).where(c.account_id == account_id)
-    return list(await tx.scalars(found.where(c.clicks > clicks, ALIVE)))
+    return list(await tx.scalars(found.where(c.clicks > clicks, NOT_DELETED)))
 
 
 async def count_clicks(tx: Tx, account_id: UUID) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, bindparam, column, func, select, table, te
 
 from waypost import auth
 from waypost.database import Id, Tx
-from waypost.resources.links.model import ALIVE, links
+from waypost.resources.links.model import NOT_DELETED, links
 
 _TRIGRAMS = {
     "sqlite": re.compile(r"(?=(.{3}))", re.DOTALL),
@@ -35,7 +35,7 @@ links count, too: their highest number is known without counting.
 _RARE = 1_000
 """With more matches, reading all links soon finds enough of them."""
 
-_OWN = links.c.account_id == bindparam("account_id", type_=Id), ALIVE
+_OWN = links.c.account_id == bindparam("account_id", type_=Id), NOT_DELETED
 _AGE = links.c.created_at, links.c.id
 _SAMPLE = union_all(
     *(

@@ -9,8 +9,8 @@ from sqlalchemy import BigInteger, Column, SmallInteger, Table, Text
 from waypost.database import Id, Instant, metadata
 from waypost.resources.qrcodes.style import CodeStyle
 
-qr_looks = Table(
-    "qr_looks",
+qr_styles = Table(
+    "qr_styles",
     metadata,
     Column("link_id", Id, primary_key=True),
     Column("foreground", Text, nullable=False),

@@ -11,7 +11,7 @@ from waypost.database import Id, Instant, PointRead, Tx, bulk
 from waypost.kit.errors import NotFound, Problems
 from waypost.resources.links import SHORT_LINKS
 from waypost.resources.qrcodes.deps import Deps
-from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of, qr_looks, qr_scans
+from waypost.resources.qrcodes.model import CodeTarget, QrCode, link_id_of, qr_scans, qr_styles
 from waypost.resources.qrcodes.schemas import NewStyle
 from waypost.resources.qrcodes.style import CodeStyle
 
@@ -21,11 +21,11 @@ _STYLE = tuple(CodeStyle.__dataclass_fields__)
 _FIND = (
     select(
         *(_L.id, _L.hostname, _L.slug, _L.created_at),
-        *(qr_looks.c[name] for name in _STYLE),
-        *(qr_looks.c.updated_at, func.coalesce(qr_scans.c.scans, 0)),
+        *(qr_styles.c[name] for name in _STYLE),
+        *(qr_styles.c.updated_at, func.coalesce(qr_scans.c.scans, 0)),
     )
     .select_from(SHORT_LINKS)
-    .outerjoin(qr_looks, qr_looks.c.link_id == _L.id)
+    .outerjoin(qr_styles, qr_styles.c.link_id == _L.id)
     .outerjoin(qr_scans, qr_scans.c.link_id == _L.id)
     .where(_IS_LINK, _L.account_id == bindparam("account_id"))
 )
@@ -33,7 +33,7 @@ _FIND_TARGET = select(_L.account_id, _L.hostname, _L.slug).where(_IS_LINK)
 
 _COLUMNS = ("link_id", *_STYLE, "updated_at")
 _SET = text(
-    f"INSERT INTO qr_looks ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
+    f"INSERT INTO qr_styles ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
     f" ON CONFLICT (link_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 ).bindparams(bindparam("link_id", type_=Id), bindparam("updated_at", type_=Instant))
 _SET_SCANS = "ON CONFLICT (link_id) DO UPDATE SET scans = excluded.scans"
@@ -83,7 +83,7 @@ async def set_scans(tx: Tx, scans: Mapping[UUID, int]) -> None:
 
 
 async def delete_for_links(tx: Tx, link_ids: Sequence[UUID]) -> None:
-    for table in (qr_looks, qr_scans):
+    for table in (qr_styles, qr_scans):
         await tx.execute(delete(table).where(table.c.link_id.in_(link_ids)))
 
 

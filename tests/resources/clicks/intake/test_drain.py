@@ -55,7 +55,7 @@ async def new_link(db: Database, person: Person) -> UUID:
         "search_text": "",
         "utm_params": {},
         "tags": [],
-        "is_on": True,
+        "is_enabled": True,
         "created_at": now(),
         "updated_at": now(),
     }

@@ -102,7 +102,7 @@ async def _links(db: Database) -> None:
             rest = {"email": f"{account}@example.com", "name": "", "plan_type": "none"}
             await tx.execute(insert(accounts).values(id=account, **rest, **times))
         for link, account in LINKS.items():
-            rest = {"slug": link.hex, "destination_url": "", "title": "", "search_text": "", "is_on": True}
+            rest = {"slug": link.hex, "destination_url": "", "title": "", "search_text": "", "is_enabled": True}
             await tx.execute(insert(links).values(id=link, account_id=account, utm_params={}, tags=[], **rest, **times))
         await tx.execute(insert(link_clicks), counting(0))
 

@@ -18,7 +18,7 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
 from waypost.resources.pixels import events
 from waypost.resources.pixels.events import model
-from waypost.resources.pixels.events.model import pixel_events, pixel_lots
+from waypost.resources.pixels.events.model import pixel_batches, pixel_events
 from waypost.resources.pixels.events.queue import GATHERING
 from waypost.resources.pixels.model import pixels
 from waypost.worker.loop import LeaseLoop
@@ -91,7 +91,7 @@ class Env:
         return await self._rows(pixel_events, pixel_events.c.id)
 
     async def lots(self) -> Sequence[Any]:
-        return await self._rows(pixel_lots, pixel_lots.c.pixel_id)
+        return await self._rows(pixel_batches, pixel_batches.c.pixel_id)
 
     async def nothing_is_left(self) -> bool:
         return (await self.waiting(), await self.lots()) == ([], [])

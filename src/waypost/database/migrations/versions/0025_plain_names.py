@@ -5,12 +5,16 @@ from alembic import op
 revision = "0025"
 down_revision = "0024"
 
-_TABLES: dict[str, str] = {}
+_TABLES: dict[str, str] = {"pixel_lots": "pixel_batches", "qr_looks": "qr_styles"}
 _COLUMNS: dict[str, dict[str, str]] = {
     # by the new name of the table
     "domains": {"told_at": "notified_at"},
+    "links": {"is_on": "is_enabled", "og_image_media": "og_image_file_name"},
 }
-_VALUES: list[tuple[str, str, str, str]] = []
+_INDEXES = {"ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"])}
+_VALUES: list[tuple[str, str, str, str]] = [
+    ("jobs", "name", "links.free", "links.detach_domain"),
+]
 """(table, column, old, new)"""
 
 
@@ -20,5 +24,8 @@ def upgrade() -> None:
     for table, columns in _COLUMNS.items():
         for before, after in columns.items():
             op.execute(f"ALTER TABLE {table} RENAME COLUMN {before} TO {after}")
+    for before, (after, table, names) in _INDEXES.items():  # SQLite cannot rename an index
+        op.drop_index(before, table_name=table)
+        op.create_index(after, table, names)
     for table, column, before, after in _VALUES:
         op.execute(f"UPDATE {table} SET {column} = '{after}' WHERE {column} = '{before}'")  # noqa: S608  # constants

@@ -26,8 +26,8 @@ pixel_events = Table(
 Index("ix_pixel_events_pixel", pixel_events.c.pixel_id, pixel_events.c.id)
 
 # The oldest events of a pixel, while one request with them is in progress or waits for its next attempt.
-pixel_lots = Table(
-    "pixel_lots",
+pixel_batches = Table(
+    "pixel_batches",
     metadata,
     Column("pixel_id", Id, primary_key=True),
     Column("last_event", Id, nullable=False),
@@ -36,7 +36,7 @@ pixel_lots = Table(
     Column("leased_until", Instant),
     sqlite_with_rowid=False,
 )
-Index("ix_pixel_lots_lease", pixel_lots.c.leased_until)
+Index("ix_pixel_batches_lease", pixel_batches.c.leased_until)
 
 pixel_results = Table(
     "pixel_results",

@@ -22,7 +22,7 @@ from sqlalchemy import Integer, Text, bindparam, delete, insert, select, text, u
 
 from waypost.database import Database, Id, Instant, Tx, bulk, take_advisory_lock
 from waypost.kit.clock import Clock, microseconds
-from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_events, pixel_lots
+from waypost.resources.pixels.events.model import EventResults, PageView, add_results, pixel_batches, pixel_events
 from waypost.resources.pixels.model import pixels
 
 PLATFORMS = ("facebook", "tiktok", "pinterest")
@@ -41,7 +41,7 @@ _RECORDED_AT_ONCE = 500  # rows, or parameters, of one statement
 _DELETED_AT_ONCE = 2_000
 _TOO_MANY = "more events were pending than are stored"
 
-_E, _L = pixel_events.c, pixel_lots.c
+_E, _L = pixel_events.c, pixel_batches.c
 _LOCK = 0x706978656C73  # "pixels"
 
 # ruff: noqa: S608  # built only from the constants below
@@ -56,7 +56,7 @@ _DUE = (
     text(
         f"{_QUEUES}, known AS (SELECT queue.pixel_id, pixels.account_id, pixels.platform, ({_OLDEST}) AS oldest,"
         " COALESCE(lot.attempts, 0) + 1 AS attempt, lot.next_attempt_at FROM queue"
-        " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_lots AS lot ON lot.pixel_id = queue.pixel_id)"
+        " JOIN pixels ON pixels.id = queue.pixel_id LEFT JOIN pixel_batches AS lot ON lot.pixel_id = queue.pixel_id)"
         " SELECT pixel_id, account_id, platform, attempt FROM known"
         " WHERE next_attempt_at <= :now OR (next_attempt_at IS NULL AND oldest <= :gathered)"
         " ORDER BY COALESCE(next_attempt_at, oldest)"
@@ -67,8 +67,8 @@ _DUE = (
 _ORPHANED = text(
     f"{_QUEUES} SELECT pixel_id FROM queue WHERE pixel_id IS NOT NULL"
     " AND NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = queue.pixel_id)"
-    " UNION ALL SELECT pixel_id FROM pixel_lots"
-    " WHERE NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = pixel_lots.pixel_id) LIMIT 1"
+    " UNION ALL SELECT pixel_id FROM pixel_batches"
+    " WHERE NOT EXISTS (SELECT 1 FROM pixels WHERE pixels.id = pixel_batches.pixel_id) LIMIT 1"
 ).columns(pixel_id=Id)
 _OVERFULL = (
     text(
@@ -203,10 +203,10 @@ async def settle(tx: Tx, outcomes: Sequence[LotOutcome]) -> None:
         of = each.claimed
         mine = (_L.pixel_id == of.id, _L.leased_until == of.leased_until)
         if each.next_attempt_at is None:
-            settled = await tx.execute(delete(pixel_lots).where(*mine))
+            settled = await tx.execute(delete(pixel_batches).where(*mine))
         else:
             later = {"leased_until": None, "next_attempt_at": each.next_attempt_at}
-            settled = await tx.execute(update(pixel_lots).where(*mine).values(later))
+            settled = await tx.execute(update(pixel_batches).where(*mine).values(later))
         if settled.rowcount:
             await tx.execute(delete(pixel_events).where(_E.id.in_(each.events)))
             await add_results(tx, of.id, each.new)
@@ -214,7 +214,7 @@ async def settle(tx: Tx, outcomes: Sequence[LotOutcome]) -> None:
 
 async def _in_flight(tx: Tx, now: datetime) -> list[QueuedPixel]:
     known = select(pixels.c.id, pixels.c.account_id, pixels.c.platform, _L.attempts)
-    rows = await tx.execute(known.join(pixel_lots, _L.pixel_id == pixels.c.id).where(_L.leased_until > now))
+    rows = await tx.execute(known.join(pixel_batches, _L.pixel_id == pixels.c.id).where(_L.leased_until > now))
     return [QueuedPixel(*row) for row in rows]
 
 
@@ -222,11 +222,11 @@ async def _claimed(tx: Tx, pixel: QueuedPixel, until: datetime) -> ClaimedLot:
     values = {"attempts": pixel.attempt, "next_attempt_at": until, "leased_until": until}
     of_pixel = _L.pixel_id == pixel.pixel_id
     if pixel.attempt > 1:
-        last = await tx.execute(update(pixel_lots).where(of_pixel).values(values).returning(_L.last_event))
+        last = await tx.execute(update(pixel_batches).where(of_pixel).values(values).returning(_L.last_event))
         return ClaimedLot(pixel.pixel_id, last.scalar_one(), pixel.attempt, until)
     ids = select(_E.id).where(_E.pixel_id == pixel.pixel_id).order_by(_E.id).limit(LOT)
     last_event = list(await tx.scalars(ids))[-1]
-    await tx.execute(insert(pixel_lots), {"pixel_id": pixel.pixel_id, "last_event": last_event} | values)
+    await tx.execute(insert(pixel_batches), {"pixel_id": pixel.pixel_id, "last_event": last_event} | values)
     return ClaimedLot(pixel.pixel_id, last_event, pixel.attempt, until)
 
 
@@ -245,7 +245,7 @@ async def delete_unsendable(db: Database, *, clock: Clock) -> bool:
 
 async def _delete_all(tx: Tx, pixel_id: UUID) -> None:
     some = select(_E.id).where(_E.pixel_id == pixel_id).order_by(_E.id).limit(_DELETED_AT_ONCE)
-    await tx.execute(delete(pixel_lots).where(pixel_lots.c.pixel_id == pixel_id))
+    await tx.execute(delete(pixel_batches).where(pixel_batches.c.pixel_id == pixel_id))
     await tx.execute(delete(pixel_events).where(_E.id.in_(some)))
 
 
