@@ -11,7 +11,7 @@ from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources.pixels import store
 from waypost.resources.pixels.deps import Deps
-from waypost.resources.pixels.events.model import EventResults, results_of
+from waypost.resources.pixels.events.model import EventResults, find_results
 from waypost.resources.pixels.model import Pixel, pixels
 from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields, PixelJson, to_json
 
@@ -100,7 +100,7 @@ async def results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
     """Of its server-side events."""
     async with deps.db.read() as tx:
         await store.find(tx, caller.account.id, pixel_id)
-        return await results_of(tx, pixel_id)
+        return await find_results(tx, pixel_id)
 
 
 async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Pixel]:

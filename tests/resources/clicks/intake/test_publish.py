@@ -171,7 +171,7 @@ async def test_a_batch_without_pixels_queries_none(
     db: Database, env: Env, spool: Spool, drainer: Drainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(events, "with_server_events", lambda *given: asked.append(given))
+    monkeypatch.setattr(events, "find_with_server_events", lambda *given: asked.append(given))
     spool.append(visit(await env.link()))
     spool.close()
     await drain(drainer)

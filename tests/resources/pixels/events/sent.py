@@ -1,4 +1,4 @@
-"""Pixels put there by hand, events recorded for them, and the poller run as the worker does."""
+"""Pixels and events written to the database, and a sender that runs as in the worker."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from waypost.outbound import Outbound, Poster
 from waypost.resources.pixels import events
 from waypost.resources.pixels.events import model
 from waypost.resources.pixels.events.model import pixel_batches, pixel_events
-from waypost.resources.pixels.events.queue import GATHERING
+from waypost.resources.pixels.events.queue import BATCH_DELAY
 from waypost.resources.pixels.model import pixels
 from waypost.worker.loop import LeaseLoop
 
@@ -65,21 +65,21 @@ class Env:
     db: Database
     clock: FakeClock
     new_sender: Callable[[], Loop]
-    """Of another process."""
+    """Makes the sender of another process."""
     sender: Loop
 
-    async def queue(self, pixel: UUID, *its: events.PageView, **fields: Any) -> list[events.PageView]:
-        """Long enough ago that nothing more is waited for. As the platform that fired, the pixel's counts."""
-        given = list(its) or [new_event(**fields)]
+    async def queue(self, pixel: UUID, *views: events.PageView, **fields: Any) -> list[events.PageView]:
+        """Record events of the pixel's platform that are due."""
+        views = views or (new_event(**fields),)
         async with self.db.write() as tx:
             found = await tx.execute(select(pixels.c.platform).where(pixels.c.id == pixel))
             platform = found.scalar_one_or_none() or "facebook"
-            addressed = [events.PixelEvent(new_id(), pixel, platform, each) for each in given]
-            await events.record_all(tx, addressed, now=self.clock() - GATHERING)
-        return given
+            recorded = [events.PixelEvent(new_id(), pixel, platform, view) for view in views]
+            await events.record_all(tx, recorded, now=self.clock() - BATCH_DELAY)
+        return list(views)
 
     async def run(self) -> None:
-        """All that is due, to its end."""
+        """Send everything that is due."""
         while await self.sender.step():
             pass
 
@@ -90,15 +90,15 @@ class Env:
     async def waiting(self) -> Sequence[Any]:
         return await self._rows(pixel_events, pixel_events.c.id)
 
-    async def lots(self) -> Sequence[Any]:
+    async def batches(self) -> Sequence[Any]:
         return await self._rows(pixel_batches, pixel_batches.c.pixel_id)
 
     async def nothing_is_left(self) -> bool:
-        return (await self.waiting(), await self.lots()) == ([], [])
+        return (await self.waiting(), await self.batches()) == ([], [])
 
     async def results(self, pixel: UUID) -> model.EventResults:
         async with self.db.read() as tx:
-            return await model.results_of(tx, pixel)
+            return await model.find_results(tx, pixel)
 
     async def delete(self, pixel: UUID) -> None:
         async with self.db.write() as tx:
@@ -118,7 +118,7 @@ class Env:
 
 @contextlib.asynccontextmanager
 async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] | None = None) -> AsyncIterator[Env]:
-    """Its pollers look whenever they are asked to."""
+    """Open an environment whose senders poll on every step."""
     clock, poster, ticks = FakeClock(), Poster(Outbound(allow=ALLOW)), count(0, 100)
     sender = events.EventSender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
 

@@ -1,4 +1,4 @@
-"""When events are sent, who waits for whom, and that none is lost or stays."""
+"""When events are sent, which of them wait, and that none is lost or left behind."""
 
 import asyncio
 from uuid import UUID
@@ -19,35 +19,35 @@ def reported(platforms: Platforms, platform: str = "") -> list[list[str]]:
 
 
 async def hang(env: Env, platforms: Platforms, platform: str, requests: int = 1) -> None:
-    """Until so many are under way."""
+    """Wait until `requests` requests are in flight."""
     while len(platforms.received(platform)) < requests:
         await env.sender.step()
 
 
-async def test_a_busy_pixel_s_events_go_in_lots(db: Database, env: Env, platforms: Platforms) -> None:
+async def test_sends_the_events_of_a_busy_pixel_in_batches(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     env.pass_by(seconds=4)
     given = [*await env.queue(pixel), *await env.queue(pixel), *await env.queue(pixel)]
-    env.clock.move(-queue.GATHERING)
+    env.clock.move(-queue.BATCH_DELAY)
     await env.run()
     assert platforms.received() == []
-    env.clock.move(queue.GATHERING)
+    env.clock.move(queue.BATCH_DELAY)
     await env.run()
     assert reported(platforms) == [[each.id for each in given]]
 
 
-async def test_recorded_twice_it_is_sent_once(db: Database, env: Env, platforms: Platforms) -> None:
+async def test_sends_an_event_once_that_is_recorded_twice(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     one = events.PixelEvent(new_id(), pixel, "facebook", new_event(user_agent='"\\\0{}'))
     for _ in range(2):
         async with db.write() as tx:
-            await events.record_all(tx, [one, one], now=START - queue.GATHERING)
+            await events.record_all(tx, [one, one], now=START - queue.BATCH_DELAY)
     await env.run()
-    assert reported(platforms) == [[one.event.id]]
+    assert reported(platforms) == [[one.view.id]]
     assert platforms.received()[0].events[0]["user_data"]["client_user_agent"] == '"\\\0{}'
 
 
-async def test_one_that_hangs_delays_nobody_else_s(
+async def test_a_platform_that_hangs_delays_no_other(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
@@ -64,7 +64,7 @@ async def test_one_that_hangs_delays_nobody_else_s(
     await env.sender.close()
 
 
-async def test_one_that_hangs_is_tried_again(
+async def test_retries_a_request_that_hung(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "DEADLINE", 0.5)
@@ -78,7 +78,7 @@ async def test_one_that_hangs_is_tried_again(
     assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (1, True)
 
 
-async def test_an_account_has_one_request_under_way(
+async def test_an_account_has_one_request_in_flight(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
@@ -97,7 +97,7 @@ async def test_an_account_has_one_request_under_way(
     await env.sender.close()
 
 
-async def test_what_a_killed_process_had_under_way_is_sent_again(db: Database, env: Env, platforms: Platforms) -> None:
+async def test_sends_the_batch_of_a_killed_process_again(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     given = await env.queue(pixel, new_event(), new_event())
     await env.sender.step()  # sends, and is not there any more to note it
@@ -113,7 +113,7 @@ async def test_what_a_killed_process_had_under_way_is_sent_again(db: Database, e
     assert (await env.results(pixel)).sent == 2
 
 
-async def test_at_the_end_what_is_under_way_is_settled(db: Database, env: Env, platforms: Platforms) -> None:
+async def test_settles_requests_in_flight_on_shutdown(db: Database, env: Env, platforms: Platforms) -> None:
     pixel = await new_pixel(db, "facebook")
     await env.queue(pixel)
     await env.sender.step()
@@ -134,7 +134,7 @@ async def test_retry_after_holds_the_pixel_and_no_other(db: Database, env: Env, 
     assert reported(platforms) == [[first.id], [of_other.id]]
     env.pass_by(seconds=1)
     await env.run()
-    assert reported(platforms)[2:] == [[first.id], [later.id]]  # the lot is as it was
+    assert reported(platforms)[2:] == [[first.id], [later.id]]  # the batch is the same
     assert await env.nothing_is_left()
 
 
@@ -145,13 +145,13 @@ async def test_an_older_event_that_comes_later_is_not_lost(db: Database, env: En
     await asyncio.to_thread(platforms.wait_for, "facebook", 1)
     late = events.PixelEvent(UUID(int=1), pixel, "facebook", new_event())
     async with db.write() as tx:
-        await events.record_all(tx, [late], now=env.clock() - queue.GATHERING)
+        await events.record_all(tx, [late], now=env.clock() - queue.BATCH_DELAY)
     await env.run()
-    assert reported(platforms) == [[first.id], [late.event.id]]
+    assert reported(platforms) == [[first.id], [late.view.id]]
     assert ((await env.results(pixel)).sent, await env.nothing_is_left()) == (2, True)
 
 
-async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
+async def test_after_a_batch_is_given_up_the_next_one_has_all_its_attempts(
     db: Database, env: Env, platforms: Platforms
 ) -> None:
     platforms.will("facebook", *[500] * 15)
@@ -167,10 +167,10 @@ async def test_after_a_lot_is_given_up_the_next_one_has_all_its_attempts(
     assert (found.dropped, found.sent, await env.nothing_is_left()) == (1, 1, True)
 
 
-async def test_no_more_wait_than_are_kept(
+async def test_drops_events_beyond_the_limit(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "WAITING_AT_MOST", 3)
+    monkeypatch.setattr(queue, "MAX_PENDING_PER_PIXEL", 3)
     full, other = await new_pixel(db, "facebook"), await new_pixel(db, "facebook")
     given = await env.queue(full, *(new_event() for _ in range(2_010)))
     await env.queue(other, *(new_event() for _ in range(3)))
@@ -183,7 +183,7 @@ async def test_no_more_wait_than_are_kept(
     assert await env.nothing_is_left()
 
 
-async def test_a_deletion_under_way_leaves_nothing(
+async def test_a_concurrent_deletion_leaves_nothing(
     db: Database, env: Env, platforms: Platforms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platforms.will("facebook", HANGS)
@@ -198,7 +198,7 @@ async def test_a_deletion_under_way_leaves_nothing(
     assert await env.nothing_is_left()
 
 
-async def test_when_nothing_waits_nothing_is_written(db: Database, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_writes_nothing_while_nothing_is_pending(db: Database, env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unexpected(*_: object, **__: object) -> None:
         raise AssertionError
 
@@ -207,5 +207,5 @@ async def test_when_nothing_waits_nothing_is_written(db: Database, env: Env, mon
     assert not await env.sender.step()
     assert not await events.delete_unsendable(env.db, clock=env.clock)
     await env.queue(pixel)
-    env.clock.move(-queue.GATHERING)
+    env.clock.move(-queue.BATCH_DELAY)
     assert not await env.sender.step()

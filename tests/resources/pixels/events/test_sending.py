@@ -81,14 +81,14 @@ async def test_a_pinterest_tag_alone_has_no_endpoint(db: Database, env: Env, pla
     found = await env.results(pixel)
     assert (found.sent, found.rejected, found.dropped) == (0, 0, 0)
     assert "ad_account/tag" in (found.reason or "")
-    assert (platforms.received(), await env.waiting(), await env.lots()) == ([], [], [])
+    assert (platforms.received(), await env.waiting(), await env.batches()) == ([], [], [])
 
 
 @pytest.mark.parametrize("hostile", ["..", "1/../2", "1?a=b", "²", "<script>", "1 2"])
 async def test_an_id_that_is_none_goes_nowhere(db: Database, env: Env, platforms: Platforms, hostile: str) -> None:
     await env.queue(await new_pixel(db, "facebook", pixel_id=hostile))
     await env.run()
-    assert (platforms.received(), await env.waiting(), await env.lots()) == ([], [], [])
+    assert (platforms.received(), await env.waiting(), await env.batches()) == ([], [], [])
 
 
 async def test_of_a_pixel_that_is_gone_nothing_is_sent(db: Database, env: Env, platforms: Platforms) -> None:
@@ -189,8 +189,8 @@ async def test_what_passes_is_tried_again(
     (event,) = await env.queue(pixel)
     with capture_logs() as logged:
         await env.run()
-    (lot,) = await env.lots()
-    assert (lot.attempts, lot.next_attempt_at, lot.leased_until) == (1, START + jobs.wait_after(1), None)
+    (batch,) = await env.batches()
+    assert (batch.attempts, batch.next_attempt_at, batch.leased_until) == (1, START + jobs.wait_after(1), None)
     assert [each["error"] for each in logged] == [f"{platform} answered {turn if isinstance(turn, int) else turn[0]}"]
     assert (await env.results(pixel)).reason_at == START
     env.pass_by(seconds=2)
@@ -219,8 +219,8 @@ async def test_retry_after_is_kept_up_to_an_hour(
     platforms.will("tiktok", (429, {"Retry-After": asked.encode().decode("latin-1")}, {}))
     await env.queue(await new_pixel(db, "tiktok"))
     await env.run()
-    (lot,) = await env.lots()
-    assert lot.next_attempt_at == START + waits
+    (batch,) = await env.batches()
+    assert batch.next_attempt_at == START + waits
 
 
 async def test_after_the_last_attempt_it_is_dropped_and_told(db: Database, env: Env, platforms: Platforms) -> None:
@@ -307,7 +307,7 @@ async def test_no_secret_waits_or_is_logged(db: Database, env: Env, platforms: P
     await env.queue(await new_pixel(db, "facebook"))
     with capture_logs() as logged:
         await env.run()
-    reported = f"{await env.waiting()} {await env.lots()} {logged}"
+    reported = f"{await env.waiting()} {await env.batches()} {logged}"
     assert "answered 500" in reported
     assert TOKENS["facebook"] not in reported
     assert IDS["facebook"] not in reported
@@ -317,4 +317,4 @@ async def test_wanted_are_those_with_a_token(db: Database) -> None:
     with_token = {await new_pixel(db, platform) for platform in SERVER_SIDE}
     without = {await new_pixel(db, "facebook", token=None), await new_pixel(db, "google_ads", token="x"), new_id()}
     async with db.read() as tx:
-        assert await events.with_server_events(tx, with_token | without) == with_token
+        assert await events.find_with_server_events(tx, with_token | without) == with_token

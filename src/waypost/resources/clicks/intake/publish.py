@@ -58,7 +58,7 @@ async def _record_deliveries(
 
 async def _record_platform_events(tx: Tx, clicks: Sequence[Click], rules: Rules, now: datetime) -> None:
     """Leaves out links deleted meanwhile: they have no URL any more."""
-    with_events = await events.with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
+    with_events = await events.find_with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
     if not with_events:
         return
     published = [click for click in clicks if any(pixel in with_events for _, pixel in click.pixels)]

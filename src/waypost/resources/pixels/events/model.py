@@ -1,4 +1,4 @@
-"""A page view as it is reported to platforms; the tables of pending events, of requests in progress and of results.
+"""A page view as it is reported to platforms; the tables of pending events, of batches being sent and of results.
 
 Results are for the pixel's owner. They are added in the transaction that deletes the events: once.
 """
@@ -25,7 +25,7 @@ pixel_events = Table(
 )
 Index("ix_pixel_events_pixel", pixel_events.c.pixel_id, pixel_events.c.id)
 
-# The oldest events of a pixel, while one request with them is in progress or waits for its next attempt.
+# The oldest events of a pixel, while a request with them is in flight or due again.
 pixel_batches = Table(
     "pixel_batches",
     metadata,
@@ -46,51 +46,55 @@ pixel_results = Table(
     Column("rejected", BigInteger, nullable=False),  # by the platform
     Column("dropped", BigInteger, nullable=False),  # by this service: see EventResults
     Column("sent_at", Instant),
-    Column("reason", Text),  # of the latest events that were not accepted
+    Column("reason", Text),  # why the latest of the other events were not accepted
     Column("reason_at", Instant),
 )
-_R = pixel_results.c
+_results = pixel_results.c
 
 
 class PageView(NamedTuple):
     """In JSON, a list of these fields."""
 
     id: str
-    """The click's, with hyphens. The tag in the browser sends the same id, so that a platform counts one event."""
+    """The id of the click, with hyphens. The tag in the browser sends it, too, so that a platform counts one event."""
     at: int
     """Seconds since 1970."""
     url: str
     ip: str
-    """As much of it as is stored; "" for none."""
+    """The stored part of it; "" for none."""
     user_agent: str
     referrer: str
 
 
 @dataclass(frozen=True, slots=True)
 class EventResults:
+    """Numbers of events by result."""
+
     sent: int = 0
     rejected: int = 0
-    """Rejected permanently by the platform."""
+    """Rejected by the platform, permanently."""
     dropped: int = 0
-    """By this service: too old, too many, without data that the platform requires, or tried too often."""
+    """Not sent: too old, too many, without data that the platform requires, or tried too often."""
     sent_at: datetime | None = None
     reason: str | None = None
-    """Of the latest events that were not accepted; later ones may have been."""
+    """Why the latest of the other events were not accepted."""
     reason_at: datetime | None = None
 
 
-async def results_of(tx: Tx, pixel_id: UUID) -> EventResults:
-    row = (await tx.execute(select(pixel_results).where(_R.pixel_id == pixel_id))).one_or_none()
+async def find_results(tx: Tx, pixel_id: UUID) -> EventResults:
+    row = (await tx.execute(select(pixel_results).where(_results.pixel_id == pixel_id))).one_or_none()
     return EventResults(*row[1:]) if row else EventResults()
 
 
 async def add_results(tx: Tx, pixel_id: UUID, new: EventResults) -> None:
     """Add `new` to the stored results. Nothing is stored for a deleted pixel."""
-    values = (literal(value, column.type) for value, column in zip(astuple(new), list(_R)[1:], strict=True))
+    values = (literal(value, column.type) for value, column in zip(astuple(new), list(_results)[1:], strict=True))
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     statement = insert(pixel_results).from_select(
-        list(_R.keys()), select(pixels.c.id, *values).where(pixels.c.id == pixel_id)
+        list(_results.keys()), select(pixels.c.id, *values).where(pixels.c.id == pixel_id)
     )
-    added = {name: _R[name] + statement.excluded[name] for name in ("sent", "rejected", "dropped")}
-    newest = {name: func.coalesce(statement.excluded[name], _R[name]) for name in ("sent_at", "reason", "reason_at")}
+    added = {name: _results[name] + statement.excluded[name] for name in ("sent", "rejected", "dropped")}
+    newest = {
+        name: func.coalesce(statement.excluded[name], _results[name]) for name in ("sent_at", "reason", "reason_at")
+    }
     await tx.execute(statement.on_conflict_do_update(index_elements=["pixel_id"], set_=added | newest))
