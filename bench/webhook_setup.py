@@ -23,7 +23,7 @@ from waypost.kit.ids import new_id
 from waypost.outbound import Outbound, Poster
 from waypost.resources.webhooks import Deliverer, WebhookEvent, record_all
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 RECEIVERS = 50
 TIMEOUT = 10.0
@@ -73,9 +73,9 @@ def new_poster(to: Receivers) -> Poster:
     return Poster(Outbound(allow=[ip_network("127.0.0.0/8")], ca_file=to.ca_file))
 
 
-def new_loop(db: Database, poster: Poster) -> LeaseLoop[Any, Any]:
+def new_loop(db: Database, poster: Poster) -> WorkerLoop[Any, Any]:
     deliverer = Deliverer(poster.post, _KEYS, clock=now, timeout=TIMEOUT, backoff=_BACKOFF)
-    return LeaseLoop(db, deliverer)
+    return WorkerLoop(db, deliverer)
 
 
 async def subscribe(db: Database, ports: Iterable[int]) -> list[UUID]:

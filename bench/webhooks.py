@@ -110,10 +110,10 @@ async def _delivered(url: str, to: Receivers, count: int) -> float:
 
 async def _bare(to: Receivers, count: int) -> float:
     """The same with a minimal client, over as many connections as the deliverer uses."""
-    context, each = ssl.create_default_context(cafile=to.ca_file), count // Deliverer.at_once
+    context, each = ssl.create_default_context(cafile=to.ca_file), count // Deliverer.max_concurrent
     body = b'{"data":{}}'.ljust(600)
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-    ports = [to.fast[number % RECEIVERS] for number in range(Deliverer.at_once)]
+    ports = [to.fast[number % RECEIVERS] for number in range(Deliverer.max_concurrent)]
     streams = [await asyncio.open_connection("127.0.0.1", port, ssl=context) for port in ports]
 
     async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -124,7 +124,7 @@ async def _bare(to: Receivers, count: int) -> float:
 
     began = time.perf_counter()
     await asyncio.gather(*(post(*stream) for stream in streams))
-    return each * Deliverer.at_once / (time.perf_counter() - began)
+    return each * Deliverer.max_concurrent / (time.perf_counter() - began)
 
 
 async def _isolation(database: str, url: str, to: Receivers) -> Row:

@@ -19,13 +19,13 @@ from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.metrics import LazyCounter
 from waypost.redirect import ChangeFeed, Connections, protocol_for
-from waypost.redirect.bounded import IDLE, bounded_protocol
+from waypost.redirect.bounded import IDLE_TIMEOUT, bounded_protocol
 from waypost.redirect.plane import maintain
 from waypost.resources.domains.wiring import tls_context
 from waypost.settings import Settings
 from waypost.web.server import WebServer
 from waypost.web_app import new_probe_app, open_redirect, open_web
-from waypost.worker.loop import LeaseLoop, cancel, every
+from waypost.worker.loop import WorkerLoop, cancel, every
 from waypost.worker.run import collect_garbage_rarely, work
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ async def run_web(
 ) -> None:
     """Serve until `stop` is set and open requests are answered."""
     open_app = open_redirect if role == "redirect" else open_web
-    async with open_app(settings, clock=clock, time_ns=time_ns, is_leaving=stop.is_set) as web:
+    async with open_app(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
         tls = await tls_context(settings, web.db, wiring.key_ring(settings), web.tasks) if tls_sockets else None
         guard = Connections(count_malformed=_MALFORMED.add)
         server = WebServer(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
@@ -80,7 +80,7 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
         log_level="warning",
         server_header=False,
         proxy_headers=False,  # web.guard and clicks.intake read them, from trusted proxies only
-        timeout_keep_alive=int(IDLE),
+        timeout_keep_alive=int(IDLE_TIMEOUT),
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
     )
 
@@ -93,7 +93,7 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         parts = wiring.worker_parts(settings, db, feed, stack)
-        loops = [LeaseLoop(db, queue) for each in parts for queue in each.queues]
+        loops = [WorkerLoop(db, queue) for each in parts for queue in each.queues]
         periodic = [step for each in parts for step in each.periodic]
         collect_garbage_rarely()
         log.info("worker started")

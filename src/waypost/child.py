@@ -16,7 +16,7 @@ import uvloop
 from waypost import logs, settings
 from waypost.private_files import restrict_new_files
 from waypost.secret_key import with_secret_key
-from waypost.worker.parent import LAST_CALL, WRONG_USAGE, say
+from waypost.worker.parent import EXIT_USAGE, HARD_EXIT_TIMEOUT, write_stderr
 
 
 class ProcessEntries(Protocol):
@@ -28,26 +28,26 @@ class ProcessEntries(Protocol):
 
 def main() -> int:
     restrict_new_files()
-    given = _arguments()
+    arguments = _read_arguments()
     logs.configure()
-    structlog.contextvars.bind_contextvars(process=given.kind)
+    structlog.contextvars.bind_contextvars(process=arguments.kind)
     try:
-        uvloop.run(_run(given, with_secret_key(settings.load())))
+        uvloop.run(_run(arguments, with_secret_key(settings.load())))
     except settings.SettingsError as error:
-        say(str(error))
-        return WRONG_USAGE
+        write_stderr(str(error))
+        return EXIT_USAGE
     except Exception as error:  # noqa: BLE001  # logged here; the parent restarts the process
         structlog.get_logger().critical("process failed", error=str(error), exc_info=True)
         return 1
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="waypost.child")
     parser.add_argument("kind", choices=["web", "worker", "welcome"])
     parser.add_argument("--socket", type=int)
     parser.add_argument("--tls-socket", type=int)
-    parser.add_argument("--lifeline", type=int, required=True)
+    parser.add_argument("--parent-pipe", type=int, required=True)
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--app", required=True)
@@ -55,24 +55,24 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _run(given: argparse.Namespace, config: settings.Settings) -> None:
+async def _run(arguments: argparse.Namespace, config: settings.Settings) -> None:
     stop = asyncio.Event()
-    _end_on(stop, given.lifeline)
-    if given.kind == "welcome":
+    _stop_on_signals(stop, arguments.parent_pipe)
+    if arguments.kind == "welcome":
         module: Any = importlib.import_module("waypost.commands.welcome")
-        await module.welcome(config, given.host, given.port, stop=stop)
+        await module.welcome(config, arguments.host, arguments.port, stop=stop)
         return
-    app = _loaded(given.app)
-    numbers = {"sockets": given.socket, "tls_sockets": given.tls_socket}
-    sockets = {name: [socket.socket(fileno=each)] for name, each in numbers.items() if each is not None}
-    if given.kind == "web":
-        await app.run_web(config, role=given.role, **sockets, stop=stop)
+    app = _load(arguments.app)
+    fds = {"sockets": arguments.socket, "tls_sockets": arguments.tls_socket}
+    sockets = {name: [socket.socket(fileno=fd)] for name, fd in fds.items() if fd is not None}
+    if arguments.kind == "web":
+        await app.run_web(config, role=arguments.role, **sockets, stop=stop)
     else:
         await app.run_worker(config, **sockets, stop=stop)
 
 
-def _loaded(name: str) -> ProcessEntries:
-    """Without garbage collection, which took a tenth of the time: all that is imported stays."""
+def _load(name: str) -> ProcessEntries:
+    """Import the application without garbage collection, which took a tenth of the time: imports stay in memory."""
     gc.disable()
     try:
         app: ProcessEntries = importlib.import_module(name)
@@ -81,16 +81,16 @@ def _loaded(name: str) -> ProcessEntries:
     return app
 
 
-def _end_on(stop: asyncio.Event, lifeline: int) -> None:
+def _stop_on_signals(stop: asyncio.Event, parent_pipe: int) -> None:
     """Stop on a signal or when the parent dies: the kernel closes its end of the pipe even after `kill -9`."""
     loop = asyncio.get_running_loop()
 
     def end() -> None:
-        loop.remove_reader(lifeline)
+        loop.remove_reader(parent_pipe)
         stop.set()
-        signal.alarm(LAST_CALL)  # ends this process even if it hangs and the parent is gone
+        signal.alarm(HARD_EXIT_TIMEOUT)  # ends this process even if it hangs and the parent is gone
 
-    loop.add_reader(lifeline, end)
+    loop.add_reader(parent_pipe, end)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
 

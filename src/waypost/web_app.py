@@ -69,9 +69,9 @@ async def open_web(
     *,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
-    is_leaving: Callable[[], bool] = lambda: False,
+    is_shutting_down: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
-    """`is_leaving` makes the readiness probe fail before the process ends."""
+    """`is_shutting_down` makes the readiness probe fail before the process ends."""
     async with _open_redirects(settings, time_ns) as redirects, contextlib.AsyncExitStack() as stack:
         db, feed = redirects.db, redirects.feed
         guard = web_guard.Guard(
@@ -85,10 +85,10 @@ async def open_web(
         auth = _session_auth(settings, db, clock)
         deps = wiring.resource_deps(settings, db, feed, clock)
         endpoints = wiring.endpoints(
-            settings, deps, redirects.hosts, guard, auth, views, is_leaving=is_leaving, closing=stack
+            settings, deps, redirects.hosts, guard, auth, views, is_shutting_down=is_shutting_down, closing=stack
         )
         api = new_api(settings.base_url)
-        probes = _probes(settings, db, clock, is_leaving)
+        probes = _probes(settings, db, clock, is_shutting_down)
         for router in (*probes, *(router for package in endpoints for router in package.api)):
             api.include_router(router)
         dashboard = new_dashboard(views, assets, [page for package in endpoints for page in package.pages])
@@ -102,11 +102,11 @@ async def open_redirect(
     *,
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
-    is_leaving: Callable[[], bool] = lambda: False,
+    is_shutting_down: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Web]:
     """Redirects, probes and ACME challenges, without API and dashboard."""
     async with _open_redirects(settings, time_ns) as redirects:
-        probes = new_probe_app(settings, redirects.db, clock, is_leaving)
+        probes = new_probe_app(settings, redirects.db, clock, is_shutting_down)
         if settings.tls:
             probes.include_router(tls_api.challenge_endpoints(redirects.db))
         yield Web(redirects.site(settings, probes), redirects.plane, redirects.db, [redirects.task])
@@ -132,18 +132,18 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         yield _Redirects(_plane(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
 
 
-def new_probe_app(settings: Settings, db: Database, clock: Clock, is_leaving: Callable[[], bool]) -> FastAPI:
+def new_probe_app(settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]) -> FastAPI:
     app = new_probes()
-    for router in _probes(settings, db, clock, is_leaving):
+    for router in _probes(settings, db, clock, is_shutting_down):
         app.include_router(router)
     return app
 
 
-def _probes(settings: Settings, db: Database, clock: Clock, is_leaving: Callable[[], bool]) -> list[APIRouter]:
+def _probes(settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]) -> list[APIRouter]:
     gauges = PendingGauges(db, clock=clock).gauges
     trusted, own_hosts = settings.trusted_proxies, settings.own_hosts
     return [
-        health_endpoints(db, is_leaving=is_leaving),
+        health_endpoints(db, is_shutting_down=is_shutting_down),
         metrics_endpoint(settings.data_dir, gauges, trusted=trusted, own_hosts=own_hosts),
     ]
 

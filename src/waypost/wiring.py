@@ -111,7 +111,7 @@ def endpoints(
     auth: SessionAuth,
     views: Views,
     *,
-    is_leaving: Callable[[], bool],
+    is_shutting_down: Callable[[], bool],
     closing: AsyncExitStack,
 ) -> list[Endpoints]:
     closing.callback(deps.links.images.close)
@@ -121,7 +121,7 @@ def endpoints(
         links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(sparklines, deps.links.clock)),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
-        clicks_wiring.endpoints(deps.links, guard, auth, views, is_leaving=is_leaving, closing=closing),
+        clicks_wiring.endpoints(deps.links, guard, auth, views, is_shutting_down=is_shutting_down, closing=closing),
         webhooks_wiring.endpoints(deps.webhooks, guard, auth, views),
         pixels_wiring.endpoints(deps.pixels, guard, auth, views),
         plan_wiring.endpoints(deps.plan, auth, views),

@@ -15,7 +15,7 @@ from waypost.kit import clock
 from waypost.worker import jobs
 from waypost.worker.jobs import JobRunner
 from waypost.worker.jobs import jobs as table
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 from waypost.worker.run import work
 
 MORTAL = Path(__file__).parent / "apps" / "mortal.py"
@@ -47,7 +47,7 @@ async def work_off(db):
             await tx.execute(text("INSERT INTO effects VALUES (:n)"), {"n": job.payload})
         stop.set()
 
-    await work(db, [LeaseLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
+    await work(db, [WorkerLoop(db, JobRunner({"test.note": note}, clock=clock.now))], stop=stop)
 
 
 async def let_leases_run_out(db):

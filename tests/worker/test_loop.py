@@ -35,7 +35,7 @@ async def rows(db):
 
 async def run(db, handlers, stop, *steps):
     runner = JobRunner(handlers, clock=clock.now)
-    await work(db, [loop.LeaseLoop(db, runner)], [(loop.IDLE, step) for step in steps], stop=stop)
+    await work(db, [loop.WorkerLoop(db, runner)], [(loop.POLL_INTERVAL, step) for step in steps], stop=stop)
 
 
 async def test_runs_all_pending_jobs(db: Database, stop: asyncio.Event) -> None:
@@ -100,8 +100,8 @@ async def test_a_job_that_does_not_end_is_cut_off_and_tried_again(
         await asyncio.Event().wait()
 
     await enqueue(db, "links.check")
-    jobs_loop = loop.LeaseLoop(db, JobRunner({"links.check": check}, clock=clock.now))
-    monkeypatch.setattr(JobRunner, "grace", 0.05)
+    jobs_loop = loop.WorkerLoop(db, JobRunner({"links.check": check}, clock=clock.now))
+    monkeypatch.setattr(JobRunner, "shutdown_timeout", 0.05)
     await work(db, [jobs_loop], stop=stop)
     [row] = await rows(db)
     assert (row.error, row.lease_until, row.failed_at) == ("the process was stopped while it ran", None, None)
@@ -123,7 +123,7 @@ async def test_no_more_jobs_at_once_than_allowed(
 
     for _ in range(12):
         await enqueue(db, "links.check")
-    monkeypatch.setattr(JobRunner, "at_once", 3)
+    monkeypatch.setattr(JobRunner, "max_concurrent", 3)
     await run(db, {"links.check": check}, stop)
     assert (most, left) == (3, 0)
 
@@ -145,11 +145,14 @@ class Flaky:
 
 
 async def test_an_outage_and_its_end_are_logged_once(stop: asyncio.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "OUTAGE", 0.001)
+    monkeypatch.setattr(loop, "RETRY_INTERVAL", 0.001)
     monkeypatch.setattr(loop, "_log", structlog.get_logger())
     with capture_logs() as lines:
-        await loop.every(0.001, Flaky(stop).step, name="flaky", stop=stop, survives=Exception)
-    assert [(line["event"], line["step"]) for line in lines] == [("outage", "flaky"), ("outage over", "flaky")]
+        await loop.every(0.001, Flaky(stop).step, name="flaky", stop=stop, retry_on=Exception)
+    assert [(line["event"], line["step"]) for line in lines] == [
+        ("step failed, retrying", "flaky"),
+        ("step recovered", "flaky"),
+    ]
 
 
 async def test_a_step_with_more_work_is_called_again_at_once(stop: asyncio.Event) -> None:
@@ -172,17 +175,17 @@ async def test_an_unexpected_error_ends_a_step_that_survives_outages_only() -> N
         await loop.every(0.001, Flaky(asyncio.Event()).step)
 
 
-class Numbers(loop.LeasedQueue):
+class Numbers(loop.QueueWorker):
     """Items are numbers. Number 0 crashes, and the database is gone for number 1."""
 
     name = "numbers"
-    at_once = 2
+    max_concurrent = 2
 
     def __init__(self, *numbers):
         self.waiting = [SimpleNamespace(id=number) for number in numbers]
         self.settled = []
 
-    async def is_due(self, tx, free):
+    async def is_due(self, tx):
         return bool(self.waiting)
 
     async def claim(self, tx, free):
@@ -196,7 +199,7 @@ class Numbers(loop.LeasedQueue):
             raise Unavailable
         return claimed.id
 
-    async def crashed(self, claimed, error):
+    async def on_crash(self, claimed, error):
         return type(error).__name__
 
     async def settle(self, tx, outcomes):
@@ -206,7 +209,7 @@ class Numbers(loop.LeasedQueue):
 async def test_an_unexpected_error_is_logged_once_and_settled(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "_log", structlog.get_logger())
     numbers = Numbers(0, 1, 2)
-    leases = loop.LeaseLoop(db, numbers)
+    leases = loop.WorkerLoop(db, numbers)
     with capture_logs() as lines:
         while await leases.step():
             pass
@@ -226,7 +229,7 @@ async def test_outcomes_that_cannot_be_saved_do_not_block_the_queue(db: Database
                 raise ValueError("cannot be saved")
 
     numbers = Broken(2)
-    leases = loop.LeaseLoop(db, numbers)
+    leases = loop.WorkerLoop(db, numbers)
     await leases.step()
     with pytest.raises(ValueError, match="cannot be saved"):
         await leases.step()
@@ -248,7 +251,7 @@ async def test_the_wait_for_the_transaction_is_not_taken_off_the_lease(db: Datab
         claimed.append((await rows(db))[0].lease_until)
 
     claimed = []
-    leases = loop.LeaseLoop(db, JobRunner({"links.check": check}, clock=look))
+    leases = loop.WorkerLoop(db, JobRunner({"links.check": check}, clock=look))
     async with db.write():  # on SQLite the claim waits for its end
         step = asyncio.create_task(leases.step())
         await has_looked.wait()

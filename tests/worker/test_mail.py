@@ -17,7 +17,7 @@ from waypost.outbound import Mailer
 from waypost.settings import Settings
 from waypost.worker import mail
 from waypost.worker.jobs import Job, JobRunner, jobs
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "text": "Hello, Alice!\n"}
 
@@ -32,7 +32,7 @@ async def test_sends_a_committed_mail_and_retries_a_refused_one(db: Database) ->
         await mail.send_later(tx, "requested", **MAIL, now=clock(), account_id=new_id())
     async with MailServer(answers={"MAIL": "451 not now"}) as server:
         sending = mail.handler(Mailer(f"smtp://127.0.0.1:{server.port}", "w@example.com", clock=clock).send)
-        loop = LeaseLoop(db, JobRunner({mail.JOB: sending}, clock=clock))
+        loop = WorkerLoop(db, JobRunner({mail.JOB: sending}, clock=clock))
         assert await loop.step()
         await loop.close()
         async with db.read() as tx:

@@ -149,11 +149,11 @@ def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.Monkey
     now = 0.0
     monkeypatch.setattr(parent, "time", SimpleNamespace(monotonic=lambda: now))
     child, waits = Child("web-1", ["false"], ()), []
-    for lived in (0.1, 0.1, 0.1, 0.1, 60, 0.1):
+    for uptime in (0.1, 0.1, 0.1, 0.1, 60, 0.1):
         child.start()
         child.process.wait()
-        now += lived
-        assert child.ended() == 1
+        now += uptime
+        assert child.reap() == 1
         waits.append(round(child.due - now, 3))
         now = child.due
     assert waits == [0.0, 0.2, 0.5, 1.0, 0.0, 0.0]
@@ -162,9 +162,7 @@ def test_who_dies_at_once_is_started_again_ever_later(monkeypatch: pytest.Monkey
 def test_who_cannot_even_begin_is_started_again(start) -> None:
     service = start("no_such_app")
     reported = (line for line in service.lines() if "child=web-1" in line)
-    assert all(
-        "process died, starting it again" in line and "code=1" in line for line in (next(reported), next(reported))
-    )
+    assert all("process died, restarting" in line and "code=1" in line for line in (next(reported), next(reported)))
     assert service.end() == 0
 
 
@@ -186,7 +184,7 @@ def test_it_stays_small_and_its_worker_steps_aside(start) -> None:
 
 def test_a_stubborn_child_is_killed() -> None:
     script = (
-        "import sys; from waypost.worker import parent; parent.GRACE = 0.2\n"
+        "import sys; from waypost.worker import parent; parent.KILL_TIMEOUT = 0.2\n"
         "deaf = 'import signal; signal.signal(15, 1); print(1, flush=True); signal.pause()'\n"
         "sys.exit(parent.Parent([parent.Child('deaf', [sys.executable, '-c', deaf], ())]).run())"
     )
@@ -243,7 +241,7 @@ def parent_of(*command: str, stderr: int | IO[bytes] = subprocess.PIPE) -> subpr
 
 
 def test_a_port_in_use_is_named(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "PATIENCE", 0)
+    monkeypatch.setattr(parent, "PORT_TIMEOUT", 0)
     with listen("127.0.0.1", port), pytest.raises(CannotListen, match=f"Port {port} on 127.0.0.1 is in use"):
         listen("127.0.0.1", port)
 

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from waypost.redirect.connections import Connections
 
-IDLE = 15.0
+IDLE_TIMEOUT = 15.0
 """Seconds allowed for an idle connection, for a head to arrive, and for a client to read its answer."""
 _BODY_WITHIN = 30.0  # seconds
 _BODY_GRACE = 5.0  # seconds before its rate is checked
@@ -42,7 +42,7 @@ _HEAD_TOO_LARGE: HttpError = (
 _TOO_SLOW: HttpError = (
     408,
     "http_error",
-    f"The request timed out. A head may take {IDLE:.0f} seconds, a body {_BODY_WITHIN:.0f} seconds.",
+    f"The request timed out. A head may take {IDLE_TIMEOUT:.0f} seconds, a body {_BODY_WITHIN:.0f} seconds.",
 )
 
 
@@ -179,10 +179,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Called once a second. A timer per connection would cost as much as a redirect."""
         age = now - self.active_at
         if self.transport.is_closing() or self.flow.write_paused:
-            if age > IDLE:
+            if age > IDLE_TIMEOUT:
                 self.transport.abort()  # it reads nothing, and close() would wait for it
         elif self.is_answered:
-            if age > IDLE:
+            if age > IDLE_TIMEOUT:
                 self._fail(_TOO_SLOW) if self.is_in_head else self.transport.close()
         elif self.is_in_message and not self.flow.read_paused and self._is_body_late(age):
             self._fail(_TOO_SLOW)

@@ -42,8 +42,8 @@ async def _bare(_request: Request, error: Exception) -> Response:
     return Response(status_code=envelope.error_response(error).status_code, headers=envelope.headers_of(error))
 
 
-def health_endpoints(db: Database, *, is_leaving: Callable[[], bool]) -> APIRouter:
-    """For load balancers and supervisors. `is_leaving`: the process is stopping, so it should get no new requests."""
+def health_endpoints(db: Database, *, is_shutting_down: Callable[[], bool]) -> APIRouter:
+    """Probes for load balancers and supervisors. `is_shutting_down`: readiness fails, new requests go elsewhere."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/healthz")
@@ -52,7 +52,7 @@ def health_endpoints(db: Database, *, is_leaving: Callable[[], bool]) -> APIRout
 
     @router.get("/readyz")
     async def readyz() -> JSONResponse:
-        reasons = ["stopping"] if is_leaving() else await _reasons(db)
+        reasons = ["stopping"] if is_shutting_down() else await _reasons(db)
         if reasons:
             return JSONResponse({"status": "unavailable", "reasons": reasons}, 503, {"Retry-After": "1"})
         return JSONResponse({"status": "ready"})

@@ -18,7 +18,7 @@ from sqlalchemy import Column, ColumnElement, Index, Integer, Table, Text, case,
 from waypost.database import Id, Instant, Json, Tx, metadata
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
-from waypost.worker.loop import LeasedQueue, reason_of
+from waypost.worker.loop import QueueWorker, reason_of
 
 jobs = Table(
     "jobs",
@@ -119,19 +119,19 @@ class JobOutcome:
     """None when the handler has done it."""
 
 
-class JobRunner(LeasedQueue[Job, JobOutcome]):
+class JobRunner(QueueWorker[Job, JobOutcome]):
     name = "jobs"
-    at_once = 8
+    max_concurrent = 8
 
     def __init__(self, handlers: Handlers, *, clock: Clock) -> None:
         self._handlers = handlers
         self._clock = clock
         self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
-    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+    async def is_due(self, tx: Tx) -> bool:
         return await tx.scalar(select(jobs.c.id).where(_due(self._clock())).limit(1)) is not None
 
-    async def claim(self, tx: Tx, free: int) -> list[Job]:
+    async def claim(self, tx: Tx, free_slots: int) -> list[Job]:
         """Also ends jobs whose last attempt was never settled."""
         now = self._clock()
         await _end_unsettled(tx, now)
@@ -139,7 +139,7 @@ class JobRunner(LeasedQueue[Job, JobOutcome]):
             select(jobs.c.id)
             .where(_due(now))
             .order_by(jobs.c.run_at)
-            .limit(free)
+            .limit(free_slots)
             .with_for_update(skip_locked=True)  # PostgreSQL; on SQLite the write transaction is alone anyway
             .cte("due")
         )

@@ -1,6 +1,6 @@
-"""The worker's loops: `every` repeats a step, and a `LeaseLoop` works through a queue that all processes share.
+"""The worker's loops: `every` repeats a step, and a `WorkerLoop` works through a queue that all processes share.
 
-No unexpected error ends them: it is logged once, and the work is tried again.
+No unexpected error ends them: it is logged once, and the work is retried.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ import structlog
 from waypost.database import Database, Tx
 from waypost.kit.errors import Unavailable
 
-IDLE = 0.2  # seconds between two steps of a queue that is empty
-OUTAGE = 1.0  # seconds between two tries while a step fails
-GRACE = 12.0  # seconds; the parent waits a little longer
-_WAIT = 0.2  # seconds until a loop with attempts in flight looks again for items that became due
+POLL_INTERVAL = 0.2  # seconds between two steps while a queue is empty
+RETRY_INTERVAL = 1.0  # seconds between two attempts while a step fails
+SHUTDOWN_TIMEOUT = 12.0  # seconds; the parent waits a little longer
+_IN_FLIGHT_INTERVAL = 0.2  # seconds between two polls while attempts are in flight
 
 _log = structlog.get_logger()
 
@@ -31,131 +31,135 @@ class HasId(Protocol):
 
 
 Step = Callable[[], Awaitable[bool]]
-"""Does a short piece of work. True: there is more, it is called again at once."""
+"""Does a short piece of work. Returns True if there is more: then it is called again immediately."""
 ClaimT = TypeVar("ClaimT", bound=HasId)
 OutcomeT = TypeVar("OutcomeT")
 
 
-class LeasedQueue(ABC, Generic[ClaimT, OutcomeT]):
-    """A queue in the database. An item is claimed for a limited time, its lease.
+class QueueWorker(ABC, Generic[ClaimT, OutcomeT]):
+    """Processes a queue in the database. An item is claimed for a limited time, its lease.
 
     No item is lost: when a process dies, its leases expire and the items are claimed again. An attempt that lost its
     lease must not change the item any more.
     """
 
     name: str
-    at_once: int
-    """Attempts in flight at most."""
-    look_every = 0.0
-    """Seconds between two looks for what is due."""
-    grace = GRACE
-    """Seconds that attempts in flight get at the end."""
+    max_concurrent: int
+    """Maximum number of attempts in flight."""
+    poll_interval = 0.0
+    """Seconds between two calls of `is_due`."""
+    shutdown_timeout = SHUTDOWN_TIMEOUT
+    """Seconds that attempts in flight get to end when the process stops."""
 
     @abstractmethod
-    async def is_due(self, tx: Tx, free: int) -> bool:
-        """Whether a claim would return anything. Takes no write lock: mostly there is nothing to do."""
+    async def is_due(self, tx: Tx) -> bool:
+        """Return whether a claim would return anything. Takes no write lock: mostly there is nothing to do."""
 
     @abstractmethod
-    async def claim(self, tx: Tx, free: int) -> Sequence[ClaimT]:
-        """Lease at most `free` items."""
+    async def claim(self, tx: Tx, free_slots: int) -> Sequence[ClaimT]:
+        """Lease at most `free_slots` items."""
 
     @abstractmethod
     async def run(self, claimed: ClaimT) -> OutcomeT | None:
-        """One attempt, outside of any transaction. None leaves nothing to settle."""
+        """Make one attempt, outside of any transaction. None if there is nothing to settle."""
 
     @abstractmethod
     async def settle(self, tx: Tx, outcomes: Sequence[OutcomeT]) -> None:
         """Save the outcomes of attempts that still have their lease."""
 
-    async def crashed(self, claimed: ClaimT, error: Exception) -> OutcomeT | None:  # noqa: ARG002
-        """The outcome of an attempt that raised an unexpected error. None: it is tried again after its lease."""
+    async def on_crash(self, claimed: ClaimT, error: Exception) -> OutcomeT | None:  # noqa: ARG002
+        """Return the outcome of an attempt that raised an unexpected error. None: it is retried after its lease."""
         return None
 
-    def committed(self, outcomes: Sequence[OutcomeT], claimed: Sequence[ClaimT]) -> None:
-        """Called after the commit of what was settled and claimed."""
+    def on_commit(self, outcomes: Sequence[OutcomeT], claimed: Sequence[ClaimT]) -> None:
+        """Called after the commit that settled `outcomes` and leased `claimed`."""
 
 
-class LeaseLoop(Generic[ClaimT, OutcomeT]):
-    """One transaction settles what has ended and claims what is due. Attempts run outside of it, side by side."""
+class WorkerLoop(Generic[ClaimT, OutcomeT]):
+    """Settles ended attempts and claims due items in one transaction. Attempts run concurrently, outside of it."""
 
     def __init__(
-        self, db: Database, queue: LeasedQueue[ClaimT, OutcomeT], *, monotonic: Callable[[], float] = time.monotonic
+        self, db: Database, worker: QueueWorker[ClaimT, OutcomeT], *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self.name = queue.name
+        self.name = worker.name
         self._db = db
-        self._queue = queue
+        self._worker = worker
         self._monotonic = monotonic
-        self._next_look = -math.inf
+        self._next_poll = -math.inf
         self._in_flight: set[asyncio.Task[None]] = set()
         self._outcomes: list[OutcomeT] = []
         self._has_ended = asyncio.Event()
 
     async def step(self) -> bool:
-        """False when there was nothing to do. Raises Unavailable; then outcomes are settled later."""
+        """Return whether there was anything to do. Raises Unavailable; then outcomes are settled later."""
         is_due = not self._outcomes and await self._is_due()
-        if is_due or self._outcomes:  # an attempt may have ended meanwhile
+        if is_due or self._outcomes:  # an attempt may have ended in the meantime
             await self._settle_and_claim()
         elif not self._in_flight:
             return False
         if self._in_flight:
-            await _wait_for(self._has_ended, _WAIT)
+            await _wait_for(self._has_ended, _IN_FLIGHT_INTERVAL)
         return True
 
     async def close(self) -> None:
-        """Wait for the attempts in flight and settle them. The rest is claimed again after its lease."""
+        """Wait for the attempts in flight and settle them. Others are claimed again after their lease."""
         if self._in_flight:
-            await asyncio.wait(self._in_flight, timeout=self._queue.grace)
+            await asyncio.wait(self._in_flight, timeout=self._worker.shutdown_timeout)
         for task in self._in_flight:
             task.cancel()
         await asyncio.gather(*self._in_flight, return_exceptions=True)
         try:
             if self._outcomes:
                 async with self._db.write() as tx:
-                    await self._queue.settle(tx, self._outcomes)
+                    await self._worker.settle(tx, self._outcomes)
         except Unavailable as error:
             _log.warning("attempts not settled", queue=self.name, count=len(self._outcomes), error=error.message)
         else:
             settled, self._outcomes = self._outcomes, []
-            self._queue.committed(settled, [])
+            self._worker.on_commit(settled, [])
+
+    @property
+    def _free_slots(self) -> int:
+        return self._worker.max_concurrent - len(self._in_flight)
 
     async def _is_due(self) -> bool:
-        free, now = self._queue.at_once - len(self._in_flight), self._monotonic()
-        if free <= 0 or now < self._next_look:
+        now = self._monotonic()
+        if self._free_slots <= 0 or now < self._next_poll:
             return False
-        self._next_look = now + self._queue.look_every
+        self._next_poll = now + self._worker.poll_interval
         async with self._db.read() as tx:
-            return await self._queue.is_due(tx, free)
+            return await self._worker.is_due(tx)
 
     async def _settle_and_claim(self) -> None:
-        free = self._queue.at_once - len(self._in_flight)
+        free_slots = self._free_slots
         outcomes, self._outcomes = self._outcomes, []
         self._has_ended.clear()
         try:
             async with self._db.write() as tx:
                 if outcomes:
-                    await self._queue.settle(tx, outcomes)
-                claimed = await self._queue.claim(tx, free) if free > 0 else []
+                    await self._worker.settle(tx, outcomes)
+                claimed = await self._worker.claim(tx, free_slots) if free_slots > 0 else []
         except (Unavailable, asyncio.CancelledError):
             self._outcomes = outcomes + self._outcomes
-            raise  # any other error would come back with the same outcomes: they are attempted again after their lease
-        for each in claimed:
-            task = asyncio.create_task(self._run(each), name=f"{self.name} {each.id}")
+            raise  # any other error would come back with the same outcomes: they are retried after their lease
+        for item in claimed:
+            task = asyncio.create_task(self._run(item), name=f"{self.name} {item.id}")
             self._in_flight.add(task)
             task.add_done_callback(self._in_flight.discard)
         if outcomes:
-            self._next_look = -math.inf  # there are free places again
-        self._queue.committed(outcomes, claimed)
+            self._next_poll = -math.inf  # slots have become free
+        self._worker.on_commit(outcomes, claimed)
 
     async def _run(self, claimed: ClaimT) -> None:
         context = {"queue": self.name, "id": str(claimed.id)}
         try:
             try:
-                outcome = await self._queue.run(claimed)
+                outcome = await self._worker.run(claimed)
             except Unavailable:
                 raise
             except Exception as error:  # noqa: BLE001  # logged here once for all queues
                 _log.exception("attempt failed unexpectedly", **context)
-                outcome = await self._queue.crashed(claimed, error)
+                outcome = await self._worker.on_crash(claimed, error)
         except Unavailable as error:
             _log.warning("attempt not finished", **context, error=error.message)
             return
@@ -170,26 +174,26 @@ async def every(
     *,
     name: str = "",
     stop: asyncio.Event | None = None,
-    survives: type[Exception] = Unavailable,
+    retry_on: type[Exception] = Unavailable,
 ) -> None:
-    """Call `step` until `stop`: at once again while it returns True, otherwise after `seconds`.
+    """Call `step` until `stop`: again immediately while it returns True, otherwise after `seconds`.
 
-    Errors of the type `survives` are logged once, and again when they are over. All others are raised.
+    Errors of the type `retry_on` are logged once, and their end is logged. All others are raised.
     """
-    name, stop, is_out = name or name_of(step), stop or asyncio.Event(), False
+    name, stop, has_failed = name or name_of(step), stop or asyncio.Event(), False
     while not stop.is_set():
         try:
             has_more = await step()
-        except survives as error:
-            if not is_out:
+        except retry_on as error:
+            if not has_failed:
                 is_expected = isinstance(error, Unavailable)
-                _log.error("outage", step=name, error=reason_of(error), exc_info=not is_expected)
-            is_out = True
-            await _wait_for(stop, OUTAGE)
+                _log.error("step failed, retrying", step=name, error=reason_of(error), exc_info=not is_expected)
+            has_failed = True
+            await _wait_for(stop, RETRY_INTERVAL)
             continue
-        if is_out:
-            _log.info("outage over", step=name)
-        is_out = False
+        if has_failed:
+            _log.info("step recovered", step=name)
+        has_failed = False
         await (asyncio.sleep(0) if has_more else _wait_for(stop, seconds))
 
 
@@ -200,8 +204,8 @@ async def cancel(tasks: Sequence["asyncio.Task[None]"]) -> None:
 
 
 def name_of(step: Callable[..., Any]) -> str:
-    """For the log."""
-    function = getattr(step, "func", step)  # of a partial
+    """Return the name of a step for the log."""
+    function = getattr(step, "func", step)  # a partial has no name
     return f"{function.__module__.removeprefix('waypost.')}.{function.__qualname__}"
 
 

@@ -17,15 +17,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-GRACE = 15.0  # seconds the children get to end; more than the 12 they give to work in progress
-LAST_CALL = 14  # seconds after which a child that hangs ends itself: without this process nothing kills it
-WRONG_USAGE = 2
-_SHORT_LIFE = 2.0  # seconds; a child that lives shorter twice in a row waits before its next start
-_WAITS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
-_NICE = ("nice", "-n", "5")  # on the same core, redirects and the start of web processes go first
-PATIENCE = 5.0  # seconds: children of a killed parent release the port within this time
+KILL_TIMEOUT = 15.0  # seconds until children are killed; more than the 12 that they give to work in progress
+HARD_EXIT_TIMEOUT = 14  # seconds until a hanging child ends itself: if the parent has died, nothing else kills it
+EXIT_USAGE = 2
+_MIN_UPTIME = 2.0  # seconds; after two shorter runs in a row, a child waits before its next start
+_RESTART_DELAYS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
+_NICE = ("nice", "-n", "5")  # redirects and the start of web processes get a shared core first
+PORT_TIMEOUT = 5.0  # seconds to wait for the port: children of a killed parent release it within this time
 _BACKLOG = 2048
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @dataclass
@@ -37,40 +37,40 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     due: float = field(default_factory=time.monotonic)
-    deaths: int = 0
-    """How often in a row it died soon after its start."""
+    early_exits: int = 0
+    """Number of runs in a row that ended soon after their start."""
 
     def start(self) -> None:
-        """Raises OSError when the machine has no memory for another process."""
+        """Start the process. Raises OSError when the machine has no memory for it."""
         self.started = time.monotonic()
         self.process = subprocess.Popen(self.command, pass_fds=self.pass_fds)  # noqa: S603  # built by child_command
 
-    def ended(self) -> int | None:
-        """The exit code of a process that has ended since the last call."""
+    def reap(self) -> int | None:
+        """Return the exit code if the process has ended since the last call, and schedule its restart."""
         code = self.process.poll() if self.process else None
         if code is not None:
             self.process = None
-            self.wait()
+            self.schedule_restart()
         return code
 
-    def wait(self) -> None:
-        """Schedule the next start: the more often it died, the later."""
-        lived = time.monotonic() - self.started
-        self.deaths = self.deaths + 1 if lived < _SHORT_LIFE else 0
-        self.due = time.monotonic() + _WAITS[min(max(0, self.deaths - 1), len(_WAITS) - 1)]
+    def schedule_restart(self) -> None:
+        """Schedule the next start: the more early exits, the later."""
+        uptime = time.monotonic() - self.started
+        self.early_exits = self.early_exits + 1 if uptime < _MIN_UPTIME else 0
+        self.due = time.monotonic() + _RESTART_DELAYS[min(max(0, self.early_exits - 1), len(_RESTART_DELAYS) - 1)]
 
 
 class Parent:
     def __init__(self, children: Sequence[Child]) -> None:
         self._children = list(children)
-        self._ending = False
+        self._is_stopping = False
         self._code = 0
-        self._signals, self._wake = os.pipe()
+        self._signals, self._wakeup = os.pipe()
 
     def run(self) -> int:
         """Run until a signal to stop. Returns the exit code."""
         self._listen_to_signals()
-        while not self._ending:
+        while not self._is_stopping:
             self._start_due()
             self._wait(self._until_next_start())
             self._reap()
@@ -78,9 +78,9 @@ class Parent:
         return self._code
 
     def _listen_to_signals(self) -> None:
-        os.set_blocking(self._wake, False)
-        signal.set_wakeup_fd(self._wake)
-        for number in (*_ENDING, signal.SIGCHLD):
+        os.set_blocking(self._wakeup, False)
+        signal.set_wakeup_fd(self._wakeup)
+        for number in (*_STOP_SIGNALS, signal.SIGCHLD):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup it is ignored
                 signal.signal(number, lambda *_: None)  # the number arrives through the pipe
 
@@ -92,40 +92,40 @@ class Parent:
     def _start(self, child: Child) -> None:
         try:
             child.start()
-        except OSError as error:  # too little memory, or too many processes: that passes
-            child.wait()
-            log("error", "process not started, trying again", child=child.name, error=f'"{error}"')
+        except OSError as error:  # too little memory, or too many processes: a temporary condition
+            child.schedule_restart()
+            log("error", "process not started, retrying", child=child.name, error=f'"{error}"')
 
     def _until_next_start(self) -> float | None:
         due = [child.due for child in self._children if child.process is None]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _wait(self, seconds: float | None) -> None:
-        """Wait for a signal; the death of a child is one too."""
+        """Wait for a signal; the end of a child sends one, too."""
         if select.select([self._signals], [], [], seconds)[0]:
             received = os.read(self._signals, 512)
-            self._ending = self._ending or any(number in received for number in _ENDING)
+            self._is_stopping = self._is_stopping or any(number in received for number in _STOP_SIGNALS)
 
     def _reap(self) -> None:
         for child in list(self._children):
-            code = child.ended()
-            if code is None or self._ending:
+            code = child.reap()
+            if code is None or self._is_stopping:
                 continue
             if not child.is_restarted:
                 self._children.remove(child)
-            elif code == WRONG_USAGE:  # it has printed what is wrong, and the next one would do the same
-                self._ending, self._code = True, code
+            elif code == EXIT_USAGE:  # it has printed what is wrong, and the next one would do the same
+                self._is_stopping, self._code = True, code
             else:
                 wait = max(0.0, child.due - time.monotonic())
-                log("warning", "process died, starting it again", child=child.name, code=code, wait=f"{wait:.1f}s")
+                log("warning", "process died, restarting", child=child.name, code=code, wait=f"{wait:.1f}s")
 
     def _stop(self) -> None:
-        for process in self._alive():
+        for process in self._running():
             process.terminate()
-        give_up = time.monotonic() + GRACE
-        while self._alive() and (left := give_up - time.monotonic()) > 0:
+        deadline = time.monotonic() + KILL_TIMEOUT
+        while self._running() and (left := deadline - time.monotonic()) > 0:
             self._wait(left)
-        for process in self._alive():
+        for process in self._running():
             log("error", "process did not end in time, killing it", pid=process.pid)
             process.kill()
             self._code = 1
@@ -133,23 +133,23 @@ class Parent:
             log("error", "process did not end in time and ended itself")
             self._code = 1
 
-    def _alive(self) -> list[subprocess.Popen[bytes]]:
-        running = [child.process for child in self._children if child.process]
-        return [process for process in running if process.poll() is None]
+    def _running(self) -> list[subprocess.Popen[bytes]]:
+        processes = [child.process for child in self._children if child.process]
+        return [process for process in processes if process.poll() is None]
 
 
 class CannotListen(Exception):
-    """The message is for the operator."""
+    """The port cannot be bound. The message is for the operator."""
 
 
 def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
-    """`option`: the command-line option for the port, named in errors. Raises CannotListen."""
-    give_up = time.monotonic() + PATIENCE
+    """Bind the port. `option`: the command-line option for it, named in errors. Raises CannotListen."""
+    deadline = time.monotonic() + PORT_TIMEOUT
     while True:
         try:
             return _bind(host, port)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and time.monotonic() < give_up:
+            if error.errno == errno.EADDRINUSE and time.monotonic() < deadline:
                 time.sleep(0.1)
                 continue
             raise CannotListen(_explain(error, host, port, option)) from None
@@ -179,54 +179,54 @@ def _explain(error: OSError, host: str, port: int, option: str) -> str:
 
 
 def serve(host: str, port: int, *, tls_port: int, workers: int, role: str, app: str, welcome: bool) -> int:
-    """Run the processes of `role` until SIGTERM; `tls_port` 0 is none. Returns the exit code."""
-    lifeline, _keep = os.pipe()  # never written to: its end of file shows the children that this process has exited
-    common = ["--lifeline", str(lifeline), "--app", app, "--role", role, "--port", str(port), "--host", host]
+    """Run the processes of `role` until SIGTERM and return the exit code. `tls_port`: 0 for none."""
+    parent_pipe, _keep = os.pipe()  # never written to: its end of file shows the children that this process has exited
+    common = ["--parent-pipe", str(parent_pipe), "--app", app, "--role", role, "--port", str(port), "--host", host]
     try:
         bound = [listen(host, port), *([listen(host, tls_port, option="--tls-port")] if tls_port else [])]
     except CannotListen as error:
-        say(str(error))
+        write_stderr(str(error))
         return 1
-    fds = tuple(each.fileno() for each in bound)
-    given = [text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair]
+    fds = tuple(listener.fileno() for listener in bound)
+    socket_options = [text for pair in zip(("--socket", "--tls-socket"), map(str, fds), strict=False) for text in pair]
     children = []
     if role != "worker":
-        web = child_command("web", *given, *common)
-        children += [Child(f"web-{n}", web, (*fds, lifeline)) for n in range(1, workers + 1)]
+        web = child_command("web", *socket_options, *common)
+        children += [Child(f"web-{n}", web, (*fds, parent_pipe)) for n in range(1, workers + 1)]
     if role == "worker":  # no web process answers health checks for it
-        worker = child_command("worker", *given, *common)
-        children.append(Child("worker", [*_NICE, *worker], (*fds, lifeline)))
+        worker = child_command("worker", *socket_options, *common)
+        children.append(Child("worker", [*_NICE, *worker], (*fds, parent_pipe)))
     if role == "all":
-        children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (lifeline,)))
+        children.append(Child("worker", [*_NICE, *child_command("worker", *common)], (parent_pipe,)))
     if welcome:
         welcoming = [*_NICE, *child_command("welcome", *common)]
-        children.append(Child("welcome", welcoming, (lifeline,), is_restarted=False))
+        children.append(Child("welcome", welcoming, (parent_pipe,), is_restarted=False))
     log("info", "serving", host=host, port=port, role=role, processes=len(children), pid=os.getpid())
     return Parent(children).run()
 
 
 def child_command(kind: str, *arguments: str) -> list[str]:
-    # -P: a file in the working directory must not stand in for a module of the same name
+    # -P: a file in the working directory must not shadow a module
     return [sys.executable, "-P", "-m", "waypost.child", kind, *arguments]
 
 
 def parent_command(
     host: str, port: int, *, workers: int, role: str, app: str, welcome: bool, tls_port: int = 0
 ) -> list[str]:
-    """What `waypost serve` replaces itself with, so that its imports do not stay in memory."""
+    """Return the command by which `waypost serve` replaces itself, so that its imports do not stay in memory."""
     options = [host, str(port), str(tls_port), str(workers), role, app, "welcome" if welcome else "quiet"]
     return [sys.executable, "-P", "-m", "waypost.worker.parent", *options]
 
 
 def log(level: str, event: str, **fields: object) -> None:
-    """The line that structlog would write, without loading it."""
+    """Write the line that structlog would write, without loading it."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     rest = "".join(f" {name}={value}" for name, value in fields.items())
-    say(f'timestamp={at} level={level} event="{event}" process=parent{rest}')
+    write_stderr(f'timestamp={at} level={level} event="{event}" process=parent{rest}')
 
 
-def say(line: str) -> None:
-    """Write to stderr without its buffer: what cannot be written is lost, and the exit code stays right."""
+def write_stderr(line: str) -> None:
+    """Write to stderr without its buffer. A failed write is ignored, so that the exit code stays right."""
     if sys.stderr:  # None when it was closed at the start
         with contextlib.suppress(OSError):
             os.write(sys.stderr.fileno(), f"{line}\n".encode())

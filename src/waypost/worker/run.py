@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from waypost.database import Database
-from waypost.worker.loop import IDLE, LeasedQueue, LeaseLoop, Step, every, name_of
+from waypost.worker.loop import POLL_INTERVAL, QueueWorker, Step, WorkerLoop, every, name_of
 
 Periodic = tuple[float, Step]
 """A step, after the seconds until it is called again once it has returned False."""
@@ -19,7 +19,7 @@ Periodic = tuple[float, Step]
 class WorkerParts(NamedTuple):
     """What a worker runs of one package, besides jobs."""
 
-    queues: Sequence[LeasedQueue[Any, Any]] = ()
+    queues: Sequence[QueueWorker[Any, Any]] = ()
     periodic: Sequence[Periodic] = ()
 
 
@@ -27,16 +27,16 @@ _log = structlog.get_logger()
 
 
 async def work(
-    db: Database, loops: Sequence[LeaseLoop[Any, Any]], periodic: Sequence[Periodic] = (), *, stop: asyncio.Event
+    db: Database, loops: Sequence[WorkerLoop[Any, Any]], periodic: Sequence[Periodic] = (), *, stop: asyncio.Event
 ) -> None:
     """Until `stop`: then steps finish, nothing new is claimed, and attempts in flight get some time to end."""
-    steps: list[tuple[float, Step, str]] = [(IDLE, loop.step, loop.name) for loop in loops]
+    steps: list[tuple[float, Step, str]] = [(POLL_INTERVAL, loop.step, loop.name) for loop in loops]
     steps += [(seconds, step, name_of(step)) for seconds, step in periodic]
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(check_integrity(db, stop))
             for seconds, step, name in steps:
-                group.create_task(every(seconds, step, name=name, stop=stop, survives=Exception))
+                group.create_task(every(seconds, step, name=name, stop=stop, retry_on=Exception))
     finally:  # all at once: the parent waits only once
         await asyncio.gather(*(loop.close() for loop in loops))
 

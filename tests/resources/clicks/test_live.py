@@ -73,8 +73,8 @@ class Counts:
     def __init__(self) -> None:
         self.count = 1
         self.polls, self.renders = 0, 0
-        self.is_out = self.is_leaving = False
-        self.live = LiveClicks(self.count_clicks, self.render, is_leaving=lambda: self.is_leaving)
+        self.is_out = self.is_shutting_down = False
+        self.live = LiveClicks(self.count_clicks, self.render, is_shutting_down=lambda: self.is_shutting_down)
 
     async def count_clicks(self, subjects: Collection[UUID]) -> Mapping[UUID, int]:
         self.polls += 1
@@ -146,7 +146,7 @@ async def test_a_new_stream_replaces_the_oldest_of_the_fullest_account() -> None
     await listen(readers[-1], new_id())  # of many: the account that has most gives one
     await admitted(second)
     assert not [reader for reader in rest if reader.running.done()]
-    counts.is_leaving = True  # as the process does
+    counts.is_shutting_down = True  # as the process does
     for reader in rest:
         await reader.ended()
     assert counts.live.stream(subject, account, is_signed_in) is None

@@ -22,7 +22,7 @@ from waypost.resources.webhooks import Deliverer, WebhookEvent, queue, store
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter, WebhookEndpoint
 from waypost.resources.webhooks.model import webhook_deliveries, webhooks
 from waypost.resources.webhooks.outbox import delivery_id, record_all
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 KEYS = KeyRing(["the key of these tests"])
 BACKOFF = (10, 30, 60, 300)
@@ -156,14 +156,14 @@ def new_deliverer(receivers: Receivers, clock: FakeClock, keys: KeyRing = KEYS, 
 
 
 def new_loop(
-    db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, at_once: int = 256
-) -> LeaseLoop[Any, Any]:
+    db: Database, receivers: Receivers, clock: FakeClock, *, keys: KeyRing = KEYS, max_concurrent: int = 256
+) -> WorkerLoop[Any, Any]:
     deliverer = new_deliverer(receivers, clock, keys)
-    deliverer.at_once = at_once
-    return LeaseLoop(db, deliverer)
+    deliverer.max_concurrent = max_concurrent
+    return WorkerLoop(db, deliverer)
 
 
-async def deliver(loop: LeaseLoop[Any, Any]) -> None:
+async def deliver(loop: WorkerLoop[Any, Any]) -> None:
     """All that is due, and the outcomes are settled."""
     while await loop.step():
         pass

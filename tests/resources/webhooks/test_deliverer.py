@@ -26,10 +26,10 @@ from waypost.kit.signing import fault
 from waypost.outbound import NotPublic, Unreachable
 from waypost.resources.webhooks import metrics
 from waypost.resources.webhooks.delivery_limiter import INITIAL_HOST_LIMIT, INITIAL_LIMIT
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 HOST = "receiver.example"
-Loop = LeaseLoop[Any, Any]
+Loop = WorkerLoop[Any, Any]
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ async def test_who_is_deleted_while_an_attempt_is_under_way(
 
 async def test_one_that_hangs_delays_nobody(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     """R9, by order rather than time: of fifty others each has its first attempt in the first round."""
-    loop = new_loop(db, receivers, clock, at_once=64)
+    loop = new_loop(db, receivers, clock, max_concurrent=64)
     receivers.will("hangs.example", HANGS)
     hanging = await subscribe(db, "hangs.example")
     await queue_up(db, hanging, 1_000, at=START - timedelta(hours=1))
@@ -206,7 +206,7 @@ async def test_who_works_has_a_turn_at_a_host_where_others_hang(
 
 async def test_more_that_hang_than_there_are_places(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     """All places are taken by who hangs and has more waiting: the others still have their turn as places come free."""
-    loop = new_loop(db, receivers, clock, at_once=4)
+    loop = new_loop(db, receivers, clock, max_concurrent=4)
     for number in range(8):
         receivers.will(f"slow{number}.example", Unreachable("timed out"))
         await queue_up(db, await subscribe(db, f"slow{number}.example"), 20, at=START - timedelta(hours=1))
@@ -216,7 +216,7 @@ async def test_more_that_hang_than_there_are_places(db: Database, receivers: Rec
 
 
 async def test_no_more_at_once_than_in_all(db: Database, receivers: Receivers, clock: FakeClock) -> None:
-    loop = new_loop(db, receivers, clock, at_once=5)
+    loop = new_loop(db, receivers, clock, max_concurrent=5)
     for number in range(4):
         receivers.will(f"{number}.example", HANGS)
         await queue_up(db, await subscribe(db, f"{number}.example"), 4)
@@ -242,7 +242,7 @@ async def test_one_that_hangs_soon_holds_one_place(db: Database, receivers: Rece
 async def test_two_deliverers_send_nothing_twice(db: Database, receivers: Receivers, clock: FakeClock) -> None:
     for number in range(10):
         await queue_up(db, await subscribe(db, f"{number}.example"), 30)
-    await asyncio.gather(*(deliver(new_loop(db, receivers, clock, at_once=40)) for _ in range(2)))
+    await asyncio.gather(*(deliver(new_loop(db, receivers, clock, max_concurrent=40)) for _ in range(2)))
     ids = [each.id for each in receivers.sent]
     assert len(ids) == len(set(ids)) == 300
     assert {(row.status, row.attempts) for row in await deliveries(db)} == {("delivered", 1)}

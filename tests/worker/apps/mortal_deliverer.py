@@ -18,7 +18,7 @@ from waypost.kit.clock import now
 from waypost.outbound import Outbound, Poster
 from waypost.resources.webhooks import Deliverer, queue
 from waypost.resources.webhooks.model import webhook_deliveries
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 URL, CA_FILE, KEY, POINT, AFTER = sys.argv[1:]
 begun = []
@@ -49,10 +49,10 @@ def dying_after(point, function):
 
 
 class Trapped(Deliverer):
-    def committed(self, outcomes, claimed):
+    def on_commit(self, outcomes, claimed):
         begun.extend(each.id for each in claimed)
         die_at("after claim")
-        super().committed(outcomes, claimed)
+        super().on_commit(outcomes, claimed)
 
 
 async def is_done(db):
@@ -68,8 +68,8 @@ async def main():
     queue.claim = dying_before("before claim", queue.claim)
     queue.settle = dying_before("before mark", queue.settle)
     deliverer = Trapped(post, KeyRing([KEY]), clock=now, timeout=10, backoff=[0, 0, 0, 0])
-    deliverer.at_once = 50
-    loop = LeaseLoop(db, deliverer)
+    deliverer.max_concurrent = 50
+    loop = WorkerLoop(db, deliverer)
     while await loop.step() or not await is_done(db):
         await asyncio.sleep(0)
     await loop.close()

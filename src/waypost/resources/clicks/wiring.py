@@ -18,7 +18,7 @@ from waypost.settings import Settings
 from waypost.web.api import Endpoints
 from waypost.web.dashboard import SessionAuth, Views
 from waypost.web.guard import Guard
-from waypost.worker.loop import IDLE
+from waypost.worker.loop import POLL_INTERVAL
 from waypost.worker.run import WorkerParts
 
 
@@ -28,10 +28,10 @@ def endpoints(
     auth: SessionAuth,
     views: Views,
     *,
-    is_leaving: Callable[[], bool],
+    is_shutting_down: Callable[[], bool],
     closing: AsyncExitStack,
 ) -> Endpoints:
-    pages = StatsPages(deps, auth, views, is_leaving)
+    pages = StatsPages(deps, auth, views, is_shutting_down)
     closing.push_async_callback(pages.live.close)
     lists = api.endpoints(deps.db, guard, base_url=deps.base_url, clock=deps.clock)
     stats = stats_api.endpoints(deps.db, guard, shared_domain=deps.shared_domain, clock=deps.clock)
@@ -42,7 +42,7 @@ def worker_parts(settings: Settings, db: Database, closing: AsyncExitStack) -> W
     drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
     closing.push_async_callback(drainer.close)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
-    return WorkerParts(periodic=[(IDLE, drainer.step), (3600, retention.step), (3600, top_values.step)])
+    return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
 
 
 def _rules(settings: Settings) -> Rules:

@@ -15,7 +15,7 @@ from waypost.resources.webhooks import metrics, queue
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
-from waypost.worker.loop import GRACE, LeasedQueue
+from waypost.worker.loop import SHUTDOWN_TIMEOUT, QueueWorker
 
 MAX_ANSWER = 65_536
 """Bytes; an answer must end within them."""
@@ -30,9 +30,9 @@ _read = lru_cache(4_096)(canonical)
 log = structlog.get_logger(__name__)
 
 
-class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
+class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
     name = "webhook deliveries"
-    at_once = 256
+    max_concurrent = 256
 
     def __init__(
         self,
@@ -49,22 +49,22 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
         self._keys = keys
         self._clock = clock
         self._timeout = timeout
-        self.grace = min(timeout + 1, GRACE)
+        self.shutdown_timeout = min(timeout + 1, SHUTDOWN_TIMEOUT)
         self._lease = timedelta(seconds=timeout + _MARGIN)
         self._backoff = backoff
         self._limiter = limiter or DeliveryLimiter()
         self._has_logged_keys = False
 
-    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+    async def is_due(self, tx: Tx) -> bool:
         return await queue.is_due(tx, self._clock(), self._limiter)
 
-    async def claim(self, tx: Tx, free: int) -> list[ClaimedDelivery]:
-        return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free, limiter=self._limiter)
+    async def claim(self, tx: Tx, free_slots: int) -> list[ClaimedDelivery]:
+        return await queue.claim(tx, clock=self._clock, lease=self._lease, limit=free_slots, limiter=self._limiter)
 
     async def settle(self, tx: Tx, outcomes: Sequence[DeliveryOutcome]) -> None:
         await queue.settle(tx, outcomes)
 
-    def committed(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
+    def on_commit(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
         for each in claimed:
             self._limiter.record_start(each.endpoint)
         if outcomes:
@@ -77,7 +77,7 @@ class Deliverer(LeasedQueue[ClaimedDelivery, DeliveryOutcome]):
         self._limiter.record_result(claimed.endpoint, succeeded=outcome.status == "delivered")
         return outcome
 
-    async def crashed(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:
+    async def on_crash(self, claimed: ClaimedDelivery, error: Exception) -> DeliveryOutcome:
         self._limiter.record_result(claimed.endpoint, succeeded=False)
         return self._failed(claimed, f"internal error: {type(error).__name__}")
 

@@ -26,7 +26,7 @@ from waypost.resources.domains.certificates import (
     store,
 )
 from waypost.resources.domains.model import certificates, domains
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 RING = KeyRing(["secret"])
 LEASE = timedelta(minutes=4)
@@ -99,7 +99,7 @@ class Certification:
 
     def __init__(self, db: Database, authority: Any, clock: Clock, own: tuple[str, ...] = ()) -> None:
         self.issuer = Issuer(db, authority, RING, clock=clock)
-        self.loop = LeaseLoop(db, self.issuer, monotonic=count(0, 60).__next__)
+        self.loop = WorkerLoop(db, self.issuer, monotonic=count(0, 60).__next__)
         self.sweep = CertificateSweep(db, own, clock=clock)
         self._clock = clock
         self._next_sweep = clock.now

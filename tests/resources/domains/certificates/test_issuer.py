@@ -173,7 +173,7 @@ async def test_who_stops_in_the_middle_leaves_it_to_the_next(scripted, issuer, l
         await never.wait()
 
     monkeypatch.setattr(at_work.issuer._authority, "obtain", stall)
-    monkeypatch.setattr(at_work.issuer, "grace", 0.01)
+    monkeypatch.setattr(at_work.issuer, "shutdown_timeout", 0.01)
     await at_work.step()
     await reached.wait()
     assert (await row_of(db, "grace.example")).leased_until is not None
@@ -223,7 +223,7 @@ async def test_a_process_that_ends_after_the_order(scripted, issuer, live, clock
         await asyncio.Event().wait()
 
     monkeypatch.setattr(at_work.issuer._authority._acme, "obtain", stall)
-    monkeypatch.setattr(at_work.issuer, "grace", 0.01)
+    monkeypatch.setattr(at_work.issuer, "shutdown_timeout", 0.01)
     await at_work.step()
     await ordered.wait()
     await at_work.close()

@@ -14,7 +14,7 @@ from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
 from waypost.resources.domains.checks import Checker, remove_expired
 from waypost.worker.jobs import jobs
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 A_DAY = timedelta(days=1)
 
@@ -24,7 +24,7 @@ class Checking:
     env: Env
     names: NameServer
     checker: Checker
-    loop: LeaseLoop[Any, Any]
+    loop: WorkerLoop[Any, Any]
     changes: list[tuple[str, bool]] = field(default_factory=list)
     """Calls of `live_changed`."""
 
@@ -43,7 +43,7 @@ class Checking:
         return began
 
     def replace(self, checker: Checker) -> None:
-        self.checker, self.loop = checker, LeaseLoop(self.env.deps.db, checker)
+        self.checker, self.loop = checker, WorkerLoop(self.env.deps.db, checker)
 
     async def expire(self) -> bool:
         return await remove_expired(self.env.deps)
@@ -75,7 +75,7 @@ async def open_checking(env: Env) -> AsyncIterator[Checking]:
     async with name_server() as names:
         probe = TlsProbe(allow=ALLOW, dns_servers=[names.address])
         checker = Checker(env.deps, DnsRecords([names.address]), probe)
-        loop = LeaseLoop(env.deps.db, checker)
+        loop = WorkerLoop(env.deps.db, checker)
         checking = Checking(env, names, checker, loop)
         yield checking
         await checking.loop.close()

@@ -21,10 +21,10 @@ from waypost.resources.pixels.events import model
 from waypost.resources.pixels.events.model import pixel_batches, pixel_events
 from waypost.resources.pixels.events.queue import BATCH_DELAY
 from waypost.resources.pixels.model import pixels
-from waypost.worker.loop import LeaseLoop
+from waypost.worker.loop import WorkerLoop
 
 KEYS = KeyRing(["the key of these tests"])
-Loop = LeaseLoop[Any, Any]
+Loop = WorkerLoop[Any, Any]
 ALLOW = [ip_network("127.0.0.1/32")]
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
@@ -123,7 +123,7 @@ async def open_env(db: Database, platforms: Platforms, urls: Mapping[str, str] |
     sender = events.EventSender(db, KEYS, poster.post, urls or dict.fromkeys(IDS, platforms.url), clock=clock)
 
     def new_sender() -> Loop:
-        return LeaseLoop(db, sender, monotonic=lambda: next(ticks))
+        return WorkerLoop(db, sender, monotonic=lambda: next(ticks))
 
     try:
         yield Env(db, clock, new_sender, new_sender())

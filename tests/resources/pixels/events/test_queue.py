@@ -60,7 +60,7 @@ async def test_a_platform_that_hangs_delays_no_other(
     while sum([(await env.results(pixel)).sent for pixel in others]) < len(others):
         await env.sender.step()
     assert len(await env.waiting()) == 1
-    monkeypatch.setattr(events.EventSender, "grace", 0)
+    monkeypatch.setattr(events.EventSender, "shutdown_timeout", 0)
     await env.sender.close()
 
 
@@ -93,7 +93,7 @@ async def test_an_account_has_one_request_in_flight(
     while not (await env.results(stranger)).sent:
         await env.sender.step()
     assert (await env.results(second)).sent == 0
-    monkeypatch.setattr(events.EventSender, "grace", 0)
+    monkeypatch.setattr(events.EventSender, "shutdown_timeout", 0)
     await env.sender.close()
 
 
@@ -193,7 +193,7 @@ async def test_a_concurrent_deletion_leaves_nothing(
     await env.delete(pixel)
     await env.sweep()
     assert await env.nothing_is_left()
-    monkeypatch.setattr(events.EventSender, "grace", 0)
+    monkeypatch.setattr(events.EventSender, "shutdown_timeout", 0)
     await env.sender.close()
     assert await env.nothing_is_left()
 

@@ -68,11 +68,11 @@ class _Stream:
 
 
 class LiveClicks:
-    def __init__(self, count: CountClicks, render: RenderLatest, *, is_leaving: Callable[[], bool]) -> None:
-        """`is_leaving`: whether this process is about to end; then all streams end, too."""
+    def __init__(self, count: CountClicks, render: RenderLatest, *, is_shutting_down: Callable[[], bool]) -> None:
+        """`is_shutting_down`: whether this process is about to end; then all streams end, too."""
         self._count = count
         self._render = render
-        self._is_leaving = is_leaving
+        self._is_shutting_down = is_shutting_down
         self._channels: dict[Subject, _Channel] = {}
         self._streams: list[_Stream] = []
         """The oldest first."""
@@ -80,7 +80,7 @@ class LiveClicks:
 
     def stream(self, subject: Subject, account_id: UUID, is_signed_in: IsSignedIn) -> StreamingResponse | None:
         """None when the process is about to end."""
-        if self._is_leaving():
+        if self._is_shutting_down():
             return None
         self._replace_one(account_id)
         channel = self._channels.setdefault(subject, _Channel(subject))
@@ -145,7 +145,7 @@ class LiveClicks:
 
     async def _poll_until_unwatched(self) -> None:
         try:
-            while self._channels and not self._is_leaving():
+            while self._channels and not self._is_shutting_down():
                 with contextlib.suppress(Unavailable):
                     await self._poll()
                 await asyncio.sleep(POLL_INTERVAL)

@@ -29,12 +29,12 @@ _NO_REQUEST = Request({"type": "http", "headers": []})
 
 
 class StatsPages:
-    def __init__(self, deps: links.Deps, auth: SessionAuth, views: Views, is_leaving: Callable[[], bool]) -> None:
+    def __init__(self, deps: links.Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
         self._deps = deps
         self._auth = auth
         self._views = views
         count = partial(read.count_recent_clicks, deps.db, deps.clock)
-        self.live = live.LiveClicks(count, self._render_latest, is_leaving=is_leaving)
+        self.live = live.LiveClicks(count, self._render_latest, is_shutting_down=is_shutting_down)
 
     def endpoints(self) -> list[Route]:
         return [

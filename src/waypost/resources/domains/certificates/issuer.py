@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 import structlog
@@ -20,7 +21,7 @@ from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.model import certificates
-from waypost.worker.loop import LeasedQueue
+from waypost.worker.loop import QueueWorker
 
 DEADLINE = 180.0  # seconds for one name, with all checks that the authority makes
 LEASE = timedelta(seconds=DEADLINE + 60)
@@ -42,11 +43,11 @@ class Stopped:
     claimed: CertificateClaim
 
 
-class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
+class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
     name = "certificates"
-    at_once = 4
-    look_every = 1.0
-    grace = 8.0
+    max_concurrent = 4
+    poll_interval = 1.0
+    shutdown_timeout = 8.0
 
     def __init__(self, db: Database, authority: Authority, keys: KeyRing, *, clock: Clock) -> None:
         self._db = db
@@ -54,17 +55,17 @@ class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
         self._keys = keys
         self._clock = clock
         self._resting_until = datetime.min.replace(tzinfo=UTC)
-        self._chosen: Mapping[UUID, UUID | None] = {}
+        self._candidates: Mapping[UUID, UUID | None] = {}
 
-    async def is_due(self, tx: Tx, free: int) -> bool:
-        """Chooses what to claim: on SQLite, no writer waits for a read."""
+    async def is_due(self, tx: Tx) -> bool:
+        """Choose candidates already here: on SQLite, no writer waits for a read."""
         now = self._clock()
         if self._resting_until <= now:
-            self._chosen = await queue.choose(tx, now, free)
-        return bool(self._chosen)
+            self._candidates = await queue.choose(tx, now, self.max_concurrent)
+        return bool(self._candidates)
 
-    async def claim(self, tx: Tx, free: int) -> Sequence[CertificateClaim]:  # noqa: ARG002
-        chosen, self._chosen = self._chosen, {}
+    async def claim(self, tx: Tx, free_slots: int) -> Sequence[CertificateClaim]:
+        chosen, self._candidates = dict(islice(self._candidates.items(), free_slots)), {}
         return await queue.claim(tx, chosen, now=self._clock(), lease=LEASE) if chosen else []
 
     async def run(self, claimed: CertificateClaim) -> Obtained | Failed | Stopped | None:
@@ -78,7 +79,7 @@ class Issuer(LeasedQueue[CertificateClaim, Obtained | Failed | Stopped]):
         except asyncio.CancelledError:
             return Stopped(claimed)
 
-    async def crashed(self, claimed: CertificateClaim, error: Exception) -> Failed:
+    async def on_crash(self, claimed: CertificateClaim, error: Exception) -> Failed:
         return self._failed(claimed, error)
 
     async def settle(self, tx: Tx, outcomes: Sequence[Obtained | Failed | Stopped]) -> None:

@@ -17,7 +17,7 @@ from waypost.resources.domains.checks import messages, outcome, queue, verificat
 from waypost.resources.domains.deps import Deps
 from waypost.resources.domains.model import Domain
 from waypost.worker import mail
-from waypost.worker.loop import LeasedQueue
+from waypost.worker.loop import QueueWorker
 
 
 class LiveChanged(Protocol):
@@ -32,9 +32,9 @@ ProbedDomain = tuple[queue.DomainCheckClaim, TlsProbeResult]
 """A verified domain and the result of its TLS probe."""
 
 
-class Checker(LeasedQueue[queue.DomainCheckClaim, ProbedDomain]):
+class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
     name = "domain checks"
-    at_once = 16
+    max_concurrent = 16
 
     def __init__(
         self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, live_changed: LiveChanged | None = None
@@ -45,11 +45,11 @@ class Checker(LeasedQueue[queue.DomainCheckClaim, ProbedDomain]):
         self._probe_tls = probe
         self._live_changed = live_changed
 
-    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+    async def is_due(self, tx: Tx) -> bool:
         return await queue.has_work(tx, self._deps.clock())
 
-    async def claim(self, tx: Tx, free: int) -> list[queue.DomainCheckClaim]:
-        return await queue.claim(tx, clock=self._deps.clock, limit=free)
+    async def claim(self, tx: Tx, free_slots: int) -> list[queue.DomainCheckClaim]:
+        return await queue.claim(tx, clock=self._deps.clock, limit=free_slots)
 
     async def run(self, claimed: queue.DomainCheckClaim) -> ProbedDomain | None:
         """Saves the verdict before the probe: a certificate may be obtained on demand, which requires a live domain.

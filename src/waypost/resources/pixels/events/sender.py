@@ -21,7 +21,7 @@ from waypost.resources.pixels.events.model import EventResults, PageView
 from waypost.resources.pixels.events.platform_apis import PLATFORM_APIS, InvalidPixelId, Verdict, read_response
 from waypost.resources.pixels.model import pixels
 from waypost.worker.jobs import wait_after
-from waypost.worker.loop import LeasedQueue
+from waypost.worker.loop import QueueWorker
 
 DEADLINE = 10.0  # seconds for a request and its response
 LEASE = timedelta(seconds=DEADLINE + 20)  # long enough to settle it after a short outage
@@ -47,11 +47,11 @@ class _Pixel:
     access_token: Ciphertext
 
 
-class EventSender(LeasedQueue[queue.ClaimedBatch, queue.BatchOutcome]):
+class EventSender(QueueWorker[queue.ClaimedBatch, queue.BatchOutcome]):
     name = "pixel events"
-    at_once = queue.MAX_IN_FLIGHT
-    look_every = 1.0  # events wait for some seconds anyway
-    grace = DEADLINE + 1
+    max_concurrent = queue.MAX_IN_FLIGHT
+    poll_interval = 1.0  # events wait for some seconds anyway
+    shutdown_timeout = DEADLINE + 1
 
     def __init__(self, db: Database, keys: KeyRing, post: Post, urls: Mapping[str, str], *, clock: Clock) -> None:
         """`urls`: of the APIs, by platform."""
@@ -61,10 +61,10 @@ class EventSender(LeasedQueue[queue.ClaimedBatch, queue.BatchOutcome]):
         self._urls = urls
         self._clock = clock
 
-    async def is_due(self, tx: Tx, free: int) -> bool:  # noqa: ARG002
+    async def is_due(self, tx: Tx) -> bool:
         return bool(await queue.find_due(tx, self._clock()))
 
-    async def claim(self, tx: Tx, free: int) -> list[queue.ClaimedBatch]:  # noqa: ARG002  # `RequestSlots` limits all workers
+    async def claim(self, tx: Tx, free_slots: int) -> list[queue.ClaimedBatch]:  # noqa: ARG002  # `RequestSlots` limits all workers
         return await queue.claim(tx, clock=self._clock, lease=LEASE)
 
     async def settle(self, tx: Tx, outcomes: Sequence[queue.BatchOutcome]) -> None:
@@ -77,7 +77,7 @@ class EventSender(LeasedQueue[queue.ClaimedBatch, queue.BatchOutcome]):
         verdict = await self._send(pixel, usable) if pixel and usable else Verdict()
         return self._outcome(batch, events, dropped, verdict)
 
-    async def crashed(self, batch: queue.ClaimedBatch, error: Exception) -> queue.BatchOutcome:
+    async def on_crash(self, batch: queue.ClaimedBatch, error: Exception) -> queue.BatchOutcome:
         pixel, events = await self._load(batch)
         _, dropped = self._sort_out(pixel, events)
         return self._outcome(batch, events, dropped, Verdict.temporary(f"internal error: {type(error).__name__}"))
