@@ -15,7 +15,7 @@ from waypost.auth.model import (
     SignInClient,
 )
 from waypost.auth.passwords import hash_password
-from waypost.auth.rules import is_live, is_usable
+from waypost.auth.rules import is_plan_active, is_usable
 from waypost.auth.service import (
     browse_keys,
     close_account,
@@ -75,7 +75,7 @@ __all__ = [
     "hash_password",
     "image_bytes",
     "invalidating_callers",
-    "is_live",
+    "is_plan_active",
     "is_usable",
     "links_count_of",
     "list_accounts",

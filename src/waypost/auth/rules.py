@@ -7,19 +7,19 @@ from datetime import datetime, timedelta
 from waypost.auth.model import SCOPES, ApiKey, Plan, PlanChoice
 from waypost.kit.errors import Problems
 
-LIVE_STATUSES = frozenset({"active", "trialing"})
+ACTIVE_STATUSES = frozenset({"active", "trialing"})
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
 EMAIL_LIMIT = 254
 _NAME_LIMIT = 255
 
 
-def is_live(plan: Plan, now: datetime) -> bool:
+def is_plan_active(plan: Plan, now: datetime) -> bool:
     """Whether the API may be used."""
     if plan.type == "trial":
         return plan.trial_ends_at is not None and now < plan.trial_ends_at
     if plan.type == "subscription":
-        return plan.status in LIVE_STATUSES
+        return plan.status in ACTIVE_STATUSES
     return plan.type == "lifetime"
 
 

@@ -69,7 +69,7 @@ class Guard:
         caller = await self._authenticate(request)
         taken = await self._budget.take(caller.key.id.bytes)  # counted whatever the response will be
         at = self._clock()
-        if not auth.is_live(caller.account.plan, at):
+        if not auth.is_plan_active(caller.account.plan, at):
             raise PaymentRequired
         if scope is not None and scope not in caller.key.scopes:
             raise Forbidden(LACKS_SCOPE.format(scope))

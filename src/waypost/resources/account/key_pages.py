@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost import auth as keys
-from waypost.auth import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_live, is_usable
+from waypost import auth
+from waypost.auth import REQUESTS_PER_MINUTE, SCOPES, ApiKey, Scope, is_plan_active, is_usable
 from waypost.auth.sessions import Session
 from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
@@ -57,12 +57,12 @@ class KeyPages(Pages[Deps]):
     async def browse(self, request: Request) -> Response:
         session = await self._auth.session(request)
         now = self._deps.auth.clock()
-        of_page = replace(page_request(request), per_page=_PER_PAGE)
-        page = await keys.browse_keys(self._deps.auth.db, session.account.id, of_page, now=now)
-        live = {key.id for key in page.items if is_usable(key, now)}
+        pagination = replace(page_request(request), per_page=_PER_PAGE)
+        page = await auth.browse_keys(self._deps.auth.db, session.account.id, pagination, now=now)
+        usable = {key.id for key in page.items if is_usable(key, now)}
         notice = "The key was revoked." if "revoked" in request.query_params else ""
-        is_paid = is_live(session.account.plan, now)
-        return self._render(request, "list", page=page, live=live, is_paid=is_paid, notice=notice)
+        has_active_plan = is_plan_active(session.account.plan, now)
+        return self._render(request, "list", page=page, usable=usable, has_active_plan=has_active_plan, notice=notice)
 
     async def new(self, request: Request) -> Response:
         session = await self._auth.session(request)
@@ -84,15 +84,15 @@ class KeyPages(Pages[Deps]):
             return self._views.form(request, "account/keys_new.html", form, error, **context)
         except NotFound:  # the session has ended meanwhile
             raise NotSignedIn from None
-        is_paid = is_live(session.account.plan, self._deps.auth.clock())
-        return self._render(request, "created", 201, key=key, text=text, is_paid=is_paid)
+        has_active_plan = is_plan_active(session.account.plan, self._deps.auth.clock())
+        return self._render(request, "created", 201, key=key, text=text, has_active_plan=has_active_plan)
 
     async def show_revocation(self, request: Request) -> Response:
         return self._render(request, "revoke", key=await self._find(request))
 
     async def revoke(self, request: Request) -> Response:
         key = await self._find(request)
-        await keys.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock())
+        await auth.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock())
         return RedirectResponse(f"{_PATH}?revoked=1", 303)
 
     async def reference(self, request: Request) -> Response:
@@ -116,7 +116,7 @@ class KeyPages(Pages[Deps]):
         if new.expires_at is not None and new.expires_at <= now:
             problems.add("expires_at", "The expiry must be in the future.")
         problems.raise_if_any()
-        return await keys.create_key(
+        return await auth.create_key(
             self._deps.auth.db,
             account_id=session.account.id,
             name=new.name.strip(),
@@ -129,7 +129,7 @@ class KeyPages(Pages[Deps]):
 
     async def _find(self, request: Request) -> ApiKey:
         session = await self._auth.session(request)
-        return await keys.find_key(self._deps.auth.db, session.account.id, self._path_id(request))
+        return await auth.find_key(self._deps.auth.db, session.account.id, self._path_id(request))
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         return self._views.page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})

@@ -5,7 +5,7 @@ from typing import cast
 
 from typing_extensions import TypedDict
 
-from waypost.auth import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope, is_live
+from waypost.auth import REQUESTS_PER_MINUTE, ApiCaller, ApiKey, Plan, Scope, is_plan_active
 from waypost.auth.model import PlanType
 from waypost.kit.clock import timestamp
 from waypost.kit.fields import IdText, TimestampText
@@ -67,7 +67,7 @@ def plan_to_json(plan: Plan, now: datetime) -> PlanJson:
     return {
         "type": plan.type,
         "status": plan.status,
-        "active": is_live(plan, now),
+        "active": is_plan_active(plan, now),
         "trial_ends_at": _moment(plan.trial_ends_at),
         "renews_at": _moment(plan.renews_at),
     }

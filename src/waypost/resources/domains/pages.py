@@ -46,7 +46,7 @@ class DomainPages(Pages[WebDeps]):
         session, form = await self._read(request)
         new, problems = parse(NewDomain, form.fields)
         try:
-            self._auth.require_live_plan(session)
+            self._auth.require_active_plan(session)
             domain = await service.create(self._deps, session, new, problems)
         except NoDomain as error:
             return await self._list(request, form, Invalid({"hostname": [error.message]}))
@@ -64,7 +64,7 @@ class DomainPages(Pages[WebDeps]):
         session, form = await self._read(request)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
-            self._auth.require_live_plan(session)
+            self._auth.require_active_plan(session)
             await service.change(self._deps, session, domain.id, change, problems)
         except (Invalid, PaymentRequired) as error:
             return self._page(request, domain, form, error)
@@ -76,7 +76,7 @@ class DomainPages(Pages[WebDeps]):
 
     async def verify(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        self._auth.require_live_plan(session)
+        self._auth.require_active_plan(session)
         domain = await service.verify_later(self._deps, session, self._path_id(request))
         if "hx-request" in request.headers:
             return self._state(request, domain)

@@ -58,7 +58,7 @@ class _LinkFormPages:
     async def create(self, request: Request) -> Response:
         session = await self.auth.session(request)
         form = await read_form(request)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             return await self._page(request, session, form, status=402)
         try:
             link = await service.create_once(self.deps, session, *forms.new_link(form))
@@ -73,7 +73,7 @@ class _LinkFormPages:
     async def change(self, request: Request) -> Response:
         session, link = await self._link(request)
         form = await read_form(request)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             return await self._page(request, session, form, link, status=402)
         try:
             await service.change(self.deps, session, link.id, *forms.link_change(form, link, self.deps))
@@ -92,7 +92,7 @@ class _LinkFormPages:
         form, card, problem = await read_form(request), None, ""
         try:
             if form.text("destination_url").strip():
-                self.auth.require_live_plan(session)
+                self.auth.require_active_plan(session)
                 await self.auth.limit_expensive(session, "preview")
                 found = await checks.preview(self.deps, session.account.id, *forms.destination(form))
                 card = forms.scraped_card(self.deps, form, found)
@@ -105,7 +105,7 @@ class _LinkFormPages:
     async def card_image(self, request: Request) -> Response:
         session = await self.auth.session(request)
         is_same_origin = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        if not is_same_origin or not self.auth.is_live(session):
+        if not is_same_origin or not self.auth.has_active_plan(session):
             raise NotFound
         await self.auth.limit_expensive(session, "image")
         image = await checks.fetch_image(self.deps, session.account.id, request.query_params.get("url", ""))
@@ -138,5 +138,5 @@ class _LinkFormPages:
             choices=choices,
             shared_domain=self.deps.shared_domain,
             card=forms.typed_card(self.deps, form),
-            is_live=self.auth.is_live(session),
+            has_active_plan=self.auth.has_active_plan(session),
         )

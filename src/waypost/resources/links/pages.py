@@ -95,7 +95,7 @@ class _LinkPages:
         session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
-            self.auth.require_live_plan(session)
+            self.auth.require_active_plan(session)
         link = await service.change(self.deps, session, id_, LinkChange(status=status), Problems())
         if "hx-request" not in request.headers:
             return _back(request, "on" if link.is_enabled else "off", link.id)

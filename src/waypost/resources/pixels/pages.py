@@ -61,7 +61,7 @@ class _Pages:
         session = await self.auth.session(request)
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         warning = _id_warning(form, new.platform, new.pixel_id)
         if warning and not problems:
@@ -81,7 +81,7 @@ class _Pages:
     async def change(self, request: Request) -> Response:
         session, pixel = await self._find(request)
         form = await read_form(request)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             unpaid = form.with_errors({"body": [PaymentRequired().message]})
             return await self._one(request, session, pixel, unpaid, status=402)
         change, problems = parse(PixelChange, _changes(form))

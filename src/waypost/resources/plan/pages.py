@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import REQUESTS_PER_MINUTE, is_live
+from waypost.auth import REQUESTS_PER_MINUTE, is_plan_active
 from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
@@ -79,7 +79,7 @@ class PlanPages(Pages[Deps]):
         left = account.plan.trial_ends_at - now if account.plan.trial_ends_at else None
         shared = {
             "plan": account.plan,
-            "is_live": is_live(account.plan, now),
+            "has_active_plan": is_plan_active(account.plan, now),
             "days_left": max(0, -(-left // _DAY)) if left else 0,
             "customer": await service.find_customer(self._deps, account),
             "links_count": await service.count_links(self._deps, account),

@@ -52,7 +52,7 @@ class _DesignPages:
         session = await self.auth.session(request)
         code = await self._code(request)
         form = await read_form(request)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
         new, problems = parse(NewStyle, of_form(form.fields))
         try:

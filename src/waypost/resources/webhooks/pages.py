@@ -73,7 +73,7 @@ class _Pages:
         """The response shows the secret. No redirect: nothing else ever shows it."""
         session = await self.auth.session(request)
         form = await read_form(request)
-        if not self.auth.is_live(session):
+        if not self.auth.has_active_plan(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         new, problems = parse(NewWebhook, form.fields)
         try:
@@ -124,7 +124,7 @@ class _Pages:
     async def _sending(self, request: Request) -> Session:
         """The session, if it may send deliveries now."""
         session = await self.auth.session(request)
-        self.auth.require_live_plan(session)
+        self.auth.require_active_plan(session)
         await self.auth.limit_expensive(session, "delivery")
         return session
 

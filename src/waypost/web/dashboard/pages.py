@@ -5,7 +5,7 @@ of a service to `views.form`, which shows it beside the fields and sets the stat
 
     session, form = await self._read(request)
     try:
-        self._auth.require_live_plan(session)
+        self._auth.require_active_plan(session)
         await service.create(self._deps, session, …)
     except (Invalid, PaymentRequired) as error:
         return self._views.form(request, "pixels/new.html", form, error)

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from waypost.auth import AuthenticationResult, RateLimiter, is_live, sessions
+from waypost.auth import AuthenticationResult, RateLimiter, is_plan_active, sessions
 from waypost.auth.sessions import Session
 from waypost.database import Database
 from waypost.kit.clock import Clock
@@ -75,12 +75,12 @@ class SessionAuth:
         """Before an action that costs more than a page; each kind has its own limit. Raises RateLimited."""
         await self._expensive.require(session.account.id.bytes + what.encode())
 
-    def is_live(self, session: Session) -> bool:
-        return is_live(session.account.plan, self._clock())
+    def has_active_plan(self, session: Session) -> bool:
+        return is_plan_active(session.account.plan, self._clock())
 
-    def require_live_plan(self, session: Session) -> None:
-        """Without a live plan, users may only view, disable and delete. Raises PaymentRequired."""
-        if not self.is_live(session):
+    def require_active_plan(self, session: Session) -> None:
+        """Without an active plan, users may only view, disable and delete. Raises PaymentRequired."""
+        if not self.has_active_plan(session):
             raise PaymentRequired
 
     async def read_session(self, request: Request) -> Session | None:
