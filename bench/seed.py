@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import insert, update
 
-from waypost.auth import SCOPES, create_account, hash_password, keys, store
+from waypost.auth import SCOPES, create_account, hash_password, key_format, store
 from waypost.auth.model import ApiKey, accounts
 from waypost.database import Database
 from waypost.database.migrations import migrate
@@ -86,12 +86,12 @@ async def add_links(db: Database, account: UUID, count: int, *, first: int = 0) 
 
 async def add_keys(db: Database, account: UUID, count: int) -> list[str]:
     """Return the texts of new keys with all scopes."""
-    texts = [keys.generate() for _ in range(count)]
+    texts = [key_format.generate() for _ in range(count)]
     async with db.write() as tx:
         for text in texts:
-            prefix = text[: keys.PREFIX_LENGTH]
+            prefix = text[: key_format.PREFIX_LENGTH]
             key = ApiKey(new_id(), account, "bench", prefix, SCOPES, None, None, None, now())
-            await store.add_key(tx, key, keys.digest(text))
+            await store.add_key(tx, key, key_format.digest(text))
     return texts
 
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from journeys.service import Website
 
-from waypost.auth import PlanChoice, create_account, keys, store
+from waypost.auth import PlanChoice, create_account, key_format, store
 from waypost.auth.model import ApiKey
 from waypost.database import Database
 from waypost.kit.ids import new_id
@@ -40,12 +40,20 @@ class RunningApp:
 
     async def key(self, account: UUID, scopes: Sequence[str]) -> str:
         """A key with these scopes and no other, even with none at all, which no command would make."""
-        text = keys.generate()
+        text = key_format.generate()
         made = ApiKey(
-            new_id(), account, "key", text[: keys.PREFIX_LENGTH], tuple(scopes), None, None, None, datetime.now(UTC)
+            new_id(),
+            account,
+            "key",
+            text[: key_format.PREFIX_LENGTH],
+            tuple(scopes),
+            None,
+            None,
+            None,
+            datetime.now(UTC),
         )
         async with self.db.write() as tx:
-            await store.add_key(tx, made, keys.digest(text))
+            await store.add_key(tx, made, key_format.digest(text))
         return text
 
     async def ask(

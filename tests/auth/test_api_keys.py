@@ -6,7 +6,7 @@ import pytest
 from people import START, new_person
 from sqlalchemy import text
 
-from waypost.auth import SCOPES, create_key, keys, list_keys, revoke_key
+from waypost.auth import SCOPES, create_key, key_format, list_keys, revoke_key
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 
@@ -31,7 +31,7 @@ async def test_the_database_does_not_contain_the_key_text(db: Database) -> None:
     async with db.read() as tx:
         stored = str((await tx.execute(text("SELECT * FROM api_keys"))).all())
     assert alice.key not in stored
-    assert keys.digest(alice.key) in stored
+    assert key_format.digest(alice.key) in stored
 
 
 async def test_invalid_input_reports_all_errors(db: Database) -> None:
@@ -61,14 +61,14 @@ async def test_revoking_an_unknown_key_raises_not_found(db: Database) -> None:
 
 
 def test_the_checksum_detects_a_mistyped_key() -> None:
-    key = keys.generate()
-    assert keys.is_wellformed(key)
+    key = key_format.generate()
+    assert key_format.is_wellformed(key)
     for position in range(len(key)):
         typo = "x" if key[position] != "x" else "y"
-        assert not keys.is_wellformed(key[:position] + typo + key[position + 1 :])
-    assert not keys.is_wellformed(key + "\n")
-    assert not keys.is_wellformed("")
+        assert not key_format.is_wellformed(key[:position] + typo + key[position + 1 :])
+    assert not key_format.is_wellformed(key + "\n")
+    assert not key_format.is_wellformed("")
 
 
 def test_generated_keys_are_unique() -> None:
-    assert len({keys.generate() for _ in range(1000)}) == 1000
+    assert len({key_format.generate() for _ in range(1000)}) == 1000

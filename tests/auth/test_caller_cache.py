@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 from people import START, Person, new_person
 
-from waypost.auth import CallerCache, keys, list_keys, revoke_key, set_plan
-from waypost.auth.caller_cache import CacheVersion, cache_version_of
+from waypost.auth import CallerCache, key_format, list_keys, revoke_key, set_plan
+from waypost.auth.caller_cache import CacheVersion, open_cache_version
 from waypost.database import Database
 from waypost.kit.errors import Unavailable
 
@@ -23,14 +23,14 @@ async def test_finds_the_caller_of_a_key(db: Database) -> None:
 
 
 async def test_an_unknown_key_has_no_caller(db: Database) -> None:
-    assert await CallerCache(db).find(keys.generate()) is None
+    assert await CallerCache(db).find(key_format.generate()) is None
 
 
 async def test_a_mistyped_key_is_not_looked_up() -> None:
     nowhere = CallerCache(Database("postgresql://nobody@127.0.0.1:1/none"))
     assert await nowhere.find("wp_live_" + "x" * 38) is None
     with pytest.raises(Unavailable):
-        await nowhere.find(keys.generate())
+        await nowhere.find(key_format.generate())
 
 
 async def test_a_key_revoked_by_another_process_is_refused(db: Database, database_url: str) -> None:
@@ -75,7 +75,7 @@ async def revoke_silently(db: Database, key: str) -> None:
     from waypost.auth.model import api_keys
 
     async with db.write() as tx:
-        await tx.execute(update(api_keys).where(api_keys.c.digest == keys.digest(key)).values(revoked_at=START))
+        await tx.execute(update(api_keys).where(api_keys.c.digest == key_format.digest(key)).values(revoked_at=START))
 
 
 async def test_use_is_written_once_a_minute(db: Database) -> None:
@@ -103,7 +103,7 @@ async def use(callers: CallerCache, db: Database, person: Person, *, at: datetim
 
 
 async def test_the_version_file_is_beside_the_database(db: Database) -> None:
-    stamp = cache_version_of(db)
+    stamp = open_cache_version(db)
     if db.dialect == "postgresql":
         assert stamp is None
         return

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from people import START
 
-from waypost.auth import PlanChoice, create_account, find_account, list_accounts
+from waypost.auth import PlanChoice, create_account, get_account, list_accounts
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound
 
@@ -16,7 +16,7 @@ async def test_creates_an_account(db: Database) -> None:
     account = await create(db, " Alice@Example.com ")
     assert account.email == "alice@example.com"
     assert account.plan.trial_ends_at == START + timedelta(days=14)
-    assert await find_account(db, "ALICE@example.com") == account
+    assert await get_account(db, "ALICE@example.com") == account
     assert await list_accounts(db) == [account]
 
 
@@ -31,7 +31,7 @@ async def test_creates_an_account(db: Database) -> None:
 )
 async def test_the_account_has_the_chosen_plan(db: Database, choice: PlanChoice, kind: str, status: str | None) -> None:
     await create(db, plan=choice)
-    plan = (await find_account(db, "alice@example.com")).plan
+    plan = (await get_account(db, "alice@example.com")).plan
     assert (plan.type, plan.status, plan.trial_ends_at) == (kind, status, None)
 
 
@@ -52,4 +52,4 @@ async def test_an_invalid_email_is_refused(db: Database, email: str) -> None:
 
 async def test_an_unknown_email_raises_not_found(db: Database) -> None:
     with pytest.raises(NotFound):
-        await find_account(db, "bob@example.com")
+        await get_account(db, "bob@example.com")

@@ -65,7 +65,7 @@ def test_weak_new_passwords_are_refused(password: str, *, is_refused: bool) -> N
 
 @pytest.fixture
 async def held(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator["Held"]:
-    with ThreadPoolExecutor(passwords.AT_ONCE) as threads:
+    with ThreadPoolExecutor(passwords.MAX_CONCURRENT) as threads:
         held = Held()
         monkeypatch.setattr(passwords, "_threads", threads)
         monkeypatch.setattr(passwords, "_matches", held.matches)
@@ -96,22 +96,22 @@ def stranger(n: int) -> SignInClient:
 
 async def test_a_flood_is_refused_instead_of_queued(held: Held) -> None:
     """Nobody waits for longer than it takes to try those that are let in."""
-    let_in = range(passwords.AT_ONCE + passwords.MAX_UNKNOWN_WAITING)
+    let_in = range(passwords.MAX_CONCURRENT + passwords.MAX_UNKNOWN_WAITING)
     waiting = [await held.send(stranger(n)) for n in let_in]
     with pytest.raises(Unavailable):
         await passwords.verify("x", None, stranger(len(let_in)))
     waiting.append(await held.send(SignInClient(b"owner", is_known=True), "the owner's"))
     held.release.set()
     assert all(await asyncio.gather(*waiting))
-    assert held.order.index("the owner's") <= 2 * passwords.AT_ONCE, "the known wait for no queue of strangers"
+    assert held.order.index("the owner's") <= 2 * passwords.MAX_CONCURRENT, "the known wait for no queue of strangers"
 
 
 async def test_one_client_does_not_delay_others(held: Held) -> None:
     """R14: it sent sixty attempts at once, and everybody else was refused or waited for all of them."""
-    waiting = [await held.send(stranger(1)) for _ in range(passwords.AT_ONCE + passwords.MAX_WAITING_PER_CLIENT)]
+    waiting = [await held.send(stranger(1)) for _ in range(passwords.MAX_CONCURRENT + passwords.MAX_WAITING_PER_CLIENT)]
     with pytest.raises(Unavailable):
         await passwords.verify("x", None, stranger(1))
     waiting.append(await held.send(stranger(2), "another's"))
     held.release.set()
     assert all(await asyncio.gather(*waiting))
-    assert held.order.index("another's") <= 2 * passwords.AT_ONCE
+    assert held.order.index("another's") <= 2 * passwords.MAX_CONCURRENT

@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 from people import START, new_person
 
-from waypost.auth import find_account, set_plan
+from waypost.auth import get_account, set_plan
 from waypost.database import Database
 from waypost.kit.errors import NotFound
 
@@ -15,7 +15,7 @@ async def test_sets_a_plan(db: Database) -> None:
     alice = await new_person(db, "alice", plan="trial")
     changed = await set_plan(db, alice.account_id, "past_due", now=LATER, trial_days=14)
     assert (changed.plan.status, changed.plan.trial_ends_at, changed.updated_at) == ("past_due", None, LATER)
-    assert await find_account(db, "alice@example.com") == changed
+    assert await get_account(db, "alice@example.com") == changed
 
 
 async def test_a_trial_ends_at_the_given_time(db: Database) -> None:
@@ -29,7 +29,7 @@ async def test_a_trial_ends_at_the_given_time(db: Database) -> None:
 async def test_other_accounts_keep_their_plan(db: Database) -> None:
     alice, _bob = await new_person(db, "alice"), await new_person(db, "bob")
     await set_plan(db, alice.account_id, "none", now=START, trial_days=14)
-    assert (await find_account(db, "bob@example.com")).plan.type == "lifetime"
+    assert (await get_account(db, "bob@example.com")).plan.type == "lifetime"
 
 
 async def test_an_unknown_account_raises_not_found(db: Database) -> None:

@@ -227,8 +227,8 @@ async def _ways_in(db: Database, account: Account) -> tuple[str, str, dict[str, 
     async with db.write() as tx:
         await tx.execute(insert(passkeys).values(row | {"name": "Ada's laptop", "created_at": _ago(days=1)}))
         texts = {"invite": await tokens.issue(tx, "invite", now=at, email="carol@example.com")}
-        for purpose in ("enter", "confirm", "reset"):
-            texts[purpose] = await tokens.issue(tx, purpose, now=at, account_id=account.id, email=account.email)
+        for name, purpose in (("enter", "sign_in"), ("confirm", "confirm"), ("reset", "reset")):
+            texts[name] = await tokens.issue(tx, purpose, now=at, account_id=account.id, email=account.email)
     return str(made[0]), str(passkey), texts
 
 

@@ -10,7 +10,7 @@ from browser.watching import LOOP, Watched, watched
 from journeys.service import OWNER, Service, Website
 from playwright.async_api import Browser, expect
 
-from waypost.auth import find_account, sessions
+from waypost.auth import get_account, sessions
 from waypost.database import Database
 
 pytestmark = LOOP
@@ -27,7 +27,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 async def signed_in(chromium: Browser, service: Service, **context: object) -> Watched:
     db = Database(f"sqlite:///{service.directory}/data/waypost.db")
-    account = await find_account(db, OWNER)
+    account = await get_account(db, OWNER)
     now = datetime.now(UTC)
     async with db.write() as tx:
         token = await sessions.create(tx, account.id, user_agent="", ip="127.0.0.1", now=now)

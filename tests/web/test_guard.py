@@ -10,7 +10,7 @@ from endpoints import THING, thing_endpoints
 from people import BASE_URL, START, FakeClock, Person, new_client, new_key, new_person
 
 from waypost import auth
-from waypost.auth import keys, list_keys, revoke_key, set_plan
+from waypost.auth import key_format, list_keys, revoke_key, set_plan
 from waypost.database import Database
 from waypost.web import Guard, new_api
 
@@ -47,7 +47,7 @@ async def test_allows_a_key_with_the_scope(client: httpx.AsyncClient, alice: Per
     ],
 )
 async def test_refuses_unusable_keys(client: httpx.AsyncClient, authorization: str | None) -> None:
-    text = authorization and authorization.replace("{a well-formed key}", keys.generate())
+    text = authorization and authorization.replace("{a well-formed key}", key_format.generate())
     headers = {} if text is None else {"Authorization": text.encode("latin-1")}
     answer = await client.get(THING, headers=headers)
     assert response(answer) == (401, "unauthenticated")

@@ -1,4 +1,4 @@
-"""Who is calling: accounts, plans, API keys, budgets. Knows no HTTP."""
+"""Who is calling: accounts, plans, API keys, rate limits. Does not depend on HTTP."""
 
 from waypost.auth.caller_cache import CallerCache, invalidating_callers
 from waypost.auth.limiter import REQUESTS_PER_MINUTE, UNKNOWN_PER_MINUTE, RateLimiter, RateLimitResult
@@ -17,29 +17,29 @@ from waypost.auth.model import (
 from waypost.auth.passwords import hash_password
 from waypost.auth.rules import is_plan_active, is_usable
 from waypost.auth.service import (
-    browse_keys,
-    close_account,
     create_account,
     create_key,
     delete_account_row,
-    find_account,
-    find_key,
+    get_account,
+    get_key,
     list_accounts,
     list_keys,
+    list_keys_page,
+    mark_account_deleted,
     revoke_key,
     set_plan,
 )
 from waypost.auth.store import (
-    account_id_after,
     adjust_image_bytes,
     adjust_links_count,
-    all_account_ids,
+    count_image_bytes,
     count_links,
-    email_of,
+    email_subquery,
     find_email,
-    image_bytes,
-    links_count_of,
+    find_next_account_id,
+    links_count_subquery,
     lock_account,
+    select_account_ids,
 )
 
 __all__ = [
@@ -58,29 +58,29 @@ __all__ = [
     "RateLimiter",
     "Scope",
     "SignInClient",
-    "account_id_after",
     "adjust_image_bytes",
     "adjust_links_count",
-    "all_account_ids",
-    "browse_keys",
-    "close_account",
+    "count_image_bytes",
     "count_links",
     "create_account",
     "create_key",
     "delete_account_row",
-    "email_of",
-    "find_account",
+    "email_subquery",
     "find_email",
-    "find_key",
+    "find_next_account_id",
+    "get_account",
+    "get_key",
     "hash_password",
-    "image_bytes",
     "invalidating_callers",
     "is_plan_active",
     "is_usable",
-    "links_count_of",
+    "links_count_subquery",
     "list_accounts",
     "list_keys",
+    "list_keys_page",
     "lock_account",
+    "mark_account_deleted",
     "revoke_key",
+    "select_account_ids",
     "set_plan",
 ]

@@ -1,8 +1,7 @@
 """Finds the caller of an API key: cached in memory on SQLite, otherwise read from the database.
 
-A version number in a file beside SQLite's changes whenever a caller's permissions change, so that processes still
-refuse a revoked key at the next request (R13). Machines that share a PostgreSQL cannot see each other's files: there is
-no version there, and nothing is cached.
+A version number in a file next to the SQLite database changes whenever a caller's permissions change, so that all
+processes refuse a revoked key at the next request. On PostgreSQL, which other machines may share, nothing is cached.
 """
 
 import contextlib
@@ -15,42 +14,43 @@ from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
-from waypost.auth import keys, store
+from waypost.auth import key_format, store
 from waypost.auth.model import ApiCaller
 from waypost.database import Database
 
-_SIZE = 8
+_VERSION_SIZE = 8
 _MAX_CACHED = 10_000
 _MAX_AGE = 1_000_000_000  # ns; a writer killed between its commit and the version change stays unnoticed this long
 _LAST_USE_INTERVAL = timedelta(minutes=1)
-_WRITTEN_AT_ONCE = 200  # preparing the statement for ten thousand keys blocked the event loop for half a second
+_FLUSH_BATCH_SIZE = 200  # preparing the statement for ten thousand keys blocked the event loop for half a second
 
 
 class CacheVersion:
-    """Memory-mapped: reading it needs no system call."""
+    """A memory-mapped version number: reading it needs no system call."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
-            if os.fstat(file.fileno()).st_size < _SIZE:
-                os.pwrite(file.fileno(), os.urandom(_SIZE), 0)  # real blocks: touching a hole on a full disk kills
-            self._memory = mmap.mmap(file.fileno(), _SIZE)
+            if os.fstat(file.fileno()).st_size < _VERSION_SIZE:
+                # real blocks: on a full disk, touching a hole ends the process
+                os.pwrite(file.fileno(), os.urandom(_VERSION_SIZE), 0)
+            self._memory = mmap.mmap(file.fileno(), _VERSION_SIZE)
 
     def read(self) -> bytes:
-        return self._memory[:_SIZE]
+        return self._memory[:_VERSION_SIZE]
 
     def change(self) -> None:
-        self._memory[:_SIZE] = os.urandom(_SIZE)
+        self._memory[:_VERSION_SIZE] = os.urandom(_VERSION_SIZE)
 
 
-def cache_version_of(db: Database) -> CacheVersion | None:
+def open_cache_version(db: Database) -> CacheVersion | None:
     return CacheVersion(db.path.with_name(f"{db.path.name}-callers")) if db.dialect == "sqlite" else None
 
 
 @contextlib.contextmanager
 def invalidating_callers(db: Database) -> Iterator[None]:
-    """Changes the version after the block, which holds a transaction; on failure too, as its commit may have landed."""
-    version = cache_version_of(db)  # opened first: it must fail before the commit, not after it
+    """Invalidate all caller caches after the block, even on failure: the commit may have succeeded."""
+    version = open_cache_version(db)  # opened first, so that it fails before the commit and not after it
     try:
         yield
     finally:
@@ -62,15 +62,15 @@ class CallerCache:
     def __init__(self, db: Database, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._db = db
         self._clock = clock
-        self._version = cache_version_of(db)
+        self._version = open_cache_version(db)
         self._cached: dict[str, tuple[bytes, int, ApiCaller]] = {}
         self._used: dict[UUID, datetime] = {}
 
     async def find(self, key: str) -> ApiCaller | None:
-        """Also for a key that is revoked or expired, and for a plan that is not active: the caller decides."""
-        if not keys.is_wellformed(key):
+        """Return the caller, also for a revoked or expired key and an inactive plan."""
+        if not key_format.is_wellformed(key):
             return None
-        digest = keys.digest(key)
+        digest = key_format.digest(key)
         if self._version is None:
             return await self._load(digest)
         version, now = self._version.read(), self._clock()  # before the look-up: a change during it must be noticed
@@ -82,18 +82,18 @@ class CallerCache:
         return caller
 
     def record_use(self, caller: ApiCaller, at: datetime) -> None:
-        """`flush` writes it."""
+        """Remember that the key was used; `flush` stores it."""
         last = caller.key.last_used_at
         if last is None or at - last >= _LAST_USE_INTERVAL:
             self._used.setdefault(caller.key.id, at)
 
     async def flush(self) -> None:
-        """Writes when keys were used, at most once a minute for each. Raises Unavailable, and then keeps everything."""
-        while uses := dict(islice(self._used.items(), _WRITTEN_AT_ONCE)):
+        """Store when keys were used, at most once a minute per key. Raises Unavailable; the next call tries again."""
+        while uses := dict(islice(self._used.items(), _FLUSH_BATCH_SIZE)):
             async with self._db.write() as tx:
                 await store.record_uses(tx, uses, at_most_every=_LAST_USE_INTERVAL)
             for key_id in uses:
-                self._used.pop(key_id, None)  # another flush may have been as fast
+                self._used.pop(key_id, None)  # a concurrent flush may have stored it
 
     async def _load(self, digest: str) -> ApiCaller | None:
         async with self._db.point_read() as tx:

@@ -1,4 +1,4 @@
-"""Dependencies of sign-up and sign-in, set once by the composition root."""
+"""Dependencies of sign-up and sign-in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Deps:
     new_plan: PlanChoice
     trial_days: int
     sends_mail: bool
-    """False: emails stay on this machine, so nobody can or has to confirm an email."""
-    address_keys: Sequence[bytes]
-    """For digests of past emails: written with the first, searched with all."""
+    """False: emails are written to a file or the log, and users do not confirm their email."""
+    email_digest_keys: Sequence[bytes]
+    """The first key makes new digests; all of them are used to search."""
     clock: Clock
 
 
@@ -35,6 +35,6 @@ def new_deps(settings: Settings, db: Database, clock: Clock) -> Deps:
         new_plan=settings.default_plan,
         trial_days=settings.trial_days,
         sends_mail=bool(settings.smtp_url and settings.smtp_url.get_secret_value()),
-        address_keys=derived_keys(settings, "addresses"),
+        email_digest_keys=derived_keys(settings, "addresses"),
         clock=clock,
     )

@@ -10,23 +10,23 @@ from waypost.worker import mail
 from waypost.worker.mail import MailKind
 
 PATHS: dict[Purpose, str] = {
-    "enter": "enter",
+    "sign_in": "enter",
     "confirm": "confirm",
-    "move": "confirm",
+    "change_email": "confirm",
     "reset": "reset",
     "invite": "invite",
 }
 
 _SUBJECTS: dict[Purpose, str] = {
     "confirm": "Confirm your email address",
-    "move": "Confirm your new email address",
+    "change_email": "Confirm your new email address",
     "reset": "Reset your password",
     "invite": "You are invited to Waypost",
 }
 _TEXTS: dict[Purpose, str] = {
     "confirm": "Welcome to Waypost. Confirm your email address to activate your account:",
-    "move": "Confirm this email address to use it for your Waypost account:",
-    "reset": "Somebody asked to reset the password of your Waypost account. Set a new password:",
+    "change_email": "Confirm this email address to use it for your Waypost account:",
+    "reset": "A password reset was requested for your Waypost account. Set a new password:",
     "invite": "You are invited to create a Waypost account:",
 }
 
@@ -34,7 +34,7 @@ _EMAIL_CHANGED = """The email address of your Waypost account was changed to {em
 
 If you did not change it, contact the administrator of {base_url} immediately.
 """
-_ACCOUNT_EXISTS = """Somebody tried to use this email address for a Waypost account. An account with it already exists.
+_ACCOUNT_EXISTS = """This email address was used to sign up for Waypost, but an account with it already exists.
 Nothing was changed.
 
 Sign in at {base_url}/login, or reset your password at {base_url}/forgot.
@@ -57,8 +57,8 @@ def link(base_url: str, purpose: Purpose, token: str) -> str:
 def with_link(base_url: str, purpose: Purpose, token: str) -> Email:
     lifetime = LIFETIMES[purpose]
     days, hours = lifetime.days, lifetime.seconds // 3600
-    lasts = f"{days} day{'s' * (days > 1)}" if days else f"{hours} hour{'s' * (hours > 1)}"
-    note = f"The link works once and expires in {lasts}. If you did not request it, ignore this email."
+    lifetime_text = f"{days} day{'s' * (days > 1)}" if days else f"{hours} hour{'s' * (hours > 1)}"
+    note = f"The link works once and expires in {lifetime_text}. If you did not request it, ignore this email."
     return Email(_SUBJECTS[purpose], f"{_TEXTS[purpose]}\n\n{link(base_url, purpose, token)}\n\n{note}\n")
 
 
@@ -75,7 +75,7 @@ def password_changed(base_url: str) -> Email:
 
 
 async def send(tx: Tx, email: Email, *, to: str, now: datetime, account: Account | None) -> bool:
-    """What somebody requested. False when the address has received too many emails."""
+    """Send an email that was requested. Return False if the address has received too many."""
     account_id = account.id if account else None
     return await mail.send_later(
         tx, "requested", to=to, subject=email.subject, text=email.text, now=now, account_id=account_id
@@ -83,7 +83,7 @@ async def send(tx: Tx, email: Email, *, to: str, now: datetime, account: Account
 
 
 async def notify(tx: Tx, email: Email, account: Account, *, now: datetime) -> None:
-    """A notice that something changed. An unconfirmed address may belong to somebody else: it gets no extra budget."""
+    """Send a notice of a change. An unconfirmed address may belong to somebody else, so it gets only `requested`."""
     kind: MailKind = "security" if account.confirmed_at else "requested"
     await mail.send_later(
         tx, kind, to=account.email, subject=email.subject, text=email.text, now=now, account_id=account.id

@@ -31,8 +31,8 @@ accounts = Table(
     Column("email", String(254), nullable=False, unique=True),  # lower case
     Column("name", Text, nullable=False),
     Column("password_hash", Text),
-    Column("confirmed_at", Instant),  # of the email; null while it may be somebody else's
-    Column("closed_at", Instant),  # its data is being deleted
+    Column("confirmed_at", Instant),  # null while the email may belong to somebody else
+    Column("deleted_at", Instant),  # the row stays, anonymous, while a job deletes the account's data
     Column("plan_type", Text, nullable=False),
     Column("plan_status", Text),  # as Stripe names it; null without a subscription
     Column("trial_ends_at", Instant),
@@ -59,12 +59,12 @@ api_keys = Table(
     Column("created_at", Instant, nullable=False),
 )
 
-left_addresses = Table(
-    "left_addresses",
+past_emails = Table(
+    "past_emails",
     metadata,
     Column("digest", String(64), primary_key=True),
-    Column("trial_ends_at", Instant, nullable=False),  # or would have ended
-    Column("left_at", Instant, nullable=False, index=True),
+    Column("trial_ends_at", Instant, nullable=False),  # when the account has no trial: the time of the record
+    Column("recorded_at", Instant, nullable=False, index=True),
 )
 
 
@@ -85,6 +85,10 @@ class Account:
     created_at: datetime
     updated_at: datetime
     confirmed_at: datetime | None
+
+
+AccountWithHash = tuple[Account | None, str | None]
+"""The account with an email, and its password hash."""
 
 
 @dataclass(frozen=True, slots=True)

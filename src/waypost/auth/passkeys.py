@@ -1,4 +1,4 @@
-"""Passkeys (WebAuthn). Each use requires user verification, not only the device (R14).
+"""Passkeys (WebAuthn). Each use requires user verification, not only the device.
 
 A challenge is a one-time token, so a signed response cannot be replayed.
 """
@@ -24,7 +24,7 @@ from waypost.kit.errors import Invalid, NotFound, or_not_found
 from waypost.kit.ids import new_id
 
 MAX_PASSKEYS = 20
-NAME_LIMIT = 100
+MAX_NAME_LENGTH = 100
 REJECTED = "This passkey could not be used. Try again, or sign in another way."
 _ALGORITHMS = -8, -7, -257  # EdDSA, ES256, RS256
 _VERIFIED_USER = {"userVerification": "required"}
@@ -44,7 +44,7 @@ passkeys = Table(
     Column("created_at", Instant, nullable=False),
     Column("used_at", Instant),
 )
-_P = passkeys.c
+_passkeys = passkeys.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,15 @@ class Passkey:
     used_at: datetime | None
 
 
-_PASSKEY = tuple(_P[name] for name in Passkey.__dataclass_fields__)
+_PASSKEY = tuple(_passkeys[name] for name in Passkey.__dataclass_fields__)
 
 
 async def registration_options(deps: Deps, account: Account) -> dict[str, Any]:
-    """For `navigator.credentials.create` of a browser. Raises Invalid."""
+    """Return the options for `navigator.credentials.create`. Raises Invalid."""
     _refuse_unconfirmed(deps, account)
     async with deps.db.read() as tx:
-        known = (await tx.execute(select(_P.credential_id).where(_P.account_id == account.id))).scalars().all()
+        query = select(_passkeys.credential_id).where(_passkeys.account_id == account.id)
+        credential_ids = (await tx.execute(query)).scalars().all()
     return {
         "challenge": await _new_challenge(deps, account),
         "rp": {"id": _rp_id(deps), "name": "Waypost"},
@@ -70,105 +71,110 @@ async def registration_options(deps: Deps, account: Account) -> dict[str, Any]:
         "pubKeyCredParams": [{"type": "public-key", "alg": algorithm} for algorithm in _ALGORITHMS],
         "authenticatorSelection": {"residentKey": "required", "requireResidentKey": True, **_VERIFIED_USER},
         "attestation": "none",
-        "excludeCredentials": [{"type": "public-key", "id": _text(each)} for each in known],
+        "excludeCredentials": [{"type": "public-key", "id": _text(credential_id)} for credential_id in credential_ids],
         "timeout": _TIMEOUT,
     }
 
 
 async def authentication_options(deps: Deps) -> dict[str, Any]:
-    """For `navigator.credentials.get`. Any passkey of this service is accepted: the device knows its account."""
+    """Return the options for `navigator.credentials.get`. Any passkey is accepted: the device knows its account."""
     return {"challenge": await _new_challenge(deps), "rpId": _rp_id(deps), "timeout": _TIMEOUT, **_VERIFIED_USER}
 
 
 async def register(deps: Deps, account: Account, name: str, response: str) -> None:
-    """`response`: the new credential as JSON. Raises Invalid."""
+    """Store a new passkey. `response`: the new credential as JSON. Raises Invalid."""
     _refuse_unconfirmed(deps, account)
     credential = _read(response)
     challenge = _challenge(credential)
     token = await tokens.find(deps.db, "passkey", challenge, now=deps.clock())
     if token is None or token.account_id != account.id:
         raise Invalid({"body": [REJECTED]})
-    row = await asyncio.to_thread(_verify_registration, deps, credential, challenge)
-    if row is None:
+    verified = await asyncio.to_thread(_verify_registration, deps, credential, challenge)
+    if verified is None:
         raise Invalid({"body": [REJECTED]})
-    known = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
+    row = {"id": new_id(), "account_id": account.id, "name": _label(name), "created_at": deps.clock()}
     try:
         async with deps.db.write() as tx:
             await store.lock_account(tx, account.id)
-            if await tokens.spend(tx, "passkey", challenge, now=deps.clock()) is None:
-                raise Invalid({"body": [REJECTED]})  # spent, or deleted by a new password, meanwhile
-            counted = select(func.count()).select_from(passkeys).where(_P.account_id == account.id)
-            if (await tx.execute(counted)).scalar_one() >= MAX_PASSKEYS:
+            if await tokens.consume(tx, "passkey", challenge, now=deps.clock()) is None:
+                raise Invalid({"body": [REJECTED]})  # consumed concurrently, or deleted by a change of the password
+            count_query = select(func.count()).select_from(passkeys).where(_passkeys.account_id == account.id)
+            if (await tx.execute(count_query)).scalar_one() >= MAX_PASSKEYS:
                 raise Invalid({"body": [TOO_MANY]})
-            await tx.execute(insert(passkeys), known | dict(row))
+            await tx.execute(insert(passkeys), row | dict(verified))
     except IntegrityError:
         raise Invalid({"body": [REJECTED]}) from None
 
 
 async def authenticate(deps: Deps, response: str) -> AuthenticationResult:
-    """`response`: the signed credential as JSON. Raises Invalid, whatever is wrong with it."""
+    """Verify the signed credential, `response` as JSON. Raises Invalid."""
     credential = _read(response)
     challenge = _challenge(credential)
     async with deps.db.write() as tx:
-        token = await tokens.spend(tx, "passkey", challenge, now=deps.clock())
-        key = (await tx.execute(select(passkeys).where(_P.credential_id == _id_of(credential)))).one_or_none()
-    if token is None or token.account_id is not None or key is None:
+        token = await tokens.consume(tx, "passkey", challenge, now=deps.clock())
+        query = select(passkeys).where(_passkeys.credential_id == _credential_id(credential))
+        passkey = (await tx.execute(query)).one_or_none()
+    if token is None or token.account_id is not None or passkey is None:
         raise Invalid({"body": [REJECTED]})
-    uses = await asyncio.to_thread(_verify_authentication, deps, credential, challenge, key.public_key, key.uses)
+    uses = await asyncio.to_thread(
+        _verify_authentication, deps, credential, challenge, passkey.public_key, passkey.uses
+    )
     async with deps.db.write() as tx:
-        account = await store.find_account(tx, key.account_id)
-        password = await store.find_password_hash(tx, key.account_id)
+        account = await store.find_account(tx, passkey.account_id)
+        password = await store.find_password_hash(tx, passkey.account_id)
         if uses is None or account is None:
             raise Invalid({"body": [REJECTED]})
-        used = update(passkeys).where(_P.id == key.id).values(uses=uses, used_at=deps.clock())
-        if (await tx.execute(used)).rowcount == 0:
-            raise Invalid({"body": [REJECTED]})  # removed meanwhile
-    return AuthenticationResult(account, password=password, passkey=key.id)
+        statement = update(passkeys).where(_passkeys.id == passkey.id).values(uses=uses, used_at=deps.clock())
+        if (await tx.execute(statement)).rowcount == 0:
+            raise Invalid({"body": [REJECTED]})  # deleted concurrently
+    return AuthenticationResult(account, password=password, passkey=passkey.id)
 
 
 async def list_all(deps: Deps, account: Account) -> list[Passkey]:
     async with deps.db.read() as tx:
-        rows = await tx.execute(select(*_PASSKEY).where(_P.account_id == account.id).order_by(_P.created_at, _P.id))
+        rows = await tx.execute(
+            select(*_PASSKEY).where(_passkeys.account_id == account.id).order_by(_passkeys.created_at, _passkeys.id)
+        )
         return [Passkey(*row) for row in rows]
 
 
-async def find(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
+async def get(deps: Deps, account: Account, passkey_id: UUID) -> Passkey:
     async with deps.db.read() as tx:
-        row = (await tx.execute(select(*_PASSKEY).where(*_is(account, passkey_id)))).one_or_none()
+        row = (await tx.execute(select(*_PASSKEY).where(*_match(account, passkey_id)))).one_or_none()
     return Passkey(*or_not_found(row))
 
 
-async def remove(deps: Deps, account: Account, passkey_id: UUID) -> None:
+async def delete_passkey(deps: Deps, account: Account, passkey_id: UUID) -> None:
     async with deps.db.write() as tx:
         await store.lock_account(tx, account.id)  # a concurrent sign-in with it comes before or after
-        if (await tx.execute(delete(passkeys).where(*_is(account, passkey_id)))).rowcount == 0:
+        if (await tx.execute(delete(passkeys).where(*_match(account, passkey_id)))).rowcount == 0:
             raise NotFound
 
 
 async def exists(tx: Tx, account_id: UUID, passkey_id: UUID) -> bool:
-    found = select(_P.id).where(_P.id == passkey_id, _P.account_id == account_id)
-    return (await tx.execute(found)).first() is not None
+    query = select(_passkeys.id).where(_passkeys.id == passkey_id, _passkeys.account_id == account_id)
+    return (await tx.execute(query)).first() is not None
 
 
-async def remove_all(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(passkeys).where(_P.account_id == account_id))
+async def delete_all(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(passkeys).where(_passkeys.account_id == account_id))
 
 
 async def _new_challenge(deps: Deps, account: Account | None = None) -> str:
-    """To register a passkey for this account; without one, to authenticate by any passkey."""
+    """Issue a challenge to register a passkey for the account; without an account, to authenticate."""
     async with deps.db.write() as tx:
         account_id = account.id if account else None
         return await tokens.issue(tx, "passkey", now=deps.clock(), account_id=account_id)
 
 
 def _refuse_unconfirmed(deps: Deps, account: Account) -> None:
-    """An unconfirmed email may belong to somebody else, and a passkey would outlive the owner's first sign-in."""
+    """Raise Invalid if the email is unconfirmed: a passkey would stay when the email's real owner signs in."""
     if deps.sends_mail and account.confirmed_at is None:
         raise Invalid({"body": [UNCONFIRMED]})
 
 
-def _is(account: Account, passkey_id: UUID) -> Any:
-    return _P.id == passkey_id, _P.account_id == account.id
+def _match(account: Account, passkey_id: UUID) -> Any:
+    return _passkeys.id == passkey_id, _passkeys.account_id == account.id
 
 
 def _rp_id(deps: Deps) -> str:
@@ -177,8 +183,8 @@ def _rp_id(deps: Deps) -> str:
 
 def _label(name: str) -> str:
     label = name.strip()
-    if len(label) > NAME_LIMIT or not label.isprintable():
-        raise Invalid({"passkey_name": [f"The name must be printable text of at most {NAME_LIMIT} characters."]})
+    if len(label) > MAX_NAME_LENGTH or not label.isprintable():
+        raise Invalid({"passkey_name": [f"The name must be printable text of at most {MAX_NAME_LENGTH} characters."]})
     return label or "Passkey"
 
 
@@ -193,7 +199,7 @@ def _read(response: str) -> Mapping[str, Any]:
 
 
 def _challenge(credential: Mapping[str, Any]) -> str:
-    """The challenge that it claims to have signed; the signature is verified later."""
+    """Return the challenge that the credential claims to have signed; the signature is verified later."""
     try:
         challenge = json.loads(_bytes(credential["response"]["clientDataJSON"]))["challenge"]
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -203,7 +209,7 @@ def _challenge(credential: Mapping[str, Any]) -> str:
     return challenge
 
 
-def _id_of(credential: Mapping[str, Any]) -> bytes:
+def _credential_id(credential: Mapping[str, Any]) -> bytes:
     try:
         return _bytes(credential["rawId"])
     except (KeyError, TypeError, ValueError):
@@ -219,7 +225,7 @@ def _text(content: bytes) -> str:
 
 
 def _verify_registration(deps: Deps, credential: Mapping[str, Any], challenge: str) -> Mapping[str, Any] | None:
-    """What is stored of a new passkey; None when it is invalid. Slow: run it in a thread."""
+    """Return the columns to store; None if the credential is invalid. Slow: run it in a thread."""
     from webauthn import verify_registration_response  # noqa: PLC0415  # takes 0.2 s, and few need it
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 
@@ -234,7 +240,7 @@ def _verify_registration(deps: Deps, credential: Mapping[str, Any], challenge: s
 def _verify_authentication(
     deps: Deps, credential: Mapping[str, Any], challenge: str, public_key: bytes, uses: int
 ) -> int | None:
-    """The device's new signature counter; None when the response is invalid, or comes from a cloned device."""
+    """Return the device's new signature counter; None if the response is invalid or the device was cloned."""
     from webauthn import verify_authentication_response  # noqa: PLC0415  # see above
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
 

@@ -10,12 +10,16 @@ from waypost.kit.errors import Problems
 ACTIVE_STATUSES = frozenset({"active", "trialing"})
 
 _EMAIL = re.compile(r"[^\s@\"(),:;<>\[\]\\\x00-\x1f\x7f]+@[^\s@.]+(\.[^\s@.]+)+")
-EMAIL_LIMIT = 254
-_NAME_LIMIT = 255
+MAX_EMAIL_LENGTH = 254
+_MAX_NAME_LENGTH = 255
+
+
+def normalize_email(text: str) -> str:
+    """Return the email as it is stored and compared."""
+    return text.strip().lower()
 
 
 def is_plan_active(plan: Plan, now: datetime) -> bool:
-    """Whether the API may be used."""
     if plan.type == "trial":
         return plan.trial_ends_at is not None and now < plan.trial_ends_at
     if plan.type == "subscription":
@@ -27,7 +31,7 @@ def is_usable(key: ApiKey, now: datetime) -> bool:
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
-def chosen_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | None, trial_days: int) -> Plan:
+def build_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | None, trial_days: int) -> Plan:
     if choice == "trial":
         return Plan("trial", None, trial_ends_at or now + timedelta(days=trial_days), None)
     if choice == "subscription":
@@ -38,9 +42,9 @@ def chosen_plan(choice: PlanChoice, *, now: datetime, trial_ends_at: datetime | 
 
 
 def check_account(email: str, name: str) -> None:
-    """Raises Invalid. `email`: as it would be stored."""
+    """Check a normalized email and a name. Raises Invalid."""
     problems = Problems()
-    if len(email) > EMAIL_LIMIT or not email.isprintable() or not _EMAIL.fullmatch(email):
+    if len(email) > MAX_EMAIL_LENGTH or not email.isprintable() or not _EMAIL.fullmatch(email):
         problems.add("email", "This must be an email address.")
     if not _is_label(name):
         problems.add("name", "The name must be printable text of at most 255 characters.")
@@ -48,7 +52,7 @@ def check_account(email: str, name: str) -> None:
 
 
 def check_key(name: str, scopes: Sequence[str], expires_at: datetime | None, now: datetime) -> None:
-    """Raises Invalid."""
+    """Check the fields of a new key. Raises Invalid."""
     problems = Problems()
     if not name or not _is_label(name):
         problems.add("name", "The name must be printable text of 1 to 255 characters.")
@@ -61,4 +65,4 @@ def check_key(name: str, scopes: Sequence[str], expires_at: datetime | None, now
 
 
 def _is_label(text: str) -> bool:
-    return len(text) <= _NAME_LIMIT and text.isprintable()
+    return len(text) <= _MAX_NAME_LENGTH and text.isprintable()

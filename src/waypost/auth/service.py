@@ -1,4 +1,4 @@
-"""The verbs of accounts and API keys. A change of a caller's permissions invalidates the caller caches."""
+"""Creates, changes and lists accounts and API keys. A change of permissions invalidates the caller caches."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from waypost.auth import keys, passkeys, past_addresses, rules, sessions, store, tokens
+from waypost.auth import key_format, passkeys, past_emails, rules, sessions, store, tokens
 from waypost.auth.caller_cache import invalidating_callers
 from waypost.auth.deps import Deps
 from waypost.auth.model import SCOPES, Account, ApiKey, PlanChoice, accounts
@@ -29,10 +29,10 @@ async def create_account(
     trial_days: int,
     password_hash: str | None = None,
 ) -> Account:
-    email = email.strip().lower()
+    email = rules.normalize_email(email)
     rules.check_account(email, name)
-    chosen = rules.chosen_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
-    account = Account(new_id(), email, name, chosen, now, now, now)
+    initial_plan = rules.build_plan(plan, now=now, trial_ends_at=None, trial_days=trial_days)
+    account = Account(new_id(), email, name, initial_plan, now, now, now)
     try:
         async with db.write() as tx:
             await store.add_account(tx, account, password_hash)
@@ -50,15 +50,15 @@ async def set_plan(
     trial_days: int,
     trial_ends_at: datetime | None = None,
 ) -> Account:
-    chosen = rules.chosen_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
+    new_plan = rules.build_plan(plan, now=now, trial_ends_at=trial_ends_at, trial_days=trial_days)
     with invalidating_callers(db):
         async with db.write() as tx:
-            return or_not_found(await store.change_plan(tx, account_id, chosen, now))
+            return or_not_found(await store.change_plan(tx, account_id, new_plan, now))
 
 
-async def find_account(db: Database, email: str) -> Account:
+async def get_account(db: Database, email: str) -> Account:
     async with db.read() as tx:
-        return or_not_found(await store.find_by_email(tx, email.strip().lower()))
+        return or_not_found(await store.find_by_email(tx, rules.normalize_email(email)))
 
 
 async def list_accounts(db: Database) -> list[Account]:
@@ -74,25 +74,25 @@ async def create_key(
     scopes: Sequence[str],
     now: datetime,
     expires_at: datetime | None = None,
-    at_most: int | None = None,
+    max_usable: int | None = None,
     session: sessions.Session | None = None,
 ) -> tuple[ApiKey, str]:
-    """Returns the key and its text, which cannot be read again. No scopes: all of them.
+    """Return the key and its text, which cannot be read again. Without scopes the key has all of them.
 
-    `at_most`: usable keys of the account, this one included. Raises NotFound for a closed account, and when `session`
-    has ended: a concurrent removal of all keys would have missed this one.
+    `max_usable`: usable keys of the account, this one included. Raises NotFound if the account is deleted, or if
+    `session` has ended: a concurrent removal of all keys would have missed this one.
     """
     rules.check_key(name, scopes, expires_at, now)
-    text = keys.generate()
+    text = key_format.generate()
     granted = tuple(scope for scope in SCOPES if not scopes or scope in scopes)
-    key = ApiKey(new_id(), account_id, name, text[: keys.PREFIX_LENGTH], granted, None, expires_at, None, now)
+    key = ApiKey(new_id(), account_id, name, text[: key_format.PREFIX_LENGTH], granted, None, expires_at, None, now)
     async with db.write() as tx:
         await store.lock_account(tx, account_id)
         if session is not None and not await sessions.is_active(tx, session):
             raise NotFound
-        if at_most is not None and await store.count_usable_keys(tx, account_id, now) >= at_most:
-            raise Invalid({"name": [TOO_MANY_KEYS.format(at_most)]})
-        await store.add_key(tx, key, keys.digest(text))
+        if max_usable is not None and await store.count_usable_keys(tx, account_id, now) >= max_usable:
+            raise Invalid({"name": [TOO_MANY_KEYS.format(max_usable)]})
+        await store.add_key(tx, key, key_format.digest(text))
     return key, text
 
 
@@ -102,40 +102,40 @@ async def revoke_key(db: Database, key_id: UUID, *, now: datetime) -> ApiKey:
             return or_not_found(await store.revoke_key(tx, key_id, now))
 
 
-async def browse_keys(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
-    """Usable keys first, the newest first among each."""
+async def list_keys_page(db: Database, account_id: UUID, request: PageRequest, *, now: datetime) -> Page[ApiKey]:
+    """List usable keys first, then by age, newest first."""
     async with db.read() as tx:
-        found, total = await store.browse_keys(tx, account_id, request, now)
-    return Page(found, total, request)
+        keys, total = await store.list_keys_page(tx, account_id, request, now)
+    return Page(keys, total, request)
 
 
-async def find_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
+async def get_key(db: Database, account_id: UUID, key_id: UUID) -> ApiKey:
     async with db.read() as tx:
         return or_not_found(await store.find_key(tx, account_id, key_id))
 
 
 async def list_keys(db: Database, account_id: UUID) -> list[ApiKey]:
-    """Newest first, revoked and expired ones included."""
+    """List all keys, newest first, revoked and expired ones included."""
     async with db.read() as tx:
         return await store.list_keys(tx, account_id)
 
 
-async def close_account(deps: Deps, tx: Tx, account_id: UUID) -> None:
-    """An anonymous row stays until the account is deleted.
+async def mark_account_deleted(deps: Deps, tx: Tx, account_id: UUID) -> None:
+    """Delete credentials and sessions, and make the row anonymous. `delete_account_row` deletes it.
 
-    Use inside `invalidating_callers`. Raises NotFound when it is closed already.
+    Call it inside `invalidating_callers`. Raises NotFound if the account is already deleted.
     """
     now = deps.clock()
-    anonymous = {"email": f"{account_id}@closed.invalid", "name": "", "password_hash": None, "confirmed_at": None}
+    anonymous = {"email": f"{account_id}@deleted.invalid", "name": "", "password_hash": None, "confirmed_at": None}
     before = or_not_found(await store.find_account(tx, account_id))
-    or_not_found(await store.change(tx, account_id, now, closed_at=now, **anonymous))
-    await past_addresses.remember(tx, deps.address_keys, before, now)
-    await store.remove_keys(tx, account_id)
-    await passkeys.remove_all(tx, account_id)
+    or_not_found(await store.change(tx, account_id, now, deleted_at=now, **anonymous))
+    await past_emails.record(tx, deps.email_digest_keys, before, now)
+    await store.delete_keys(tx, account_id)
+    await passkeys.delete_all(tx, account_id)
     await tokens.delete_all(tx, account_id)
     await sessions.end_all(tx, account_id)
 
 
 async def delete_account_row(tx: Tx, account_id: UUID) -> None:
-    """Rows that refer to it and cascade go with it."""
+    """Delete the row, and by cascade those that refer to it."""
     await tx.execute(delete(accounts).where(accounts.c.id == account_id))

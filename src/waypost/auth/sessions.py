@@ -1,7 +1,7 @@
 """Sessions of the dashboard. A session's token is in its cookie alone; only the digest is stored.
 
-A session ends 30 days after its last use, 90 days after its start (R35), with a change of the password (R14), and with
-the removal of the passkey that authenticated it.
+A session ends 30 days after its last use, 90 days after its start, when the password is changed, and when the passkey
+that authenticated it is removed.
 """
 
 import secrets
@@ -11,17 +11,17 @@ from uuid import UUID
 
 from sqlalchemy import Column, ForeignKey, String, Table, Text, bindparam, delete, insert, select, update
 
-from waypost.auth import keys, passkeys, store
+from waypost.auth import key_format, passkeys, store
 from waypost.auth.model import Account, Caller, accounts
 from waypost.auth.store import ACCOUNT, account_from
 from waypost.database import Database, Id, Instant, Tx, metadata
 from waypost.kit.errors import NotFound
 from waypost.kit.ids import new_id
 
-IDLE_LIMIT = timedelta(days=30)
-AGE_LIMIT = timedelta(days=90)
+MAX_IDLE = timedelta(days=30)
+MAX_AGE = timedelta(days=90)
 _LAST_USE_INTERVAL = timedelta(minutes=5)
-_USER_AGENT_LIMIT = 256
+_MAX_USER_AGENT_LENGTH = 256
 
 sessions = Table(
     "sessions",
@@ -55,7 +55,7 @@ _FIND = (
     .join_from(sessions, accounts, sessions.c.account_id == accounts.c.id)
     .where(sessions.c.digest == bindparam("digest"), sessions.c.expires_at > bindparam("now"))
     .where(sessions.c.created_at > bindparam("oldest"))
-    .where(accounts.c.closed_at.is_(None))
+    .where(accounts.c.deleted_at.is_(None))
 )
 
 
@@ -69,10 +69,10 @@ async def create(
     password: str | None = None,
     passkey: UUID | None = None,
 ) -> str:
-    """Returns the token, which cannot be read again.
+    """Return the token, which cannot be read again.
 
-    Raises NotFound when the account is closed, has another `password` hash or does not have this `passkey` any more: an
-    authentication from before a change that ended all sessions must not begin a session after it.
+    Raises NotFound if the account is deleted, or no longer has this `password` hash or `passkey`: an authentication
+    before a change that ended all sessions must not start a session after it.
     """
     await store.lock_account(tx, account_id)
     if password is not None and await store.find_password_hash(tx, account_id) != password:
@@ -82,13 +82,13 @@ async def create(
     token = secrets.token_urlsafe(32)
     row = {
         "id": new_id(),
-        "digest": keys.digest(token),
+        "digest": key_format.digest(token),
         "account_id": account_id,
-        "user_agent": user_agent[:_USER_AGENT_LIMIT],
+        "user_agent": user_agent[:_MAX_USER_AGENT_LENGTH],
         "ip": ip,
         "created_at": now,
         "seen_at": now,
-        "expires_at": now + IDLE_LIMIT,
+        "expires_at": now + MAX_IDLE,
         "authenticated_at": now,
         "passkey_id": passkey,
     }
@@ -98,38 +98,38 @@ async def create(
 
 
 async def find(db: Database, token: str, *, now: datetime) -> Session | None:
-    """With its account as it is now."""
+    """Return the active session with its account."""
     async with db.point_read() as tx:
-        parameters = {"digest": keys.digest(token), "now": now, "oldest": now - AGE_LIMIT}
+        parameters = {"digest": key_format.digest(token), "now": now, "oldest": now - MAX_AGE}
         row = (await tx.execute(_FIND, parameters)).one_or_none()
     if row is None:
         return None
-    found = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
-    if now - found.seen_at >= _LAST_USE_INTERVAL:
+    session = Session(account_from(row[: len(ACCOUNT)]), *row[len(ACCOUNT) :])
+    if now - session.seen_at >= _LAST_USE_INTERVAL:
         async with db.write() as tx:
-            used = update(sessions).where(sessions.c.id == found.id)
-            await tx.execute(used.values(seen_at=now, expires_at=now + IDLE_LIMIT))
-    return found
+            statement = update(sessions).where(sessions.c.id == session.id)
+            await tx.execute(statement.values(seen_at=now, expires_at=now + MAX_IDLE))
+    return session
 
 
 async def reauthenticate(tx: Tx, session: Session, *, now: datetime, passkey: UUID | None = None) -> Session:
-    """By this passkey or by the password.
+    """Record a reauthentication by `passkey`, or by the password if there is none.
 
-    Raises NotFound when the session has ended, and when the account does not have this passkey.
+    Raises NotFound if the session has ended, or if the account does not have this passkey.
     """
     await store.lock_account(tx, session.account.id)  # a removal of the passkey comes before or after
     if passkey is not None and not await passkeys.exists(tx, session.account.id, passkey):
         raise NotFound
-    updated = update(sessions).where(sessions.c.id == session.id)
-    if (await tx.execute(updated.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
+    statement = update(sessions).where(sessions.c.id == session.id)
+    if (await tx.execute(statement.values(authenticated_at=now, passkey_id=passkey))).rowcount == 0:
         raise NotFound
     return replace(session, authenticated_at=now)
 
 
 async def end(tx: Tx, account_id: UUID, session_id: UUID) -> bool:
-    """False when the account does not have it."""
-    own = sessions.c.id == session_id, sessions.c.account_id == account_id
-    return (await tx.execute(delete(sessions).where(*own))).rowcount > 0
+    """Return False if the account does not have the session."""
+    statement = delete(sessions).where(sessions.c.id == session_id, sessions.c.account_id == account_id)
+    return (await tx.execute(statement)).rowcount > 0
 
 
 async def end_all(tx: Tx, account_id: UUID) -> None:
@@ -137,8 +137,8 @@ async def end_all(tx: Tx, account_id: UUID) -> None:
 
 
 async def end_others(tx: Tx, session: Session) -> None:
-    others = sessions.c.account_id == session.account.id, sessions.c.id != session.id
-    await tx.execute(delete(sessions).where(*others))
+    statement = delete(sessions).where(sessions.c.account_id == session.account.id, sessions.c.id != session.id)
+    await tx.execute(statement)
 
 
 async def is_active(tx: Tx, session: Session) -> bool:
@@ -146,7 +146,7 @@ async def is_active(tx: Tx, session: Session) -> bool:
 
 
 async def list_active(tx: Tx, account: Account, *, now: datetime) -> list[Session]:
-    """The last used first."""
-    active = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - AGE_LIMIT
-    rows = await tx.execute(select(*_FIELDS).where(*active).order_by(sessions.c.seen_at.desc()))
+    """List active sessions, last used first."""
+    conditions = sessions.c.account_id == account.id, sessions.c.expires_at > now, sessions.c.created_at > now - MAX_AGE
+    rows = await tx.execute(select(*_FIELDS).where(*conditions).order_by(sessions.c.seen_at.desc()))
     return [Session(account, *row) for row in rows]

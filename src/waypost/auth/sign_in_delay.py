@@ -1,8 +1,8 @@
 """A growing delay against password guessing: after failed sign-ins with an email, unknown browsers have to wait.
 
-This covers guesses from many IP addresses at one account; guesses from one address at many accounts are limited by
-address. An email without an account is delayed in the same way. The state is a fixed number of rows; an email whose row
-is used by another takes it over. Which emails share a row depends on a secret, so nobody can choose one.
+This limits guesses from many IP addresses at one account; guesses from one address at many accounts are limited by
+address. An email without an account is delayed in the same way. The state is a fixed number of rows. Emails can share a
+row, which then counts for the last one. Which emails share one depends on a secret, so that nobody can choose.
 """
 
 import hmac
@@ -12,11 +12,12 @@ from sqlalchemy import Column, Integer, Row, String, Table, delete, select, upda
 from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.auth.deps import Deps
+from waypost.auth.rules import normalize_email
 from waypost.database import Instant, metadata
 from waypost.kit.errors import RateLimited
 
 FREE_FAILURES = 3
-"""Failures without a delay: people mistype."""
+"""Failures without a delay, for mistyped passwords."""
 MAX_DELAY = timedelta(minutes=15)
 RESET_AFTER = timedelta(days=1)
 _SLOTS = 65_536
@@ -25,53 +26,53 @@ sign_in_failures = Table(
     "sign_in_failures",
     metadata,
     Column("slot", Integer, primary_key=True, autoincrement=False),
-    Column("digest", String(64), nullable=False),  # of the email, under a key of this service
+    Column("digest", String(64), nullable=False),  # of the email, with a secret key
     Column("failures", Integer, nullable=False),
     Column("failed_at", Instant, nullable=False),
 )
-_F = sign_in_failures.c
+_failures = sign_in_failures.c
 
 
 def delay_after(failures: int) -> timedelta:
-    """1 s after the third failure, then 2, 4, 8, … up to 15 minutes."""
+    """Return 1 s after the third failure, then 2, 4, 8, … up to 15 minutes."""
     if failures < FREE_FAILURES:
         return timedelta(0)
     return min(MAX_DELAY, timedelta(seconds=2 ** min(failures - FREE_FAILURES, 10)))
 
 
 async def refuse_early(deps: Deps, email: str) -> None:
-    """Counts nothing: a refused attempt costs one read. Raises RateLimited."""
+    """Raise RateLimited during the delay. Counts nothing: a refused attempt costs one read."""
     digest = _digest(deps, email)
     async with deps.db.point_read() as point_read:
-        row = (await point_read.execute(select(sign_in_failures).where(_F.slot == _slot(digest)))).one_or_none()
-    _failures(row, digest, deps.clock())
+        row = (await point_read.execute(select(sign_in_failures).where(_failures.slot == _slot(digest)))).one_or_none()
+    _count_failures(row, digest, deps.clock())
 
 
 async def count_attempt(deps: Deps, email: str) -> None:
-    """Counts a failure before the password is verified, so that concurrent attempts count each other.
+    """Count a failure before the password is verified, so that concurrent attempts count each other.
 
     A refused attempt is not counted, so it does not extend the delay. Raises RateLimited.
     """
     digest, now = _digest(deps, email), deps.clock()
-    is_slot = _F.slot == _slot(digest)
+    in_slot = _failures.slot == _slot(digest)
     first = {"slot": _slot(digest), "digest": digest, "failures": 0, "failed_at": now}
     async with deps.db.write() as tx:
         insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-        await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_F.slot]))
-        row = (await tx.execute(select(sign_in_failures).where(is_slot).with_for_update())).one()
-        counted = {"digest": digest, "failures": _failures(row, digest, now) + 1, "failed_at": now}
-        await tx.execute(update(sign_in_failures).where(is_slot).values(counted))
+        await tx.execute(insert(sign_in_failures).values(first).on_conflict_do_nothing(index_elements=[_failures.slot]))
+        row = (await tx.execute(select(sign_in_failures).where(in_slot).with_for_update())).one()
+        values = {"digest": digest, "failures": _count_failures(row, digest, now) + 1, "failed_at": now}
+        await tx.execute(update(sign_in_failures).where(in_slot).values(values))
 
 
 async def reset(deps: Deps, email: str) -> None:
-    """After a successful sign-in."""
+    """Forget the failures, after a successful sign-in."""
     digest = _digest(deps, email)
     async with deps.db.write() as tx:
-        await tx.execute(delete(sign_in_failures).where(_F.slot == _slot(digest), _F.digest == digest))
+        await tx.execute(delete(sign_in_failures).where(_failures.slot == _slot(digest), _failures.digest == digest))
 
 
-def _failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
-    """Failures that still count. Raises RateLimited during their delay."""
+def _count_failures(row: Row[tuple[int, str, int, datetime]] | None, digest: str, now: datetime) -> int:
+    """Return the failures that still count. Raises RateLimited during their delay."""
     if row is None or row.digest != digest or not timedelta(0) <= now - row.failed_at < RESET_AFTER:
         return 0
     wait = row.failed_at + delay_after(row.failures) - now
@@ -86,5 +87,5 @@ def _slot(digest: str) -> int:
 
 
 def _digest(deps: Deps, email: str) -> str:
-    plain = email.strip().lower().encode(errors="replace")
-    return hmac.digest(deps.address_keys[0], b"sign-in\0" + plain, "sha256").hex()
+    normalized = normalize_email(email).encode(errors="replace")
+    return hmac.digest(deps.email_digest_keys[0], b"sign-in\0" + normalized, "sha256").hex()

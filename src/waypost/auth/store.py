@@ -22,27 +22,40 @@ from sqlalchemy import (
     update,
 )
 
-from waypost.auth.model import Account, ApiCaller, ApiKey, Plan, accounts, api_keys
+from waypost.auth.model import Account, AccountWithHash, ApiCaller, ApiKey, Plan, accounts, api_keys
 from waypost.database import PointRead, Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
 
-_A, _K = accounts.c, api_keys.c
-_PLAN: tuple[Column[Any], ...] = (_A.plan_type, _A.plan_status, _A.trial_ends_at, _A.renews_at)
-ACCOUNT: tuple[Column[Any], ...] = (_A.id, _A.email, _A.name, *_PLAN, _A.created_at, _A.updated_at, _A.confirmed_at)
-_KEY = tuple(_K[name] for name in ApiKey.__dataclass_fields__)
+_accounts, _keys = accounts.c, api_keys.c
+_PLAN: tuple[Column[Any], ...] = (
+    _accounts.plan_type,
+    _accounts.plan_status,
+    _accounts.trial_ends_at,
+    _accounts.renews_at,
+)
+ACCOUNT: tuple[Column[Any], ...] = (
+    _accounts.id,
+    _accounts.email,
+    _accounts.name,
+    *_PLAN,
+    _accounts.created_at,
+    _accounts.updated_at,
+    _accounts.confirmed_at,
+)
+_KEY = tuple(_keys[name] for name in ApiKey.__dataclass_fields__)
 _FIND_API_CALLER = (
     select(*ACCOUNT, *_KEY)
-    .join_from(api_keys, accounts, _K.account_id == _A.id)
-    .where(_K.digest == bindparam("digest"), _A.closed_at.is_(None))
+    .join_from(api_keys, accounts, _keys.account_id == _accounts.id)
+    .where(_keys.digest == bindparam("digest"), _accounts.deleted_at.is_(None))
 )
 _RECORD_USE = (
     update(api_keys)
-    .where(_K.id == bindparam("key_id"))
-    .where(or_(_K.last_used_at.is_(None), _K.last_used_at <= bindparam("stale")))
+    .where(_keys.id == bindparam("key_id"))
+    .where(or_(_keys.last_used_at.is_(None), _keys.last_used_at <= bindparam("stale")))
     .values(last_used_at=bindparam("at"))
 )
-_NEWEST_FIRST = _K.created_at.desc(), _K.id.desc()
+_NEWEST_FIRST = _keys.created_at.desc(), _keys.id.desc()
 
 
 async def add_account(tx: Tx, account: Account, password_hash: str | None) -> None:
@@ -52,114 +65,117 @@ async def add_account(tx: Tx, account: Account, password_hash: str | None) -> No
 
 
 async def find_by_email(tx: Tx, email: str) -> Account | None:
-    return _account((await tx.execute(select(*ACCOUNT).where(_A.email == email))).one_or_none())
+    return _account((await tx.execute(select(*ACCOUNT).where(_accounts.email == email))).one_or_none())
 
 
 async def find_account(tx: Tx, account_id: UUID) -> Account | None:
-    """None also for a closed one."""
-    return _account((await tx.execute(select(*ACCOUNT).where(*_is_open(account_id)))).one_or_none())
+    """Return the account unless it is deleted."""
+    return _account((await tx.execute(select(*ACCOUNT).where(*_where_not_deleted(account_id)))).one_or_none())
 
 
 async def list_accounts(tx: Tx) -> list[Account]:
-    open_accounts = select(*ACCOUNT).where(_A.closed_at.is_(None))
-    rows = await tx.execute(open_accounts.order_by(_A.created_at.desc(), _A.id.desc()))
+    query = select(*ACCOUNT).where(_accounts.deleted_at.is_(None))
+    rows = await tx.execute(query.order_by(_accounts.created_at.desc(), _accounts.id.desc()))
     return [account_from(row) for row in rows]
 
 
-def email_of(account_id: ColumnElement[UUID]) -> ScalarSelect[str]:
-    """As an expression for the statement around it."""
-    return select(_A.email).where(_A.id == account_id).scalar_subquery()
+def email_subquery(account_id: ColumnElement[UUID]) -> ScalarSelect[str]:
+    """Scalar subquery: the email of the account."""
+    return select(_accounts.email).where(_accounts.id == account_id).scalar_subquery()
 
 
-def all_account_ids() -> Select[UUID]:
-    """As an expression for the statement around it; closed accounts included."""
-    return select(_A.id)
+def select_account_ids() -> Select[UUID]:
+    """Subquery: ids of all accounts, deleted ones included."""
+    return select(_accounts.id)
 
 
 async def find_email(tx: Tx, account_id: UUID) -> str | None:
-    found: str | None = await tx.scalar(select(_A.email).where(_A.id == account_id))
-    return found
+    email: str | None = await tx.scalar(select(_accounts.email).where(_accounts.id == account_id))
+    return email
 
 
-async def account_id_after(tx: Tx, account_id: UUID) -> UUID | None:
-    """The next one in the order of ids; None at the end."""
-    found: UUID | None = await tx.scalar(select(_A.id).where(_A.id > account_id).order_by(_A.id).limit(1))
-    return found
+async def find_next_account_id(tx: Tx, account_id: UUID) -> UUID | None:
+    """Return the next id in order; None at the end."""
+    query = select(_accounts.id).where(_accounts.id > account_id).order_by(_accounts.id).limit(1)
+    next_id: UUID | None = await tx.scalar(query)
+    return next_id
 
 
 async def lock_account(tx: Tx, account_id: UUID) -> None:
-    """Until the transaction ends nobody can close it, and nobody else has the lock. Raises NotFound when it is closed.
+    """Lock the account, so that it is not deleted before the transaction ends. Raises NotFound if it is deleted.
 
-    Whatever adds something to an account locks it, or counts it there: what a closed account got would stay forever.
+    Whatever adds rows to an account locks it or counts them there: rows of a deleted account would stay forever.
     """
-    locked = select(_A.id).where(*_is_open(account_id)).with_for_update(key_share=True)
-    if (await tx.execute(locked)).first() is None:
+    lock_query = select(_accounts.id).where(*_where_not_deleted(account_id)).with_for_update(key_share=True)
+    if (await tx.execute(lock_query)).first() is None:
         raise NotFound
 
 
-async def find_with_password(tx: Tx, email: str) -> tuple[Account | None, str | None]:
-    """(account, password hash). A closed account has neither email nor password."""
-    row = (await tx.execute(select(*ACCOUNT, _A.password_hash).where(_A.email == email))).one_or_none()
+async def find_with_password(tx: Tx, email: str) -> AccountWithHash:
+    """Return (account, password hash). A deleted account has neither email nor password."""
+    row = (await tx.execute(select(*ACCOUNT, _accounts.password_hash).where(_accounts.email == email))).one_or_none()
     return (None, None) if row is None else (account_from(row[:-1]), row[-1])
 
 
 async def find_password_hash(tx: Tx, account_id: UUID) -> str | None:
-    found: str | None = await tx.scalar(select(_A.password_hash).where(_A.id == account_id))
-    return found
+    password_hash: str | None = await tx.scalar(select(_accounts.password_hash).where(_accounts.id == account_id))
+    return password_hash
 
 
 async def replace_password_hash(tx: Tx, account_id: UUID, hashed: str, *, before: str) -> None:
-    """Only while it is still `before`."""
-    is_same = _A.id == account_id, _A.password_hash == before
-    await tx.execute(update(accounts).where(*is_same).values(password_hash=hashed))
+    """Replace the hash if it is still `before`."""
+    statement = update(accounts).where(_accounts.id == account_id, _accounts.password_hash == before)
+    await tx.execute(statement.values(password_hash=hashed))
 
 
 async def change(tx: Tx, account_id: UUID, now: datetime, **values: Any) -> Account | None:
-    """None for a closed account. Raises IntegrityError for an email that another account has."""
-    changed = update(accounts).where(*_is_open(account_id)).values(updated_at=now, **values)
-    return _account((await tx.execute(changed.returning(*ACCOUNT))).one_or_none())
+    """Return the changed account; None if it is deleted. Raises IntegrityError for an email of another account."""
+    statement = update(accounts).where(*_where_not_deleted(account_id)).values(updated_at=now, **values)
+    return _account((await tx.execute(statement.returning(*ACCOUNT))).one_or_none())
 
 
 async def change_plan(tx: Tx, account_id: UUID, plan: Plan, now: datetime) -> Account | None:
-    changed = update(accounts).where(_A.id == account_id).values(updated_at=now, **_plan_values(plan))
-    return _account((await tx.execute(changed.returning(*ACCOUNT))).one_or_none())
+    statement = update(accounts).where(_accounts.id == account_id).values(updated_at=now, **_plan_values(plan))
+    return _account((await tx.execute(statement.returning(*ACCOUNT))).one_or_none())
 
 
-# what an account uses: links count it in their transactions
+# usage of an account: links update it in their transactions
 
 
-def links_count_of(account_id: UUID | ColumnElement[UUID] | BindParameter[UUID]) -> ScalarSelect[int]:
-    """As an expression for the statement around it."""
-    return select(_A.links_count).where(_A.id == account_id).scalar_subquery()
+def links_count_subquery(account_id: UUID | ColumnElement[UUID] | BindParameter[UUID]) -> ScalarSelect[int]:
+    """Scalar subquery: the number of links of the account."""
+    return select(_accounts.links_count).where(_accounts.id == account_id).scalar_subquery()
 
 
 async def count_links(tx: Tx, account_id: UUID) -> int:
-    return await tx.scalar(select(_A.links_count).where(_A.id == account_id)) or 0
+    return await tx.scalar(select(_accounts.links_count).where(_accounts.id == account_id)) or 0
 
 
 async def adjust_links_count(tx: Tx, account_id: UUID, difference: int) -> bool:
-    """False for a closed account."""
-    adjusted = update(accounts).where(*_is_open(account_id)).values(links_count=_A.links_count + difference)
-    return (await tx.execute(adjusted)).rowcount > 0
+    """Return False if the account is deleted."""
+    statement = (
+        update(accounts).where(*_where_not_deleted(account_id)).values(links_count=_accounts.links_count + difference)
+    )
+    return (await tx.execute(statement)).rowcount > 0
 
 
-async def image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
-    row = (await tx.execute(select(_A.image_bytes).where(_A.id == account_id))).one_or_none()
+async def count_image_bytes(tx: Tx | PointRead, account_id: UUID) -> int:
+    row = (await tx.execute(select(_accounts.image_bytes).where(_accounts.id == account_id))).one_or_none()
     return row.image_bytes if row else 0
 
 
 async def adjust_image_bytes(tx: Tx, account_id: UUID, difference: int, *, limit: int) -> bool:
-    """False when the total would exceed `limit`; two uploads at the same time cannot both pass it.
+    """Return False if the total would exceed `limit`, also for concurrent uploads.
 
-    The account's row comes last in a transaction: others that hold links or domains wait for it.
+    A transaction updates the account's row last: transactions that have locked links or domains wait for it.
     """
     if difference == 0:
         return True
-    allowed = _A.id == account_id
+    condition = _accounts.id == account_id
     if difference > 0:
-        allowed &= _A.image_bytes + difference <= limit
-    adjusted = update(accounts).where(allowed).values(image_bytes=_A.image_bytes + difference)
-    return (await tx.execute(adjusted)).rowcount > 0
+        condition &= _accounts.image_bytes + difference <= limit
+    statement = update(accounts).where(condition).values(image_bytes=_accounts.image_bytes + difference)
+    return (await tx.execute(statement)).rowcount > 0
 
 
 async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
@@ -169,51 +185,51 @@ async def add_key(tx: Tx, key: ApiKey, digest: str) -> None:
 
 
 async def revoke_key(tx: Tx, key_id: UUID, now: datetime) -> ApiKey | None:
-    """With the time it was first revoked: revoking it again changes nothing."""
-    await tx.execute(update(api_keys).where(_K.id == key_id, _K.revoked_at.is_(None)).values(revoked_at=now))
-    return _key((await tx.execute(select(*_KEY).where(_K.id == key_id))).one_or_none())
+    """Revoke the key and return it. Revoking it again changes nothing."""
+    await tx.execute(update(api_keys).where(_keys.id == key_id, _keys.revoked_at.is_(None)).values(revoked_at=now))
+    return _key((await tx.execute(select(*_KEY).where(_keys.id == key_id))).one_or_none())
 
 
 async def revoke_all_keys(tx: Tx, account_id: UUID, now: datetime) -> None:
-    valid = _K.account_id == account_id, _K.revoked_at.is_(None)
-    await tx.execute(update(api_keys).where(*valid).values(revoked_at=now))
+    statement = update(api_keys).where(_keys.account_id == account_id, _keys.revoked_at.is_(None))
+    await tx.execute(statement.values(revoked_at=now))
 
 
-async def remove_keys(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(api_keys).where(_K.account_id == account_id))
+async def delete_keys(tx: Tx, account_id: UUID) -> None:
+    await tx.execute(delete(api_keys).where(_keys.account_id == account_id))
 
 
 async def count_usable_keys(tx: Tx, account_id: UUID, now: datetime) -> int:
-    return int(await tx.scalar(_count_keys(account_id).where(_is_usable(now))) or 0)
+    return int(await tx.scalar(_count_keys(account_id).where(_where_usable(now))) or 0)
 
 
-async def browse_keys(tx: Tx, account_id: UUID, request: PageRequest, now: datetime) -> tuple[list[ApiKey], int]:
-    """(keys of the page, number of all keys): usable keys first, the newest first among each."""
-    usable_first = case((_is_usable(now), 0), else_=1)
-    keys = select(*_KEY).where(_K.account_id == account_id).order_by(usable_first, *_NEWEST_FIRST)
-    rows = await tx.execute(keys.offset(request.offset).limit(request.per_page))
+async def list_keys_page(tx: Tx, account_id: UUID, request: PageRequest, now: datetime) -> tuple[list[ApiKey], int]:
+    """Return (keys of the page, number of all keys): usable keys first, then by age, newest first."""
+    usable_first = case((_where_usable(now), 0), else_=1)
+    query = select(*_KEY).where(_keys.account_id == account_id).order_by(usable_first, *_NEWEST_FIRST)
+    rows = await tx.execute(query.offset(request.offset).limit(request.per_page))
     return [_key_from(row) for row in rows], int(await tx.scalar(_count_keys(account_id)) or 0)
 
 
 async def find_key(tx: Tx, account_id: UUID, key_id: UUID) -> ApiKey | None:
-    found = select(*_KEY).where(_K.account_id == account_id, _K.id == key_id)
-    return _key((await tx.execute(found)).one_or_none())
+    query = select(*_KEY).where(_keys.account_id == account_id, _keys.id == key_id)
+    return _key((await tx.execute(query)).one_or_none())
 
 
 async def list_keys(tx: Tx, account_id: UUID) -> list[ApiKey]:
-    """Newest first, revoked and expired ones included."""
-    rows = await tx.execute(select(*_KEY).where(_K.account_id == account_id).order_by(*_NEWEST_FIRST))
+    """List all keys, newest first, revoked and expired ones included."""
+    rows = await tx.execute(select(*_KEY).where(_keys.account_id == account_id).order_by(*_NEWEST_FIRST))
     return [_key_from(row) for row in rows]
 
 
 async def find_api_caller(tx: Tx | PointRead, digest: str) -> ApiCaller | None:
-    """Key and account in one statement: every API request runs it."""
+    """Read key and account in one statement: every API request runs it."""
     row = (await tx.execute(_FIND_API_CALLER, {"digest": digest})).one_or_none()
     return None if row is None else ApiCaller(account_from(row[: len(ACCOUNT)]), _key_from(row[len(ACCOUNT) :]))
 
 
 async def record_uses(tx: Tx, uses: Mapping[UUID, datetime], *, at_most_every: timedelta) -> None:
-    """Several processes may have seen the same key: within the interval the first to write wins."""
+    """Record the last uses. If several processes saw the same key within the interval, the first to write wins."""
     rows = [{"key_id": key_id, "at": at, "stale": at - at_most_every} for key_id, at in uses.items()]
     await tx.execute(_RECORD_USE, rows)
 
@@ -236,17 +252,17 @@ def _key_from(row: Sequence[Any]) -> ApiKey:
     return ApiKey(key_id, account_id, name, prefix, tuple(scopes), *times)
 
 
-def _is_open(account_id: UUID) -> tuple[ColumnElement[bool], ...]:
-    return _A.id == account_id, _A.closed_at.is_(None)
+def _where_not_deleted(account_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return _accounts.id == account_id, _accounts.deleted_at.is_(None)
 
 
 def _count_keys(account_id: UUID) -> Select[int]:
-    return select(func.count()).select_from(api_keys).where(_K.account_id == account_id)
+    return select(func.count()).select_from(api_keys).where(_keys.account_id == account_id)
 
 
-def _is_usable(now: datetime) -> ColumnElement[bool]:
+def _where_usable(now: datetime) -> ColumnElement[bool]:
     """`rules.is_usable` as SQL."""
-    return and_(_K.revoked_at.is_(None), or_(_K.expires_at.is_(None), _K.expires_at > now))
+    return and_(_keys.revoked_at.is_(None), or_(_keys.expires_at.is_(None), _keys.expires_at > now))
 
 
 def _plan_values(plan: Plan) -> dict[str, Any]:

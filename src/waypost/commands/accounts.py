@@ -68,7 +68,7 @@ async def set_plan(
     """Change an account's plan."""
     from waypost import auth
     from waypost.commands import output
-    from waypost.commands.database import find_account, open_database, parse_time
+    from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
     from waypost.kit.errors import Invalid
 
@@ -76,7 +76,7 @@ async def set_plan(
         raise Invalid({"--trial-ends-at": [f"The plan {plan} has no trial: remove the option."]})
     ends_at = parse_time("--trial-ends-at", trial_ends_at)
     async with open_database(settings) as db:
-        owner = await find_account(db, email)
+        owner = await get_account(db, email)
         days = settings.trial_days
         changed = await auth.set_plan(db, owner.id, plan, now=clock.now(), trial_ends_at=ends_at, trial_days=days)
     output.write(output.account_json(changed), as_json=json)
@@ -101,11 +101,11 @@ async def sign_in_link(settings: "Settings", email: str, /, *, json: JsonOption 
     from waypost.auth import sign_in
     from waypost.auth.deps import new_deps
     from waypost.commands import output
-    from waypost.commands.database import find_account, open_database
+    from waypost.commands.database import get_account, open_database
     from waypost.kit import clock
 
     async with open_database(settings) as db:
-        owner = await find_account(db, email)
+        owner = await get_account(db, email)
         link = await sign_in.create_sign_in_link(new_deps(settings, db, clock.now), owner.id)
     output.write({"email": owner.email, "url": link}, as_json=json)
 
@@ -146,7 +146,7 @@ async def create_key(
     """Create an API key and print it; it cannot be shown again. It has all scopes unless --scope is given."""
     from waypost import auth
     from waypost.commands import output
-    from waypost.commands.database import find_account, open_database, parse_time
+    from waypost.commands.database import get_account, open_database, parse_time
     from waypost.kit import clock
     from waypost.kit.errors import Invalid
 
@@ -154,7 +154,7 @@ async def create_key(
         raise Invalid({"--scope": [f"{', '.join(repeated)}: Name each scope once."]})
     ends_at = parse_time("--expires-at", expires_at)
     async with open_database(settings) as db:
-        owner = await find_account(db, account)
+        owner = await get_account(db, account)
         created, text = await auth.create_key(
             db, account_id=owner.id, name=name, scopes=scope, expires_at=ends_at, now=clock.now()
         )
@@ -185,10 +185,10 @@ async def list_keys(settings: "Settings", *, account: AccountOption, json: JsonO
     """List an account's keys, newest first."""
     from waypost import auth
     from waypost.commands import output
-    from waypost.commands.database import find_account, open_database
+    from waypost.commands.database import get_account, open_database
 
     async with open_database(settings) as db:
-        owner = await find_account(db, account)
+        owner = await get_account(db, account)
         output.write([output.key_json(each) for each in await auth.list_keys(db, owner.id)], as_json=json)
 
 

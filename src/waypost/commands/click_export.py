@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 from uuid import UUID
 
-from waypost.commands.database import find_account
+from waypost.commands.database import get_account
 from waypost.commands.output import progress
 from waypost.database import Database
 from waypost.kit.errors import Invalid, NotFound, WaypostError
@@ -42,7 +42,7 @@ async def filter_of(
     """Raise NotFound, or Invalid with the option's name."""
     if start and end and start >= end:
         raise Invalid({"--from": ["This must be earlier than --to."]})
-    owner = None if account is None else (await find_account(db, account)).id
+    owner = None if account is None else (await get_account(db, account)).id
     subject = Subject(owner, is_account=True) if owner else None
     if link is not None:
         subject = await _link(db, link, owner)

@@ -46,9 +46,9 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
         await db.close()
 
 
-async def find_account(db: Database, email: str) -> Account:
+async def get_account(db: Database, email: str) -> Account:
     try:
-        return await auth.find_account(db, email)
+        return await auth.get_account(db, email)
     except NotFound:
         raise NotFound(f"There is no account {email}. List all accounts with: waypost account list") from None
 

@@ -68,7 +68,7 @@ LEASE = timedelta(seconds=60)
 RUN_LIMIT = timedelta(seconds=50)  # below LEASE, so that a job has ended before another process may claim it
 _ERROR_LENGTH = 500
 _LONGEST_WAIT = timedelta(hours=1)
-_PRIVATE = "account.forgot", "mail.send"
+_PRIVATE = "auth.send_password_reset", "mail.send"
 """Their payloads hold email addresses and sign-in links: of a job that failed permanently only the error is kept."""
 
 _log = structlog.get_logger(__name__)

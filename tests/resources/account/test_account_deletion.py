@@ -12,10 +12,10 @@ from people import START
 from sqlalchemy import Table, insert, select
 
 from waypost import auth, wiring
-from waypost.auth import Caller, past_addresses, sessions
+from waypost.auth import Caller, past_emails, sessions
 from waypost.auth import store as account_store
 from waypost.auth.caller_cache import invalidating_callers
-from waypost.auth.model import left_addresses
+from waypost.auth.model import past_emails as past_emails_table
 from waypost.database import Ciphertext, metadata
 from waypost.kit.clock import EPOCH
 from waypost.kit.errors import NotFound, Problems
@@ -152,7 +152,7 @@ async def run_jobs(place: WebApp) -> list[str]:
 async def test_deletes_all_rows_and_files_of_the_account_alone(
     place: WebApp, monkeypatch: pytest.MonkeyPatch, longest: float
 ) -> None:
-    monkeypatch.setattr(account_deletion, "_AT_ONCE", 2)
+    monkeypatch.setattr(account_deletion, "_BATCH_SIZE", 2)
     monkeypatch.setattr(account_deletion, "_TIME_LIMIT", longest)
     bob = await place.browser("bob@example.com")
     assert bob.account
@@ -168,7 +168,7 @@ async def test_deletes_all_rows_and_files_of_the_account_alone(
     after = await counted(place)
     ours = {name for name in before if name not in {"jobs", "route_changes", "sessions"}}
     changed = {name: after[name] - before[name] for name in ours if after[name] != before[name]}
-    assert changed == {"slugs": 5, "left_addresses": 1, "verified_names": 1}
+    assert changed == {"slugs": 5, "past_emails": 1, "verified_names": 1}
     assert {each.name for each in (place.settings.data_dir / "media").iterdir()} == {f"bob{n}.png" for n in range(5)}
     assert [(await bob.get(f"/{slug}")).status_code for slug in ("ada0", "bob0")] == [404, 302]
 
@@ -241,7 +241,7 @@ async def test_keys_and_sessions_of_a_closed_account_are_refused(place: WebApp) 
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 200
     with invalidating_callers(place.db):
         async with place.db.write() as tx:
-            await account_store.change(tx, key.account_id, START, closed_at=START)
+            await account_store.change(tx, key.account_id, START, deleted_at=START)
     assert (await ada.get("/api/v1/me", headers=bearer)).status_code == 401
     assert (await ada.get("/account")).headers["location"] == "/login?next=/account"
 
@@ -251,7 +251,7 @@ async def test_an_email_has_one_trial(place: WebApp) -> None:
         browser = await place.browser()
         fields = {"name": "Ada", "email": email, "password": PASSWORD}
         assert (await browser.post("/signup", fields)).status_code == 303
-        plan = (await auth.find_account(place.db, email)).plan
+        plan = (await auth.get_account(place.db, email)).plan
         assert plan.trial_ends_at
         return browser, str(plan.trial_ends_at - START)
 
@@ -273,7 +273,7 @@ async def test_an_email_has_one_trial(place: WebApp) -> None:
         assert again == full_trial
         assert "Your trial ended on" in (await late.get("/plan")).text
     assert (await sign_up("bob@example.com"))[1] == "36 days, 0:00:00"
-    place.clock.move(past_addresses.KEPT + timedelta(seconds=1))
+    place.clock.move(past_emails.RETENTION + timedelta(seconds=1))
     await leave((await sign_up("carol@example.com"))[0])
     async with place.db.read() as tx:
-        assert len((await tx.execute(select(left_addresses))).all()) == 1  # nobody is remembered for longer
+        assert len((await tx.execute(select(past_emails_table))).all()) == 1  # nobody is remembered for longer

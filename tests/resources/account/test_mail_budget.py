@@ -9,7 +9,7 @@ import pytest
 from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 
-from waypost.auth import sign_in, signup
+from waypost.auth import profile, sign_in, signup
 from waypost.auth.deps import new_deps
 from waypost.worker.jobs import Job, jobs
 
@@ -61,7 +61,7 @@ async def test_the_page_does_not_show_that_an_email_was_held_back(place: WebApp)
     nobody = await place.browser()
     pages = []
     for _ in range(6):
-        place.clock.move(signup.RESEND_AFTER)
+        place.clock.move(profile.RESEND_AFTER)
         page = await nobody.post("/forgot", {"email": ADA})
         pages.append((page.status_code, page.text))
         await mails(place)
@@ -72,7 +72,7 @@ async def test_the_page_does_not_show_that_an_email_was_held_back(place: WebApp)
 async def test_requested_emails_do_not_suppress_security_notices(place: WebApp) -> None:
     ada, nobody = await signed_up(place), await place.browser()
     for _ in range(6):
-        place.clock.move(signup.RESEND_AFTER)
+        place.clock.move(profile.RESEND_AFTER)
         await nobody.post("/forgot", {"email": ADA})
         await mails(place)
     before = await mails(place)

@@ -17,7 +17,7 @@ from browsing import BASE_URL, Browser, WebApp, open_place
 from sqlalchemy import select
 from starlette.requests import Request
 
-from waypost.auth import SignInClient, create_key, passkeys, sign_in, sign_in_delay, signup, tokens
+from waypost.auth import SignInClient, create_key, passkeys, profile, sign_in, sign_in_delay, signup, tokens
 from waypost.auth import sessions as sessions_of
 from waypost.auth.deps import new_deps
 from waypost.auth.model import accounts, api_keys
@@ -204,7 +204,7 @@ async def test_an_ipv6_network_has_one_limit(tmp_path: Path) -> None:
 
     async def take(address: str) -> None:
         scope = {"type": "http", "headers": [], "client": (address, 1), "scheme": "https"}
-        await sign_in_limiter.take(Request(scope))
+        await sign_in_limiter.check(Request(scope))
 
     for n in range(300):
         await take(f"2001:db8:1:{n:x}::1")
@@ -337,7 +337,7 @@ async def test_changes_the_email_after_confirmation(mailing: WebApp) -> None:
         assert (await ada.get(stale)).status_code == 404
     taken = await bob.post(way((await mails(mailing))[-2]))
     assert taken.status_code == 422
-    assert signup.EMAIL_TAKEN in taken.text
+    assert profile.EMAIL_TAKEN in taken.text
 
 
 async def test_emails_do_not_reveal_accounts_and_are_limited(mailing: WebApp) -> None:
@@ -369,13 +369,13 @@ async def test_a_reset_removes_other_credentials_on_request(place: WebApp) -> No
     row = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), row | {"name": "An old phone", "created_at": now})
-    for fields, left in (({}, 1), ({"takes_all": "yes"}, 0)):
+    for fields, left in (({}, 1), ({"remove_credentials": "yes"}, 0)):
         await ada.post("/forgot", {"email": "ada@example.com"})
         path = way((await mails(place))[-1])
         page = (await ada.get(path)).text
         assert "An old phone" in page
         assert HOSTILE not in page
-        assert 'name="takes_all"' in page
+        assert 'name="remove_credentials"' in page
         assert (await ada.post(path, {"password": OTHER, **fields})).status_code == 303
         for table in (passkeys.passkeys, api_keys):
             assert len(await rows(place, select(table.c.id))) == left
@@ -384,8 +384,9 @@ async def test_a_reset_removes_other_credentials_on_request(place: WebApp) -> No
 async def test_an_authentication_before_a_change_begins_no_session_after_it(place: WebApp) -> None:
     await signed_up(place)
     deps = new_deps(place.settings, place.db, place.clock)
-    proven = await sign_in.sign_in(deps, "ada@example.com", PASSWORD, SignInClient())
-    account_id, now = proven.account.id, place.clock()
+    stored = await sign_in.find_with_password(deps, "ada@example.com")
+    authenticated = await sign_in.sign_in(deps, "ada@example.com", stored, PASSWORD, SignInClient())
+    account_id, now = authenticated.account.id, place.clock()
     passkey = {"id": uuid4(), "account_id": account_id, "credential_id": b"1", "public_key": b"2", "uses": 0}
     async with place.db.write() as tx:
         await tx.execute(passkeys.passkeys.insert(), passkey | {"name": "phone", "created_at": now})
@@ -394,18 +395,18 @@ async def test_an_authentication_before_a_change_begins_no_session_after_it(plac
         async with place.db.write() as tx:
             return await sessions_of.create(tx, account_id, user_agent="", ip="", now=now, **by)
 
-    assert await begin(password=proven.password)
+    assert await begin(password=authenticated.password)
     assert await begin(passkey=passkey["id"])
     session = await sessions_of.find(place.db, await begin(), now=now)
     assert session
     again = await sign_in.change_password(deps, session, PASSWORD, OTHER)
-    assert again.password != proven.password
-    await passkeys.remove(deps, proven.account, passkey["id"])
-    for by in ({"password": proven.password}, {"passkey": passkey["id"]}):
+    assert again.password != authenticated.password
+    await passkeys.delete_passkey(deps, authenticated.account, passkey["id"])
+    for by in ({"password": authenticated.password}, {"passkey": passkey["id"]}):
         with pytest.raises(NotFound):
             await begin(**by)
     assert await rows(place, select(sessions.c.id)) == []
-    with pytest.raises(Invalid):  # it was ended by the change, which was proven by the same password as this one
+    with pytest.raises(Invalid):  # it was ended by the change, which was authenticated by the same password as this one
         await sign_in.change_password(deps, session, OTHER, PASSWORD)
     assert await begin(password=again.password)
 
@@ -614,6 +615,6 @@ async def test_a_token_is_spent_once(place: WebApp) -> None:
     async with place.db.write() as tx:
         text = await tokens.issue(tx, "invite", now=place.clock(), email="a@example.com")
     async with place.db.write() as tx:
-        first, second = [await tokens.spend(tx, "invite", text, now=place.clock()) for _ in range(2)]
+        first, second = [await tokens.consume(tx, "invite", text, now=place.clock()) for _ in range(2)]
     assert first
     assert second is None

@@ -30,7 +30,7 @@ async def signed_up(place: WebApp, email: str = "ada@example.com") -> Browser:
     ada = await place.browser()
     answer = await ada.post("/signup", {"name": "Ada", "email": email, "password": PASSWORD})
     assert answer.status_code == 303
-    ada.account = await auth.find_account(place.db, email)
+    ada.account = await auth.get_account(place.db, email)
     return ada
 
 
@@ -70,7 +70,7 @@ async def test_a_session_ends_when_unused_for_30_days_and_after_90_in_any_case(p
     assert (await idle.get("/account")).headers["location"].startswith("/login")
     async with place.db.read() as tx:
         assert (
-            len(await sessions.list_active(tx, await auth.find_account(place.db, "bob@example.com"), now=place.clock()))
+            len(await sessions.list_active(tx, await auth.get_account(place.db, "bob@example.com"), now=place.clock()))
             == 1
         )
     place.clock.move(timedelta(hours=3))
@@ -98,7 +98,7 @@ async def test_sensitive_changes_require_the_password(place: WebApp, what: str) 
         assert all(f'value="{value}"' in refused.text for value in fields.values())  # what was typed stays
         assert "/account/verify?next=" in refused.text  # where a passkey does it
     assert (await count(place), await count(place, passkeys.passkeys)) == (0, 1)
-    assert (await auth.find_account(place.db, "ada@example.com")).id == ada.account.id
+    assert (await auth.get_account(place.db, "ada@example.com")).id == ada.account.id
     assert (await ada.post(path, fields | {"current_password": PASSWORD})).status_code == done
 
 
@@ -164,13 +164,13 @@ async def test_the_passkey_of_another_account_is_refused(place: WebApp, monkeypa
     assert ada.account
     assert bob.account
     mine, his = await passkey_of(place, ada.account.id), await passkey_of(place, bob.account.id)
-    proven = {
+    results = {
         "mine": auth.AuthenticationResult(ada.account, passkey=mine),
         "his": auth.AuthenticationResult(bob.account, passkey=his),
     }
 
     async def authenticate(_: object, answer: str) -> auth.AuthenticationResult:
-        return proven[answer]
+        return results[answer]
 
     monkeypatch.setattr(passkeys, "authenticate", authenticate)
     place.clock.move(STALE)
@@ -197,7 +197,7 @@ async def test_removing_a_passkey_ends_its_sessions(place: WebApp) -> None:
 @pytest.mark.parametrize("revokes", [True, False])
 async def test_a_password_change_revokes_keys_on_request(place: WebApp, revokes: bool) -> None:
     ada, bob = await signed_up(place), await place.browser("bob@example.com")
-    assert 'name="revokes_keys"' not in (await ada.get("/account/security")).text
+    assert 'name="revoke_keys"' not in (await ada.get("/account/security")).text
     assert ada.account
     assert bob.account
     bearers = []
@@ -207,9 +207,9 @@ async def test_a_password_change_revokes_keys_on_request(place: WebApp, revokes:
     page = (await ada.get("/account/security")).text
     assert "Revoke all API keys (2)" in page
     assert "&lt;b&gt;Robot" in page
-    fields = {"current_password": PASSWORD, "password": OTHER} | ({"revokes_keys": "yes"} if revokes else {})
+    fields = {"current_password": PASSWORD, "password": OTHER} | ({"revoke_keys": "yes"} if revokes else {})
     wrong = await ada.post("/account/password", fields | {"password": "short"})
-    assert ('value="yes" aria-describedby="revokes_keys-hint" checked' in wrong.text) == revokes
+    assert ('value="yes" aria-describedby="revoke_keys-hint" checked' in wrong.text) == revokes
     assert (await ada.client.get("/api/v1/me", headers=bearers[0])).status_code == 200
     await ada.post("/account/password", fields)
     statuses = [(await ada.client.get("/api/v1/me", headers=each)).status_code for each in bearers]

@@ -69,7 +69,7 @@ async def me(place: WebApp, browser: Browser) -> Callable[[], Any]:
 
     async def ask() -> tuple[int, int]:
         read = await browser.client.get("/api/v1/links", headers=bearer)
-        plan = (await auth.find_account(place.db, "ada@example.com")).plan
+        plan = (await auth.get_account(place.db, "ada@example.com")).plan
         return read.status_code, plan.type, plan.status
 
     return ask

@@ -14,7 +14,7 @@ from servers import OPEN
 from sqlalchemy import insert, select, text
 from structlog.testing import capture_logs
 
-from waypost.auth import ApiCaller, find_account, list_keys
+from waypost.auth import ApiCaller, get_account, list_keys
 from waypost.database import Database
 from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
@@ -68,7 +68,7 @@ async def test_the_secret_is_shown_once_and_sealed_in_the_database(env: Env) -> 
 
 
 async def test_what_the_verb_returns_does_not_show_it_by_accident(env: Env) -> None:
-    account = await find_account(env.db, "alice@example.com")
+    account = await get_account(env.db, "alice@example.com")
     caller = ApiCaller(account, (await list_keys(env.db, account.id))[0])
     webhook, secret = await service.create(env.deps, caller, NewWebhook.model_validate(NEW), Problems())
     assert secret not in repr(webhook)

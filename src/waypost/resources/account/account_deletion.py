@@ -1,6 +1,6 @@
-"""Deletes an account. At once: sign-in, keys and links stop working. Everything else goes in short steps of a job.
+"""Deletes an account. Sign-in, keys and links stop working immediately; a job deletes the data in short steps.
 
-Slugs are kept: what was printed must never lead to another account.
+Slugs are kept, so that printed links never redirect to another account's destinations.
 """
 
 import contextlib
@@ -23,16 +23,15 @@ from waypost.resources.links import media
 from waypost.worker import jobs, mail
 from waypost.worker.jobs import Job
 
-JOB = "account.close"
-_AT_ONCE = 500
-"""Rows of one transaction: nobody else waits for longer than it takes to write them."""
+JOB = "account.delete"
+_BATCH_SIZE = 500  # rows of one transaction, which other writers wait for
 _TIME_LIMIT = 30.0  # seconds of one job; a new job continues afterwards
 _DELAY = timedelta(minutes=1)  # by then the visits that were answered before the deletion are stored
 _PHASES = ("links", "clicks", "rest")
 
 
-async def preview_deletion(deps: Deps, account: auth.Account) -> dict[str, Any]:
-    """What the page says before its owner deletes the account."""
+async def count_deleted_data(deps: Deps, account: auth.Account) -> dict[str, Any]:
+    """Return the variables of the page that asks for confirmation."""
     async with deps.auth.db.read() as tx:
         return {
             "links": await auth.count_links(tx, account.id),
@@ -41,23 +40,23 @@ async def preview_deletion(deps: Deps, account: auth.Account) -> dict[str, Any]:
         }
 
 
-async def close(deps: Deps, account: auth.Account) -> None:
-    """Cannot be undone. Links that are too many for one transaction stop working within seconds."""
+async def start(deps: Deps, account: auth.Account) -> None:
+    """Delete an account. If it has too many links for one transaction, the others stop working within seconds."""
     db, account_id, now = deps.auth.db, account.id, deps.auth.clock()
     with auth.invalidating_callers(db):
         async with db.write() as tx:
-            await auth.close_account(deps.auth, tx, account_id)
+            await auth.mark_account_deleted(deps.auth, tx, account_id)
             await plan.cancel_later(tx, account_id, now)
-            deleted = await links.delete_some(tx, account_id, now, at_once=_AT_ONCE, skip_locked=True)
-            images = [each.image for each in deleted if each.image]  # nothing but this job names these files now
+            deleted = await links.delete_some(tx, account_id, now, at_once=_BATCH_SIZE, skip_locked=True)
+            images = [link.image for link in deleted if link.image]  # only this job knows these files now
             first = {"phase": _PHASES[0], "images": images}
             await jobs.enqueue(tx, JOB, first, now=now, account_id=account_id)
-    deps.invalidate_routes([each.slug for each in deleted])
+    deps.invalidate_routes([link.slug for link in deleted])
 
 
 @dataclass(frozen=True, slots=True)
 class AccountDeletion:
-    """The handler of `account.close`: one phase after the other. An interrupted phase starts again."""
+    """Handles the job, which has a phase. An interrupted phase starts again."""
 
     db: Database
     invalidate_routes: InvalidateRoutes
@@ -71,42 +70,43 @@ class AccountDeletion:
         for name in job.payload.get("images", ()):
             await media.discard(self.media, name)
         phase = job.payload["phase"]
-        steps = {"links": self._links, "clicks": self._clicks, "rest": self._rest}[phase](job.account_id)
-        is_done = await _has_finished(steps, within=_TIME_LIMIT)
-        now, at = self.clock(), _PHASES.index(phase)
-        if is_done and at + 1 == len(_PHASES):
+        handlers = {"links": self._delete_public_data, "clicks": self._delete_clicks, "rest": self._delete_rows}
+        is_done = await _has_finished(handlers[phase](job.account_id), within=_TIME_LIMIT)
+        now, index = self.clock(), _PHASES.index(phase)
+        if is_done and index + 1 == len(_PHASES):
             return
-        payload = {"phase": _PHASES[at + 1] if is_done else phase}
+        payload = {"phase": _PHASES[index + 1] if is_done else phase}
         run_at = now + _DELAY if is_done and phase == "links" else now
         async with self.db.write() as tx:
             await jobs.enqueue(tx, JOB, payload, now=now, run_at=run_at, account_id=job.account_id)
 
-    async def _links(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        """Everything that others can notice."""
+    async def _delete_public_data(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        """Delete links, pixels, webhooks and domains."""
         async for _ in links.delete_all_for(
             self.db,
             account_id,
             media_directory=self.media,
             invalidate_routes=self.invalidate_routes,
             clock=self.clock,
-            at_once=_AT_ONCE,
+            at_once=_BATCH_SIZE,
         ):
             yield
         await pixels.delete_all_for(self.db, account_id)
-        async for _ in webhooks.delete_all_for(self.db, account_id, at_once=_AT_ONCE):
+        async for _ in webhooks.delete_all_for(self.db, account_id, at_once=_BATCH_SIZE):
             yield
         async for _ in domains.delete_all_for(self.domains, account_id):
             yield
 
-    async def _clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
-        async for _ in clicks_of_account.delete_all_for(self.db, account_id, at_once=_AT_ONCE):
+    async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        async for _ in clicks_of_account.delete_all_for(self.db, account_id, at_once=_BATCH_SIZE):
             yield
 
-    async def _rest(self, account_id: UUID) -> AsyncGenerator[None, None]:
+    async def _delete_rows(self, account_id: UUID) -> AsyncGenerator[None, None]:
+        """Delete QR codes, link rows, unsent emails and the account."""
         after = UUID(int=0)
         while True:
             async with self.db.read() as tx:
-                ids = await links.ids_after(tx, account_id, after, at_most=_AT_ONCE)
+                ids = await links.ids_after(tx, account_id, after, at_most=_BATCH_SIZE)
             if not ids:
                 break
             async with self.db.write() as tx:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import Account, AuthenticationResult, passkeys, sign_in, signup
+from waypost.auth import Account, AuthenticationResult, passkeys, profile, sign_in, signup
 from waypost.kit.errors import Forbidden, Invalid, NotFound, RateLimited, WaypostError
 from waypost.kit.reserved import API_SEGMENTS, RESERVED
 from waypost.resources.account.deps import Deps
@@ -23,7 +23,7 @@ T = TypeVar("T")
 _LOCAL_PATH = re.compile(r"/([^/\\?#\x00-\x20\x7f]*)([/?#][^\\\x00-\x20\x7f]*)?")
 _DOT_SEGMENT = re.compile(r"/(\.|%2e){1,2}(?=[/?#]|$)", re.IGNORECASE)
 _PAGES = {"", *RESERVED} - API_SEGMENTS - {"login", "logout"}
-_FORM_LIMIT = 64 << 10  # anybody can send these forms
+_MAX_FORM_SIZE = 64 << 10  # these forms require no sign-in
 _NOTICES = {
     "passkey": "The passkey was removed, and all sessions that used it were signed out, including this one. "
     "Sign in again.",
@@ -33,13 +33,13 @@ LINK_INVALID = "This link is not valid any more: it was used or has expired. Req
 
 
 def safe_next_path(text: str) -> str:
-    """Where to go after sign-in: a page of the dashboard, otherwise the overview.
+    """Return the page of the dashboard to open after sign-in, the overview by default.
 
-    A short link is refused, because it leads wherever its owner likes; so is a path with dot segments, which can
-    resolve to one.
+    Short links are refused because they can redirect to any site, and paths with dot segments because they can resolve
+    to a short link.
     """
-    path = _LOCAL_PATH.fullmatch(text)
-    is_page = path and path[1] in _PAGES and not text.startswith("//") and not _DOT_SEGMENT.search(text)
+    match = _LOCAL_PATH.fullmatch(text)
+    is_page = match and match[1] in _PAGES and not text.startswith("//") and not _DOT_SEGMENT.search(text)
     return text if is_page else "/"
 
 
@@ -77,23 +77,23 @@ class AuthPages(Pages[Deps]):
         form = await self._read_form(request)
         email, password = form.text("email"), form.text("password")
         try:
-            owner = await sign_in.find_with_password(self._deps.auth, email)
-            client = await self._deps.sign_in_limiter.take(request, email, owner)
-            authenticated = await sign_in.sign_in(self._deps.auth, email, password, client)
+            account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
+            client = await self._deps.sign_in_limiter.check(request, email, account_with_hash)
+            authenticated = await sign_in.sign_in(self._deps.auth, email, account_with_hash, password, client)
         except (Invalid, RateLimited) as error:
             return self._render_login(request, form, error)
         return await self._sign_in(request, authenticated, safe_next_path(form.text("next")))
 
     async def passkey_options(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
-        await self._deps.sign_in_limiter.take(request)
+        await self._deps.sign_in_limiter.check(request)
         options = await passkeys.authentication_options(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def login_by_passkey(self, request: Request) -> Response:
         form = await self._read_form(request)
         try:
-            await self._deps.sign_in_limiter.take(request)
+            await self._deps.sign_in_limiter.check(request)
             authenticated = await passkeys.authenticate(self._deps.auth, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return self._render_login(request, form, error)
@@ -113,7 +113,7 @@ class AuthPages(Pages[Deps]):
             raise Forbidden(signup.CLOSED)
         if token is None and policy == "invite":
             raise Forbidden(signup.INVITED_ONLY)
-        email = (await _valid_link(signup.find_invitation(self._deps.auth, token))).email if token else None
+        email = (await _valid_link(signup.get_invitation(self._deps.auth, token))).email if token else None
         needs_confirmation = self._deps.auth.sends_mail and token is None
         return self._views.form(
             request,
@@ -129,7 +129,7 @@ class AuthPages(Pages[Deps]):
         try:
             authenticated = await signup.sign_up(
                 self._deps.auth,
-                await self._deps.sign_in_limiter.take(request, form.text("email")),
+                await self._deps.sign_in_limiter.check(request, form.text("email")),
                 email=form.text("email"),
                 name=form.text("name"),
                 password=form.text("password"),
@@ -150,15 +150,15 @@ class AuthPages(Pages[Deps]):
         form = await self._read_form(request)
         email = form.text("email")
         try:
-            owner = await sign_in.find_with_password(self._deps.auth, email)
-            await self._deps.sign_in_limiter.take(request, email, owner)
+            account_with_hash = await sign_in.find_with_password(self._deps.auth, email)
+            await self._deps.sign_in_limiter.check(request, email, account_with_hash)
         except RateLimited as error:
             return self._views.form(request, "account/forgot.html", form, error, is_sent=False)
         await sign_in.request_password_reset(self._deps.auth, email)
         return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account = await _valid_link(sign_in.find_reset(self._deps.auth, _token(request)))
+        account = await _valid_link(sign_in.get_reset_account(self._deps.auth, _token(request)))
         context: dict[str, Any] = {"email": account.email, "passkeys": (), "keys": ()}
         if account.confirmed_at:
             context["passkeys"], context["keys"] = await sign_in.list_other_credentials(self._deps.auth, account)
@@ -167,12 +167,12 @@ class AuthPages(Pages[Deps]):
     async def reset(self, request: Request) -> Response:
         form = await self._read_form(request)
         try:
-            await self._deps.sign_in_limiter.take(request)
+            await self._deps.sign_in_limiter.check(request)
             reset = sign_in.reset_password(
                 self._deps.auth,
                 _token(request),
                 form.text("password"),
-                removes_credentials=form.is_checked("takes_all"),
+                remove_credentials=form.is_checked("remove_credentials"),
             )
             authenticated = await _valid_link(reset)
         except (Invalid, RateLimited) as error:
@@ -180,7 +180,7 @@ class AuthPages(Pages[Deps]):
         return await self._sign_in(request, authenticated, "/")
 
     async def show_confirm(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        account, email = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
+        account, email = await _valid_link(profile.get_confirmation(self._deps.auth, _token(request)))
         return self._views.form(
             request,
             "account/confirm.html",
@@ -193,18 +193,18 @@ class AuthPages(Pages[Deps]):
         )
 
     async def confirm(self, request: Request) -> Response:
-        """Requires the account's session or password: who reads its email may not be who created the account."""
+        """Require the account's session or password: who reads the email may not have created the account."""
         self._auth.require_same_origin(request)
-        account, _ = await _valid_link(signup.find_confirmation(self._deps.auth, _token(request)))
+        account, _ = await _valid_link(profile.get_confirmation(self._deps.auth, _token(request)))
         form, authenticated = BLANK, None
         try:
             if not await self._is_signed_in(request, account):
                 form = await self._read_form(request)
-                owner = await sign_in.find_with_password(self._deps.auth, account.email)
-                client = await self._deps.sign_in_limiter.take(request, account.email, owner)
+                account_with_hash = await sign_in.find_with_password(self._deps.auth, account.email)
+                client = await self._deps.sign_in_limiter.check(request, account.email, account_with_hash)
                 password = form.text("password")
                 authenticated = await sign_in.verify_password(self._deps.auth, account, password, client)
-            confirmed = await _valid_link(signup.confirm(self._deps.auth, _token(request)))
+            confirmed = await _valid_link(profile.confirm(self._deps.auth, _token(request)))
         except (Invalid, RateLimited) as error:
             return await self.show_confirm(request, form, error)
         path = "/account?done=confirmed"
@@ -213,7 +213,7 @@ class AuthPages(Pages[Deps]):
         return await self._sign_in(request, replace(authenticated, account=confirmed), path)
 
     async def show_sign_in_link(self, request: Request) -> Response:
-        account = await _valid_link(sign_in.find_sign_in_link(self._deps.auth, _token(request)))
+        account = await _valid_link(sign_in.get_sign_in_link_account(self._deps.auth, _token(request)))
         return self._views.page(request, "account/sign_in_link.html", email=account.email)
 
     async def sign_in_by_link(self, request: Request) -> Response:
@@ -225,7 +225,7 @@ class AuthPages(Pages[Deps]):
 
     async def _read_form(self, request: Request) -> Form:
         self._auth.require_same_origin(request)
-        return await read_form(request, _FORM_LIMIT)
+        return await read_form(request, _MAX_FORM_SIZE)
 
     async def _sign_in(self, request: Request, authenticated: AuthenticationResult, path: str) -> Response:
         response = RedirectResponse(path, 303)
@@ -249,8 +249,9 @@ def _token(request: Request) -> str:
     return token
 
 
-async def _valid_link(found: Awaitable[T]) -> T:
+async def _valid_link(result: Awaitable[T]) -> T:
+    """Replace the message of NotFound by one about links."""
     try:
-        return await found
+        return await result
     except NotFound:
         raise NotFound(LINK_INVALID) from None

@@ -1,4 +1,4 @@
-"""Dependencies of the account's pages, set once by the composition root."""
+"""Dependencies of the account's pages."""
 
 from dataclasses import dataclass
 

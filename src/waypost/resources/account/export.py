@@ -1,4 +1,4 @@
-"""Exports an account's data as one ZIP file, written while it is sent: memory stays small for millions of clicks.
+"""Exports an account's data as a ZIP file, which is streamed: memory stays small for millions of clicks.
 
 Keys, secrets and tokens are not in it.
 """
@@ -36,10 +36,10 @@ clicks.jsonl    every click, oldest first, one per line, as the API shows them; 
 """
 
 
-_STALLED_AFTER = 60.0
+_STALL_TIMEOUT = 60.0
 """Seconds after which a download that is not read is aborted."""
-_AT_ONCE = 2
-"""Exports that prepare their next chunk."""
+_MAX_CONCURRENT = 2
+"""Exports that prepare a chunk at the same time."""
 
 
 class _Buffer:
@@ -53,7 +53,7 @@ class _Buffer:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Required by `ZipFile`."""
 
     def take(self) -> bytes:
         taken, self._written = bytes(self._written), bytearray()
@@ -61,11 +61,11 @@ class _Buffer:
 
 
 class Downloads:
-    """Of this process: one for each account."""
+    """Downloads of this process, one per account."""
 
     def __init__(self) -> None:
         self._accounts: set[UUID] = set()
-        self._queue = FairQueue(_AT_ONCE, each=1, waiting=1_024, patience=None)
+        self._queue = FairQueue(_MAX_CONCURRENT, each=1, waiting=1_024, patience=None)
 
     def is_running(self, account_id: UUID) -> bool:
         return account_id in self._accounts
@@ -77,11 +77,11 @@ class Downloads:
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
         ended = partial(self._accounts.discard, account_id)
         chunks = archive(deps, session, self._queue)
-        return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALLED_AFTER)
+        return StreamedResponse(chunks, "application/zip", ended, headers=headers, unread=_STALL_TIMEOUT)
 
 
 async def archive(deps: Deps, session: Session, queue: FairQueue) -> AsyncIterator[bytes]:
-    """Each chunk waits for a slot of the queue; while a client reads its chunk, others get the slot."""
+    """Yield chunks. Each waits for a slot of the queue, which is free while the client reads the chunk."""
     async with aclosing(_archive(deps, session)) as chunks:
         while True:
             async with queue.slot(session.account.id):
@@ -128,7 +128,7 @@ async def _json(export: Callable[[], Awaitable[Any]]) -> AsyncIterator[str]:
 async def _account(deps: Deps, session: Session) -> dict[str, Any]:
     db, account = deps.auth.db, session.account
     async with db.read() as tx:
-        open_sessions = await sessions.list_active(tx, account, now=deps.auth.clock())
+        active_sessions = await sessions.list_active(tx, account, now=deps.auth.clock())
     return {
         "id": str(account.id),
         "email": account.email,
@@ -137,12 +137,12 @@ async def _account(deps: Deps, session: Session) -> dict[str, Any]:
         "created_at": timestamp(account.created_at),
         "api_keys": [schemas.key_to_json(key) for key in await list_keys(db, account.id)],
         "passkeys": [
-            {"name": each.name, "created_at": timestamp(each.created_at)}
-            for each in await passkeys.list_all(deps.auth, account)
+            {"name": passkey.name, "created_at": timestamp(passkey.created_at)}
+            for passkey in await passkeys.list_all(deps.auth, account)
         ],
         "sessions": [
-            {"ip": each.ip, "user_agent": each.user_agent, "created_at": timestamp(each.created_at)}
-            for each in open_sessions
+            {"ip": other.ip, "user_agent": other.user_agent, "created_at": timestamp(other.created_at)}
+            for other in active_sessions
         ],
     }
 

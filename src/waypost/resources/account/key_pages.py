@@ -1,4 +1,4 @@
-"""API key pages: a new key is shown once. And the API reference, which anybody can read."""
+"""Pages of API keys, and the public API reference. A new key is shown once."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ _SCOPES: Mapping[Scope, str] = {
 }
 _DEFAULT_SCOPES = ["links:read", "links:write"]
 _CONTEXT: Mapping[str, Any] = {"scopes": _SCOPES, "per_minute": REQUESTS_PER_MINUTE}
-# Scalar adds style attributes and a style element to the page. It needs no eval, and requests nothing from elsewhere.
+# Scalar adds inline styles to the page. It needs neither eval nor requests to other hosts.
 _REFERENCE_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-inline'"
 
 
@@ -46,7 +46,7 @@ class _NewKey(Body):
 class KeyPages(Pages[Deps]):
     def endpoints(self) -> list[Route]:
         return [
-            Route(_PATH, self.browse, methods=["GET"]),
+            Route(_PATH, self.list_keys, methods=["GET"]),
             Route(_PATH, self.create, methods=["POST"]),
             Route(f"{_PATH}/new", self.new, methods=["GET"]),
             Route(_PATH + "/{id}/revoke", self.show_revocation, methods=["GET"]),
@@ -54,11 +54,11 @@ class KeyPages(Pages[Deps]):
             Route("/docs", self.reference, methods=["GET"]),
         ]
 
-    async def browse(self, request: Request) -> Response:
+    async def list_keys(self, request: Request) -> Response:
         session = await self._auth.session(request)
         now = self._deps.auth.clock()
         pagination = replace(page_request(request), per_page=_PER_PAGE)
-        page = await auth.browse_keys(self._deps.auth.db, session.account.id, pagination, now=now)
+        page = await auth.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
         usable = {key.id for key in page.items if is_usable(key, now)}
         notice = "The key was revoked." if "revoked" in request.query_params else ""
         has_active_plan = is_plan_active(session.account.plan, now)
@@ -70,11 +70,11 @@ class KeyPages(Pages[Deps]):
         return self._render(request, "new", form=Form({"scopes": _DEFAULT_SCOPES}), **context)
 
     async def create(self, request: Request) -> Response:
-        """Responds with a page instead of a redirect: nothing else ever shows the key."""
+        """Create a key. The response is a page instead of a redirect, because the key is shown only once."""
         session, form = await self._read(request)
         new, problems = parse(_NewKey, {name: value for name, value in form.fields.items() if value is not None})
         if not new.scopes:
-            problems.add("scopes", "Select at least one scope.")  # for the service none means all
+            problems.add("scopes", "Select at least one scope.")  # for the service no scopes means all
         await self._auth.limit_expensive(session, "key")
         try:
             session = await self._reauthenticated(session, form, problems)
@@ -82,16 +82,16 @@ class KeyPages(Pages[Deps]):
         except (Invalid, RateLimited) as error:
             context = {**_CONTEXT, **await reauthentication_context(self._deps, session)}
             return self._views.form(request, "account/keys_new.html", form, error, **context)
-        except NotFound:  # the session has ended meanwhile
+        except NotFound:  # the session has ended
             raise NotSignedIn from None
         has_active_plan = is_plan_active(session.account.plan, self._deps.auth.clock())
         return self._render(request, "created", 201, key=key, text=text, has_active_plan=has_active_plan)
 
     async def show_revocation(self, request: Request) -> Response:
-        return self._render(request, "revoke", key=await self._find(request))
+        return self._render(request, "revoke", key=await self._get_key(request))
 
     async def revoke(self, request: Request) -> Response:
-        key = await self._find(request)
+        key = await self._get_key(request)
         await auth.revoke_key(self._deps.auth.db, key.id, now=self._deps.auth.clock())
         return RedirectResponse(f"{_PATH}?revoked=1", 303)
 
@@ -101,7 +101,7 @@ class KeyPages(Pages[Deps]):
         return response
 
     async def _reauthenticated(self, session: Session, form: Form, problems: Problems) -> Session:
-        """A wrong password is added to the problems, so that the page shows all of them. Raises RateLimited."""
+        """Require reauthentication. A wrong password is added to `problems`. Raises RateLimited."""
         try:
             return await require_recent(self._deps, session, form)
         except Invalid as error:
@@ -109,7 +109,7 @@ class KeyPages(Pages[Deps]):
             return session
 
     async def _create(self, session: Session, new: _NewKey, problems: Problems) -> tuple[ApiKey, str]:
-        """Raises Invalid with all problems."""
+        """Create the key. Raises Invalid with all problems."""
         now = self._deps.auth.clock()
         if not new.name.strip() and "name" not in problems:
             problems.add("name", "Enter a name.")
@@ -123,13 +123,13 @@ class KeyPages(Pages[Deps]):
             scopes=new.scopes or (),
             now=now,
             expires_at=new.expires_at,
-            at_most=_MAX_USABLE_KEYS,
+            max_usable=_MAX_USABLE_KEYS,
             session=session,
         )
 
-    async def _find(self, request: Request) -> ApiKey:
+    async def _get_key(self, request: Request) -> ApiKey:
         session = await self._auth.session(request)
-        return await auth.find_key(self._deps.auth.db, session.account.id, self._path_id(request))
+        return await auth.get_key(self._deps.auth.db, session.account.id, self._path_id(request))
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         return self._views.page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.auth import passkeys, sessions, sign_in, signup
+from waypost.auth import passkeys, profile, sessions, sign_in
 from waypost.kit.errors import Invalid, NotFound, RateLimited, WaypostError
 from waypost.resources.account import account_deletion
 from waypost.resources.account.deps import Deps
@@ -51,7 +51,7 @@ _SYSTEMS = (
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
 )
-"""The first that matches counts: browsers also name those they descend from."""
+"""The first match counts: user agents also name the browsers that they are compatible with."""
 
 
 class ProfilePages(Pages[Deps]):
@@ -90,7 +90,7 @@ class ProfilePages(Pages[Deps]):
     async def change_name(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
-            await signup.change_name(self._deps.auth, session.account, form.text("name"))
+            await profile.change_name(self._deps.auth, session.account, form.text("name"))
         except Invalid as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "name")
@@ -99,15 +99,15 @@ class ProfilePages(Pages[Deps]):
         session, form = await self._read(request)
         try:
             await require_recent(self._deps, session, form)
-            is_changed = await signup.change_email(self._deps.auth, session.account, form.text("email"))
+            is_changed = await profile.change_email(self._deps.auth, session.account, form.text("email"))
         except (Invalid, RateLimited) as error:
             return await self.show_profile(request, form, error)
         return _redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        await self._deps.sign_in_limiter.take_signed_in(session)
-        await signup.resend_confirmation(self._deps.auth, session.account)
+        await self._deps.sign_in_limiter.check_session(session)
+        await profile.resend_confirmation(self._deps.auth, session.account)
         return _redirect("/account", "confirm" if self._deps.auth.sends_mail else "logged")
 
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
@@ -115,28 +115,28 @@ class ProfilePages(Pages[Deps]):
     async def show_security(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.session(request)
         needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
-        held, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
-        context = {"passkeys": held, "keys": keys, "needs_confirming": needs_confirming}
+        own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
+        context = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
         return await self._render(request, "account/security.html", form, error, **context)
 
     async def change_password(self, request: Request) -> Response:
         session, form = await self._read(request)
         current, new = form.text("current_password"), form.text("password")
-        revokes_keys = form.is_checked("revokes_keys")
+        revoke_keys = form.is_checked("revoke_keys")
         try:
-            await self._deps.sign_in_limiter.take_signed_in(session)
+            await self._deps.sign_in_limiter.check_session(session)
             authenticated = await sign_in.change_password(
-                self._deps.auth, session, current, new, revokes_keys=revokes_keys
+                self._deps.auth, session, current, new, revoke_keys=revoke_keys
             )
         except (Invalid, RateLimited) as error:
             return await self.show_security(request, form, error)
-        response = _redirect("/account/security", "keys" if revokes_keys else "password")
+        response = _redirect("/account/security", "keys" if revoke_keys else "password")
         await self._auth.sign_in(request, authenticated, response)
         self._deps.sign_in_limiter.remember(response, authenticated)
         return response
 
     async def passkey_options(self, request: Request) -> Response:
-        """Requires reauthentication: a passkey outlives the session that registered it."""
+        """Require reauthentication: a passkey stays valid after the session that registered it."""
         session, form = await self._read(request)
         try:
             await require_recent(self._deps, session, form)
@@ -157,17 +157,17 @@ class ProfilePages(Pages[Deps]):
 
     async def show_passkey_removal(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        passkey = await passkeys.find(self._deps.auth, session.account, self._path_id(request))
+        passkey = await passkeys.get(self._deps.auth, session.account, self._path_id(request))
         return await self._render(request, "account/passkey.html", BLANK, passkey=passkey)
 
     async def remove_passkey(self, request: Request) -> Response:
         session, form = await self._read(request)
-        passkey = await passkeys.find(self._deps.auth, session.account, self._path_id(request))
+        passkey = await passkeys.get(self._deps.auth, session.account, self._path_id(request))
         try:
             await require_recent(self._deps, session, form)
         except (Invalid, RateLimited) as error:
             return await self._render(request, "account/passkey.html", form, error, passkey=passkey)
-        await passkeys.remove(self._deps.auth, session.account, passkey.id)
+        await passkeys.delete_passkey(self._deps.auth, session.account, passkey.id)
         async with self._deps.auth.db.read() as tx:
             if await sessions.is_active(tx, session):
                 return _redirect("/account/security", "removed")
@@ -213,14 +213,14 @@ class ProfilePages(Pages[Deps]):
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         session = await self._auth.session(request)
-        context = await account_deletion.preview_deletion(self._deps, session.account)
+        context = await account_deletion.count_deleted_data(self._deps, session.account)
         return await self._render(request, "account/delete.html", form, error, **context)
 
     async def delete(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
             await require_recent(self._deps, session, form)
-            await account_deletion.close(self._deps, session.account)
+            await account_deletion.start(self._deps, session.account)
         except (Invalid, RateLimited) as error:
             return await self.show_deletion(request, form, error)
         response = RedirectResponse("/login?done=deleted", 303)

@@ -1,4 +1,4 @@
-"""Reauthentication: what a stolen session must not do requires the password or a passkey again (R35).
+"""Reauthentication: what a stolen session must not do requires the password or a passkey again.
 
 It is valid for ten minutes, like a sign-in. Forms ask for the password themselves; a separate page takes a passkey.
 """
@@ -18,16 +18,16 @@ from waypost.web.dashboard import Form, NotSignedIn, Pages
 
 
 async def require_recent(deps: Deps, session: Session, form: Form) -> Session:
-    """By a recent authentication or the password in the form. Raises Invalid on `current_password`, RateLimited."""
-    await deps.sign_in_limiter.take_signed_in(session)
+    """Require a recent authentication or the password in the form. Raises Invalid and RateLimited."""
+    await deps.sign_in_limiter.check_session(session)
     try:
         return await sign_in.reauthenticate(deps.auth, session, form.text("current_password"))
-    except NotFound:  # the session has ended meanwhile
+    except NotFound:  # the session has ended
         raise NotSignedIn from None
 
 
 async def reauthentication_context(deps: Deps, session: Session) -> dict[str, Any]:
-    """For the template macro `reauthentication`."""
+    """Return the variables of the template macro `reauthentication`."""
     return {
         "has_password": await sign_in.has_password(deps.auth, session.account),
         "has_passkey": bool(await passkeys.list_all(deps.auth, session.account)),
@@ -61,14 +61,14 @@ class ReauthenticationPages(Pages[Deps]):
 
     async def passkey_options(self, request: Request) -> Response:
         session = await self._auth.session(request)
-        await self._deps.sign_in_limiter.take_signed_in(session)
+        await self._deps.sign_in_limiter.check_session(session)
         options = await passkeys.authentication_options(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})
 
     async def by_passkey(self, request: Request) -> Response:
         session, form = await self._read(request)
         try:
-            await self._deps.sign_in_limiter.take_signed_in(session)
+            await self._deps.sign_in_limiter.check_session(session)
             await sign_in.reauthenticate_by_passkey(self._deps.auth, session, form.text("credential"))
         except (Invalid, RateLimited) as error:
             return await self._render(request, session, form, error)

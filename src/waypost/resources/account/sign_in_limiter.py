@@ -1,5 +1,5 @@
-"""Rate limits of sign-in (R14). Unknown browsers are limited by IP address. A browser that the account's owner has
-signed in with has its own budget, which nobody else at the same address can use up.
+"""Rate limits of sign-in. Unknown browsers are limited by IP address. A browser that the account's owner has signed in
+with has its own limit, which others at the same address cannot use up.
 """
 
 import hmac
@@ -11,19 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from waypost.auth import Account, AuthenticationResult, RateLimiter, SignInClient
+from waypost.auth.model import AccountWithHash
+from waypost.auth.rules import normalize_email
 from waypost.auth.sessions import Session
 from waypost.kit.proxies import Network
 from waypost.web.guard import peer_address, rate_limit_key
 
-_PER_PERSON = 10
+_PER_BROWSER = 10
 _PER_ADDRESS = 60
 _PER_NETWORK = 300
 """Attempts per minute. A network is a /48; one customer can have all its 65,536 addresses, each counted as a /64."""
 _KNOWN_FOR = 365 * 24 * 3600  # seconds
 
-Owner = tuple[Account | None, str | None]
-"""The account with an email, and its password hash."""
-NO_OWNER: Owner = (None, None)
+NO_ACCOUNT: AccountWithHash = (None, None)
 
 
 class SignInLimiter:
@@ -35,7 +35,7 @@ class SignInLimiter:
         `key`: signs the cookie of known browsers.
         """
         run = data_dir / "run"
-        self._per_person = RateLimiter(run / "limits-person", limit=_PER_PERSON, slots=8_192)
+        self._per_browser = RateLimiter(run / "limits-person", limit=_PER_BROWSER, slots=8_192)
         self._per_address = RateLimiter(run / "limits-sign-in", limit=_PER_ADDRESS, slots=4_096)
         self._per_network = RateLimiter(run / "limits-networks", limit=_PER_NETWORK, slots=1_024)
         self._trusted = trusted
@@ -43,29 +43,31 @@ class SignInLimiter:
         self._is_secure = is_secure
         self._cookie = "__Host-waypost-known" if is_secure else "waypost-known"
 
-    async def take(self, request: Request, email: str = "", owner: Owner = NO_OWNER) -> SignInClient:
-        """`owner`: of the email. Without an email, a browser is known if any owner has signed in with it.
+    async def check(
+        self, request: Request, email: str = "", account_with_hash: AccountWithHash = NO_ACCOUNT
+    ) -> SignInClient:
+        """Count an attempt and return its client. Raises RateLimited.
 
-        Raises RateLimited.
+        `account_with_hash`: of the email. Without an email, a browser is known if any account has signed in with it.
         """
-        known = self._known_id(request, owner if email else None)
-        if known and (await self._per_person.take(b"known" + known.encode())).allowed:
+        known = self._known_id(request, account_with_hash if email else None)
+        if known and (await self._per_browser.take(b"known" + known.encode())).allowed:
             return SignInClient(known.encode(), is_known=True)
         address = rate_limit_key(peer_address(request, self._trusted))
         if len(address) == 8:  # of the 16 bytes of IPv6
             await self._per_network.require(address[:6])
         await self._per_address.require(address)
         if email:
-            await self._per_person.require(address + _normalized(email))
+            await self._per_browser.require(address + normalize_email(email).encode(errors="replace"))
         return SignInClient(address)
 
-    async def take_signed_in(self, session: Session) -> None:
-        """For reauthentication. Raises RateLimited."""
-        await self._per_person.require(b"session" + session.id.bytes)
+    async def check_session(self, session: Session) -> None:
+        """Count an attempt of a reauthentication. Raises RateLimited."""
+        await self._per_browser.require(b"session" + session.id.bytes)
 
     def remember(self, response: Response, authenticated: AuthenticationResult) -> None:
-        """Marks the browser as known. The cookie identifies nobody and grants no access. A new password voids it."""
-        known = f"{self._tag(authenticated.account, authenticated.password)}.{secrets.token_hex(8)}"
+        """Mark the browser as known. The cookie grants no access, and a new password invalidates it."""
+        known = f"{self._account_digest(authenticated.account, authenticated.password)}.{secrets.token_hex(8)}"
         response.set_cookie(
             self._cookie,
             f"{known}.{self._digest(b'seal', known.encode())}",
@@ -75,28 +77,24 @@ class SignInLimiter:
             samesite="lax",
         )
 
-    def _known_id(self, request: Request, owner: Owner | None) -> str:
-        """Whose budget counts. Empty for an unknown browser, and for one of another account or an old password.
+    def _known_id(self, request: Request, account_with_hash: AccountWithHash | None) -> str:
+        """Return the id that attempts are counted by; empty if the browser is unknown for this account and password.
 
-        Each browser of an owner has its own budget. Without an owner they share one: otherwise somebody could get more
-        by signing in again and again.
+        Each browser of an account has its own id. Without an account its browsers share one: otherwise each sign-in
+        would add attempts.
         """
-        known, _, seal = request.cookies.get(self._cookie, "").rpartition(".")
-        tag = known.partition(".")[0]
-        if not hmac.compare_digest(seal.encode(), self._digest(b"seal", known.encode()).encode()):
+        known, _, signature = request.cookies.get(self._cookie, "").rpartition(".")
+        account_digest = known.partition(".")[0]
+        if not hmac.compare_digest(signature.encode(), self._digest(b"seal", known.encode()).encode()):
             return ""
-        if owner is None:
-            return tag
-        account, password = owner
-        is_owner = account is not None and hmac.compare_digest(tag, self._tag(account, password))
+        if account_with_hash is None:
+            return account_digest
+        account, password = account_with_hash
+        is_owner = account is not None and hmac.compare_digest(account_digest, self._account_digest(account, password))
         return known if is_owner else ""
 
-    def _tag(self, account: Account, password: str | None) -> str:
+    def _account_digest(self, account: Account, password: str | None) -> str:
         return self._digest(b"known", account.id.bytes + (password or "").encode())
 
     def _digest(self, purpose: bytes, text: bytes) -> str:
         return hmac.digest(self._key, purpose + b"\0" + text, "sha256").hex()[:32]
-
-
-def _normalized(email: str) -> bytes:
-    return email.strip().lower().encode(errors="replace")

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, literal, select, tuple_
 
-from waypost.auth import all_account_ids
+from waypost.auth import select_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
 from waypost.resources.clicks.days import DaySlice, days_of, is_within, kept_since, slices_between
@@ -138,7 +138,7 @@ async def _page(
 
 def _conditions(part: DaySlice, query: ExportQuery) -> list[ColumnElement[bool]]:
     # naming every account lets the index find the part in each; otherwise all of the day would be read
-    owned = query.subject.clicks if query.subject else clicks.c.account_id.in_(all_account_ids())
+    owned = query.subject.clicks if query.subject else clicks.c.account_id.in_(select_account_ids())
     conditions = [owned, *is_within(part)]
     return conditions if query.kind is None else [*conditions, clicks.c.kind == query.kind]
 

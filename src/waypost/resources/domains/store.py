@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Result, Select, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from waypost.auth import email_of
+from waypost.auth import email_subquery
 from waypost.database import Tx
 from waypost.kit.errors import NotFound
 from waypost.kit.pagination import PageRequest
@@ -62,7 +62,7 @@ async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Dom
 
 async def list_all(tx: Tx) -> list[tuple[str, Domain]]:
     """(the owner's email address, the domain), by name."""
-    owned = DOMAIN.add_columns(email_of(domains.c.account_id).label("email"))
+    owned = DOMAIN.add_columns(email_subquery(domains.c.account_id).label("email"))
     rows = await tx.execute(owned.order_by(domains.c.hostname))
     return [(row[-1], Domain(*row[:-1])) for row in rows]
 

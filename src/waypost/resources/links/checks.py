@@ -70,7 +70,7 @@ async def check_fields(
             problems.add("slug", rules.SLUG_TAKEN)
     if fields.og_image_file is not None:
         async with deps.db.point_read() as tx:
-            used = await auth.image_bytes(tx, account)
+            used = await auth.count_image_bytes(tx, account)
         if used - (before.og_image_bytes if before else 0) >= rules.MAX_IMAGES_MB << 20:
             problems.add("og_image_file", rules.IMAGE_QUOTA_USED)
     return CheckedTargets(url, domain)

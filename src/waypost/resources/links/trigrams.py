@@ -51,7 +51,7 @@ _SAMPLE = union_all(
 )
 _NUMBERS = table("link_numbers", column("number"), column("account_id", Id), column("link_id", Id))
 _HOW_MANY = select(
-    auth.links_count_of(bindparam("account_id", type_=Id)),
+    auth.links_count_subquery(bindparam("account_id", type_=Id)),
     func.coalesce(select(func.max(_NUMBERS.c.number)).scalar_subquery(), 0),
 )
 _MATCHING = text("SELECT rowid FROM link_trigrams WHERE link_trigrams MATCH :trigrams LIMIT :most")

@@ -122,7 +122,7 @@ class SessionAuth:
         response.set_cookie(
             self._cookie,
             token,
-            max_age=int(sessions.AGE_LIMIT.total_seconds()),
+            max_age=int(sessions.MAX_AGE.total_seconds()),
             secure=self._is_secure,
             httponly=True,
             samesite="lax",

@@ -5,15 +5,25 @@ from alembic import op
 revision = "0025"
 down_revision = "0024"
 
-_TABLES: dict[str, str] = {"pixel_lots": "pixel_batches", "qr_looks": "qr_styles"}
+_TABLES: dict[str, str] = {"left_addresses": "past_emails", "pixel_lots": "pixel_batches", "qr_looks": "qr_styles"}
 _COLUMNS: dict[str, dict[str, str]] = {
     # by the new name of the table
+    "accounts": {"closed_at": "deleted_at"},
     "domains": {"told_at": "notified_at"},
     "links": {"is_on": "is_enabled", "og_image_media": "og_image_file_name"},
+    "past_emails": {"left_at": "recorded_at"},
 }
-_INDEXES = {"ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"])}
+_INDEXES = {
+    "ix_left_addresses_left_at": ("ix_past_emails_recorded_at", "past_emails", ["recorded_at"]),
+    "ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"]),
+}
 _VALUES: list[tuple[str, str, str, str]] = [
     ("jobs", "name", "links.free", "links.detach_domain"),
+    ("jobs", "name", "account.close", "account.delete"),
+    ("jobs", "name", "account.forgot", "auth.send_password_reset"),
+    ("one_time_tokens", "purpose", "enter", "sign_in"),
+    ("one_time_tokens", "purpose", "move", "change_email"),
+    ("one_time_tokens", "purpose", "taken", "email_in_use"),
 ]
 """(table, column, old, new)"""
 

@@ -49,7 +49,7 @@ class TopValuesRefresher:
             await self._refresh(*self._stale.popleft())
             return True
         async with self._db.read() as tx:
-            account = await auth.account_id_after(tx, self._after)
+            account = await auth.find_next_account_id(tx, self._after)
         if account is None:
             self._after = _FIRST
             return False
