@@ -41,6 +41,10 @@ _NO_UNICODE = (
 )
 
 
+REQUIRED = "This field is required."
+NOT_NULL = "This must not be null."
+
+
 class Body(BaseModel):
     """A request body. Its fields have defaults, so that `parse` can leave out those that failed.
 
@@ -53,6 +57,15 @@ class Body(BaseModel):
     NOT_NULL: ClassVar[Collection[str]] = ()
     """In addition to those required."""
     EXAMPLE: ClassVar[Mapping[str, Any]] = {}
+
+    def check_required(self, problems: Problems) -> None:
+        """Add a problem for each of REQUIRED that is missing or null, and each of NOT_NULL that was sent as null."""
+        for name in self.REQUIRED:
+            if getattr(self, name) is None and name not in problems:
+                problems.add(name, REQUIRED)
+        for name in self.NOT_NULL:
+            if name in self.model_fields_set and getattr(self, name) is None:
+                problems.add(name, NOT_NULL)
 
 
 @dataclass(frozen=True, slots=True)

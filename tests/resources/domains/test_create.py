@@ -8,6 +8,7 @@ from people import new_key
 from resources.domains.env import NAME, TARGET, Env
 from resources.links.env import faults
 
+from waypost.kit.fields import REQUIRED
 from waypost.resources.domains import names, service
 
 FIELDS = ["id", "hostname", "status", "verified_at", "last_checked_at", "error", "dns_records", "root_url"]
@@ -41,8 +42,8 @@ async def test_normalizes_capitals_and_international_names(env: Env) -> None:
 
 async def test_rejects_invalid_hostnames(env: Env) -> None:
     for fields, errors in (
-        ({}, service.REQUIRED),
-        ({"hostname": None}, service.REQUIRED),
+        ({}, REQUIRED),
+        ({"hostname": None}, REQUIRED),
         ({"hostname": ""}, names.EMPTY),
         *(({"hostname": wrong}, "This must be a string.") for wrong in (5, True, ["go.brand.test"], {})),
         ({"hostname": "go.brand.test\n"}, "This may not hold control characters."),

@@ -117,7 +117,7 @@ async def test_reports_every_problem_at_once(env: Env) -> None:
 @pytest.mark.parametrize("field", ["destination_url", "slug", "status"])
 async def test_refuses_null_in_required_fields(env: Env, field: str) -> None:
     link = await env.make()
-    assert faults(await env.patch(link, {field: None})) == {field: ["This may not be null."]}
+    assert faults(await env.patch(link, {field: None})) == {field: ["This must not be null."]}
 
 
 async def test_another_accounts_link_is_not_found(env: Env) -> None:

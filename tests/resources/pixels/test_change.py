@@ -10,7 +10,6 @@ from resources.pixels.asking import NEW, ask, make, patch
 from sqlalchemy import select
 
 from waypost.redirect import pixel_change
-from waypost.resources.pixels import service
 from waypost.resources.pixels.model import pixels
 
 
@@ -64,7 +63,7 @@ async def test_what_changes_nothing_is_no_change(env: Env, fields: dict[str, Any
 @pytest.mark.parametrize("name", ["platform", "name", "pixel_id"])
 async def test_what_may_not_be_null(env: Env, name: str) -> None:
     made = await make(env)
-    assert faults(await patch(env, made, {name: None})) == {name: [service.NOT_NULL]}
+    assert faults(await patch(env, made, {name: None})) == {name: ["This must not be null."]}
 
 
 async def test_faults(env: Env) -> None:

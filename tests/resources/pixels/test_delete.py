@@ -34,7 +34,7 @@ async def test_another_account_s_is_not_there(env: Env) -> None:
 
 async def test_of_very_many_links(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
     """One message tells the redirects, and the rows go in several transactions."""
-    monkeypatch.setattr(service, "DETACHED_AT_ONCE", 10)
+    monkeypatch.setattr(service, "_DETACH_BATCH", 10)
     pixel, other = UUID(await env.pixel()), UUID(await env.pixel())
     made = [new_link(env.alice.account_id, pixel_ids=[pixel, other]) for _ in range(25)]
     async with env.deps.db.write() as tx:

@@ -22,7 +22,6 @@ MAX_DOMAINS = 1_000
 """Of an account."""
 MAX_NOT_LIVE = 50
 """Of these, domains that are not live: nobody else can register their hostnames meanwhile."""
-REQUIRED = "This field is required."
 OWN_HOST = (
     "This hostname belongs to the service itself. Use a hostname of your own, such as go.example.com; links without a "
     "custom domain are on the shared domain already."
@@ -50,8 +49,7 @@ _TARGET_URLS = ("root_url", "not_found_url")
 
 async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
     """`problems`: the errors found so far. Raises Invalid, or NoDomain for a name that nobody can own alone."""
-    if new.hostname is None and "hostname" not in problems:
-        problems.add("hostname", REQUIRED)
+    new.check_required(problems)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
     domain = Domain.new(caller.account.id, await _check_hostname(deps, new.hostname), deps.clock())

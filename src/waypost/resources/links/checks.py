@@ -37,19 +37,12 @@ class Inspection(NamedTuple):
     image: CleanImage | None
 
 
-def check_required(new: NewLink, problems: Problems) -> None:
-    if new.destination_url is None and "destination_url" not in problems:
-        problems.add("destination_url", "This field is required.")
-
-
 def check_combination(change: LinkChange, problems: Problems) -> None:
     sends_utm = change.sends("utm_params") or "utm_params" in problems
     sends_url = change.sends("destination_url") or "destination_url" in problems
     if sends_utm and not sends_url:
         problems.add("destination_url", rules.UTM_NEEDS_URL)
-    for name in LinkChange.NOT_NULL:
-        if change.sends(name) and getattr(change, name) is None:
-            problems.add(name, "This may not be null.")
+    change.check_required(problems)
 
 
 async def check_fields(
@@ -61,7 +54,7 @@ async def check_fields(
     domain = await _find_domain(deps, account, fields, problems)
     if fields.pixel_ids:
         async with deps.db.read() as tx:
-            rules.check_pixels(fields, await pixels.known(tx, account, fields.pixels), problems)
+            rules.check_pixels(fields, await pixels.find_own_ids(tx, account, fields.pixels), problems)
     # the write itself decides on slug and quota: this spares the expensive checks for what it would refuse
     if fields.slug is not None and "slug" not in problems:
         async with deps.db.point_read() as tx:

@@ -289,7 +289,7 @@ def _tags() -> Select[Any]:
     return select(tags.c.tag).where(tags.c.tag.is_not(None))
 
 
-_OWN_PIXELS = pixels.names_of(_ACCOUNT, _PIXELS).subquery().c
+_OWN_PIXELS = pixels.names_query(_ACCOUNT, _PIXELS).subquery().c
 _NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
 _CHOICES = union_all(
     select(literal("pixel").label("kind"), _OWN_PIXELS.name, _OWN_PIXELS.id, _OWN_PIXELS.platform),

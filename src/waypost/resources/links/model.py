@@ -180,7 +180,7 @@ CLICKS: ColumnElement[int] = func.coalesce(
 _FROM_OTHER_TABLES: dict[str, ColumnElement[Any]] = {
     "hostname": HOSTNAME,
     "clicks": CLICKS,
-    "pixel_ids": pixels.ids_of(links.c.id),
+    "pixel_ids": pixels.pixel_ids_subquery(links.c.id),
 }
 COLUMNS: tuple[ColumnElement[Any], ...] = tuple(
     _FROM_OTHER_TABLES[name].label(name) if name in _FROM_OTHER_TABLES else links.c[name]

@@ -22,7 +22,7 @@ async def create(
 ) -> Link:
     """`problems`: those already found in the input. Raises Invalid with these and all others together."""
     account = caller.account.id
-    checks.check_required(new, problems)
+    new.check_required(problems)
     targets = await checks.check_fields(deps, account, new, problems)
     if targets.url is not None:
         checks.check_length(rules.destination(targets.url, new.utm), problems)
@@ -166,7 +166,7 @@ async def _move_slug(tx: Tx, before: Link, after: Link) -> None:
 async def _hold_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Problems) -> None:
     """Decides: until the transaction ends nobody deletes one of them."""
     if fields.pixels:
-        rules.check_pixels(fields, await pixels.hold(tx, account, fields.pixels), problems)
+        rules.check_pixels(fields, await pixels.lock_own_ids(tx, account, fields.pixels), problems)
 
 
 async def _reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:

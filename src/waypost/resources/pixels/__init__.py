@@ -1,23 +1,31 @@
-"""Retargeting pixels: an account's ids at ad platforms, fired on the pages of its links.
+"""Retargeting pixels: ids at ad platforms whose tags are on the pages of an account's links.
 
-A platform's ids and tokens are never shown: only routes and the platforms themselves get them.
+Ids and tokens of platforms are never shown: only routes and the platforms themselves get them.
 """
 
+from waypost.resources.pixels.account_data import delete_account_data, export_account_data
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.platforms import PixelTags
-from waypost.resources.pixels.service import delete_all_for, export
-from waypost.resources.pixels.store import attach, detach_from_links, hold, ids_of, join_pixels, known, names_of
+from waypost.resources.pixels.store import (
+    attach,
+    detach_from_links,
+    find_own_ids,
+    join_pixels,
+    lock_own_ids,
+    names_query,
+    pixel_ids_subquery,
+)
 
 __all__ = [
     "Deps",
     "PixelTags",
     "attach",
-    "delete_all_for",
+    "delete_account_data",
     "detach_from_links",
-    "export",
-    "hold",
-    "ids_of",
+    "export_account_data",
+    "find_own_ids",
     "join_pixels",
-    "known",
-    "names_of",
+    "lock_own_ids",
+    "names_query",
+    "pixel_ids_subquery",
 ]

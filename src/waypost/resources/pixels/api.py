@@ -32,7 +32,7 @@ from waypost.web import (
     query_parameters,
 )
 
-_ONE = "/{id}"
+_PATH = "/{id}"
 
 
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
@@ -46,8 +46,8 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get("", summary="List pixels", response_model=Paginated[PixelJson], openapi_extra=query_parameters(*PAGING))
     async def browse(caller: reader, request: Request) -> Response:
-        found = await service.browse(deps, caller, page_request(request))
-        return paginated(found.map(to_json), request, deps.base_url)
+        pixels = await service.list_pixels(deps, caller, page_request(request))
+        return paginated(pixels.map(to_json), request, deps.base_url)
 
     @router.post("", summary="Create a pixel", status_code=201, response_model=Data[PixelJson])
     async def create(caller: writer, body: new_pixel) -> Response:
@@ -56,23 +56,25 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         """
         return data(to_json(await service.create(deps, caller, *body)), 201)
 
-    @router.get(_ONE, summary="Get a pixel", response_model=Data[PixelJson])
+    @router.get(_PATH, summary="Get a pixel", response_model=Data[PixelJson])
     async def find(caller: reader, pixel_id: id_of_path) -> Response:
-        return data(to_json(await service.find(deps, caller, pixel_id)))
+        return data(to_json(await service.get(deps, caller, pixel_id)))
 
-    @router.patch(_ONE, summary="Change a pixel", response_model=Data[PixelJson])
+    @router.patch(_PATH, summary="Change a pixel", response_model=Data[PixelJson])
     async def change(caller: writer, pixel_id: id_of_path, body: pixel_change) -> Response:
         return data(to_json(await service.change(deps, caller, pixel_id, *body)))
 
-    @router.delete(_ONE, summary="Delete a pixel", status_code=204)
+    @router.delete(_PATH, summary="Delete a pixel", status_code=204)
     async def delete(caller: writer, pixel_id: id_of_path) -> Response:
-        """Links that have it keep working without it."""
+        """Its links keep working without it."""
         await service.delete(deps, caller, pixel_id)
         return no_content()
 
-    @router.get(f"{_ONE}/results", summary="Get the results of a pixel's events", response_model=Data[PixelResultsJson])
+    @router.get(
+        f"{_PATH}/results", summary="Get the results of a pixel's events", response_model=Data[PixelResultsJson]
+    )
     async def results(caller: reader, pixel_id: id_of_path) -> Response:
         """How many events the platform accepted, and why it rejected the last one that it rejected."""
-        return data(results_to_json(await service.results(deps, caller, pixel_id)))
+        return data(results_to_json(await service.get_results(deps, caller, pixel_id)))
 
     return router

@@ -1,4 +1,4 @@
-"""The platforms' ids: their format, where people find them, and what the platform's tag in the browser gets."""
+"""Ids at platforms: their format, where people find them, and the id for the platform's tag in the browser."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,9 +17,9 @@ log = structlog.get_logger(__name__)
 class PlatformHint:
     name: str
     id_format: str
-    id_found: str
+    id_location: str
     example: str
-    token_found: str
+    token_location: str
     """Empty if the platform accepts no events from servers."""
 
 
@@ -55,10 +55,10 @@ PLATFORM_HINTS: Mapping[Platform, PlatformHint] = {
 }
 
 AD_ACCOUNT_AND_TAG = re.compile(r"([0-9]{1,18})/(.+)", re.ASCII)
-"""Pinterest's ad account is for the server-side endpoint, the tag for the browser."""
+"""Pinterest: the ad account is for the server-side endpoint, the tag for the browser."""
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
-_USUAL: Mapping[str, re.Pattern[str]] = {
+_USUAL_IDS: Mapping[str, re.Pattern[str]] = {
     "facebook": re.compile(r"[0-9]{1,20}", re.ASCII),
     "tiktok": re.compile(r"[A-Z0-9]{1,40}", re.ASCII | re.IGNORECASE),
     "pinterest": re.compile(r"([0-9]{1,18}/)?[0-9]{1,20}", re.ASCII),
@@ -67,31 +67,32 @@ _USUAL: Mapping[str, re.Pattern[str]] = {
 
 
 def is_usual_id(platform: str, text: str) -> bool:
-    """Whether it looks like an id of the platform. A warning for people only: every id fires."""
-    return bool(_USUAL[platform].fullmatch(text))
+    """Whether the text looks like an id of the platform. Used for warnings only: other ids work, too."""
+    return bool(_USUAL_IDS[platform].fullmatch(text))
 
 
 def tag_id(platform: str, text: str) -> str:
-    """The id for the platform's tag in the browser."""
+    """Return the id for the platform's tag in the browser."""
     if platform == "google_ads" and _DIGITS.fullmatch(text):
         return f"AW-{text}"
-    found = AD_ACCOUNT_AND_TAG.fullmatch(text) if platform == "pinterest" else None
-    return found[2] if found else text
+    match = AD_ACCOUNT_AND_TAG.fullmatch(text) if platform == "pinterest" else None
+    return match[2] if match else text
 
 
 class PixelTags:
-    """Decrypts the ids that a link's page fires, for routes only."""
+    """Decrypts the ids of a link's pixels, for routes only."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
         self._logged: set[UUID] = set()
 
     def decrypt(self, pixel_rows: Iterable[tuple[UUID, str, bytes]]) -> list[tuple[UUID, str, str | None]]:
-        """(pixel id, platform, id for the platform's tag) of each. None if no key decrypts it, which is logged once:
-        the link redirects without that pixel.
+        """Return (pixel id, platform, id for the platform's tag) of each pixel.
+
+        The last is None if no key decrypts it, which is logged once: the link redirects without that pixel.
         """
-        found = ((id_, platform, self._decrypt(id_, value)) for id_, platform, value in pixel_rows)
-        return [(id_, platform, None if text is None else tag_id(platform, text)) for id_, platform, text in found]
+        texts = ((id_, platform, self._decrypt(id_, value)) for id_, platform, value in pixel_rows)
+        return [(id_, platform, None if text is None else tag_id(platform, text)) for id_, platform, text in texts]
 
     def _decrypt(self, id_: UUID, value: bytes) -> str | None:
         try:

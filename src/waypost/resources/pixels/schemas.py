@@ -16,16 +16,16 @@ MAX_TOKEN = 1_000
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("This may hold printable characters only.")
+        raise ValueError("This must contain printable characters only.")
     return text
 
 
 def _sendable(text: str) -> str | None:
-    """Blank means null. Other values are sent in an HTTP header."""
+    """Return the token, or None if it is blank. It is sent in an HTTP header."""
     if not text.strip():
         return None
     if not text.isascii() or " " in text:
-        raise ValueError("This may hold only ASCII characters, and no spaces.")
+        raise ValueError("This must contain ASCII characters only, without spaces.")
     return text
 
 
@@ -56,7 +56,7 @@ class NewPixel(PixelFields):
 
 
 class PixelChange(PixelFields):
-    """`model_fields_set` holds what is to change; null clears the token."""
+    """Changes the fields that were sent; null clears the token."""
 
     NOT_NULL = ("platform", "name", "pixel_id")
     EXAMPLE: ClassVar = {"name": "Shop in Europe"}

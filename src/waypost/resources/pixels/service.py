@@ -1,11 +1,11 @@
-"""Operations on pixels. Each opens its own transaction, and nothing slow runs inside."""
+"""Create, change, delete and list pixels. Each function opens its own transaction; nothing slow runs inside."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from waypost.auth import Caller, lock_account
-from waypost.database import Ciphertext, Database
+from waypost.database import Ciphertext
 from waypost.kit.errors import Invalid, Problems
 from waypost.kit.ids import new_id
 from waypost.kit.pagination import Page, PageRequest
@@ -13,28 +13,23 @@ from waypost.resources.pixels import store
 from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.events.model import EventResults, find_results
 from waypost.resources.pixels.model import Pixel, pixels
-from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields, PixelJson, to_json
+from waypost.resources.pixels.schemas import NewPixel, PixelChange, PixelFields
 
 MAX_PIXELS = 200
-"""Of an account."""
-DETACHED_AT_ONCE = 2_000
-COUNTED_TO = 1_000
-REQUIRED = "This field is required."
-NOT_NULL = "This may not be null."
-TOO_MANY = f"An account may have at most {MAX_PIXELS} pixels. Delete one that is not needed any more."
+"""Per account."""
+MAX_COUNTED_LINKS = 1_000
+TOO_MANY = f"An account may have at most {MAX_PIXELS} pixels. Delete one that is no longer needed."
 
-_NEVER_NULL = ("platform", "name", "pixel_id")
+_DETACH_BATCH = 2_000
 _SECRETS = ("pixel_id", "access_token")
-_FIRED = frozenset({"platform", "pixel_id"})
+_FIELDS_OF_ROUTES = frozenset({"platform", "pixel_id"})
 
 
 async def create(deps: Deps, caller: Caller, new: NewPixel, problems: Problems) -> Pixel:
-    """`problems`: errors already found in the input. Invalid is raised with all of them."""
+    """`problems`: those already found in the input. Raises Invalid with these and all others together."""
     account = caller.account.id
-    for name in _NEVER_NULL:
-        if getattr(new, name) is None and name not in problems:
-            problems.add(name, REQUIRED)
-    if problems:  # reported together; without others, the transaction of the write decides
+    new.check_required(problems)
+    if problems:  # report this one, too; otherwise the check in the transaction is enough
         async with deps.db.read() as tx:
             if await store.count(tx, account) >= MAX_PIXELS:
                 problems.add("name", TOO_MANY)
@@ -56,15 +51,13 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
 
     A secret that is sent counts as changed: a comparison would have to decrypt the stored one.
     """
-    await find(deps, caller, pixel_id)
-    sent = requested.model_fields_set
-    for name in _NEVER_NULL:
-        if name in sent and getattr(requested, name) is None:
-            problems.add(name, NOT_NULL)
+    await get(deps, caller, pixel_id)
+    requested.check_required(problems)
     problems.raise_if_any()
+    sent = requested.model_fields_set
     secrets = {name: _encrypted(deps, pixel_id, name, requested) for name in _SECRETS if name in sent}
     async with deps.db.write() as tx:
-        before = await store.find_for_change(tx, caller.account.id, pixel_id)
+        before = await store.lock(tx, caller.account.id, pixel_id)
         after = replace(before, platform=requested.platform or before.platform, name=requested.name or before.name)
         if after == before and not secrets:
             return before
@@ -72,60 +65,50 @@ async def change(deps: Deps, caller: Caller, pixel_id: UUID, requested: PixelCha
             secrets.setdefault("access_token", None)
         after = replace(after, updated_at=deps.clock())
         await store.save(tx, after, secrets)
-        notify = await deps.invalidate_pixel(tx, pixel_id) if _FIRED & sent else None
+        notify = await deps.invalidate_pixel(tx, pixel_id) if _FIELDS_OF_ROUTES & sent else None
     if notify:
         notify()
     return after
 
 
 async def delete(deps: Deps, caller: Caller, pixel_id: UUID) -> None:
-    """The first commit removes it from all links; the rows that attached it are deleted in short transactions."""
+    """Delete the pixel, and then the rows that attach it to links, in short transactions.
+
+    Rows of a deleted pixel are ignored: the first commit removes it from all links.
+    """
     async with deps.db.write() as tx:
-        await store.find_for_change(tx, caller.account.id, pixel_id)
+        await store.lock(tx, caller.account.id, pixel_id)
         notify = await deps.invalidate_pixel(tx, pixel_id)
-        await store.remove(tx, pixel_id)
-        is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)
+        await store.delete(tx, pixel_id)
+        is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
     notify()
     while is_more_left:
         async with deps.db.write() as tx:
-            is_more_left = await store.detach(tx, pixel_id, DETACHED_AT_ONCE)
+            is_more_left = await store.detach(tx, pixel_id, _DETACH_BATCH)
 
 
-async def find(deps: Deps, caller: Caller, pixel_id: UUID) -> Pixel:
+async def get(deps: Deps, caller: Caller, pixel_id: UUID) -> Pixel:
     async with deps.db.read() as tx:
-        return await store.find(tx, caller.account.id, pixel_id)
+        return await store.get(tx, caller.account.id, pixel_id)
 
 
-async def results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
-    """Of its server-side events."""
+async def get_results(deps: Deps, caller: Caller, pixel_id: UUID) -> EventResults:
+    """Return the results of the pixel's server-side events."""
     async with deps.db.read() as tx:
-        await store.find(tx, caller.account.id, pixel_id)
+        await store.get(tx, caller.account.id, pixel_id)
         return await find_results(tx, pixel_id)
 
 
-async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Pixel]:
+async def list_pixels(deps: Deps, caller: Caller, request: PageRequest) -> Page[Pixel]:
     async with deps.db.read() as tx:
-        found, total = await store.page(tx, caller.account.id, request)
-    return Page(found, total, request)
+        items, total = await store.list_page(tx, caller.account.id, request)
+    return Page(items, total, request)
 
 
-async def count_links(deps: Deps, found: Sequence[Pixel]) -> Mapping[UUID, int]:
-    """The number of links that each pixel is attached to, at most COUNTED_TO + 1."""
+async def count_links_per_pixel(deps: Deps, pixel_ids: Sequence[UUID]) -> Mapping[UUID, int]:
+    """Count the links of each pixel, up to MAX_COUNTED_LINKS + 1."""
     async with deps.db.read() as tx:
-        return await store.links_counts(tx, [pixel.id for pixel in found], COUNTED_TO + 1)
-
-
-async def export(db: Database, account_id: UUID) -> list[PixelJson]:
-    """The pixels of an account, as the API shows them."""
-    async with db.read() as tx:
-        found, _ = await store.page(tx, account_id, PageRequest(1, MAX_PIXELS))
-    return [to_json(each) for each in found]
-
-
-async def delete_all_for(db: Database, account_id: UUID) -> None:
-    """All at once: they are few."""
-    async with db.write() as tx:
-        await store.remove_all(tx, account_id)
+        return await store.count_links_per_pixel(tx, pixel_ids, MAX_COUNTED_LINKS + 1)
 
 
 def _encrypted(deps: Deps, pixel_id: UUID, name: str, fields: PixelFields) -> Ciphertext | None:

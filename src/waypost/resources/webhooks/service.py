@@ -19,7 +19,6 @@ MAX_WEBHOOKS = 20
 """Of an account."""
 MAX_SCANNED = 5_000
 """Deliveries that are read for a page with filters."""
-REQUIRED = "This field is required."
 NOT_PUBLIC = "The URL does not lead to a public address. Use one that anybody can reach."
 UNREACHABLE = "No address of the URL's host could be found. Check its spelling and its DNS records, and try again."
 TOO_MANY = f"An account may have at most {MAX_WEBHOOKS} webhooks. Delete one that is not needed any more."
@@ -31,9 +30,7 @@ async def create(deps: Deps, caller: Caller, new: schemas.NewWebhook, problems: 
     `problems`: errors already found in the input. Invalid is raised with all of them.
     """
     account = caller.account.id
-    for name in ("url", "event_types"):
-        if getattr(new, name) is None and name not in problems:
-            problems.add(name, REQUIRED)
+    new.check_required(problems)
     parsed = _parse(new.url, problems)
     async with deps.db.read() as tx:  # avoids expensive checks for one too many; the transaction of the write decides
         if await store.count(tx, account) >= MAX_WEBHOOKS:

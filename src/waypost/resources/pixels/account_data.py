@@ -1,0 +1,22 @@
+"""The pixels of one account: exported and deleted."""
+
+from uuid import UUID
+
+from waypost.database import Database
+from waypost.kit.pagination import PageRequest
+from waypost.resources.pixels import store
+from waypost.resources.pixels.schemas import PixelJson, to_json
+from waypost.resources.pixels.service import MAX_PIXELS
+
+
+async def export_account_data(db: Database, account_id: UUID) -> list[PixelJson]:
+    """Return the pixels as the API shows them."""
+    async with db.read() as tx:
+        pixels, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PIXELS))
+    return [to_json(pixel) for pixel in pixels]
+
+
+async def delete_account_data(db: Database, account_id: UUID) -> None:
+    """Delete the pixels in one transaction: they are few."""
+    async with db.write() as tx:
+        await store.delete_all(tx, account_id)
