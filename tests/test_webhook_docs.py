@@ -25,7 +25,7 @@ from waypost.outbound import Outbound, Poster
 from waypost.resources.webhooks.deliverer import Deliverer
 from waypost.resources.webhooks.delivery_limiter import WebhookEndpoint
 from waypost.resources.webhooks.model import webhooks
-from waypost.resources.webhooks.outbox import WebhookEvent, envelope
+from waypost.resources.webhooks.outbox import WebhookEvent, build_payload
 from waypost.resources.webhooks.queue import ClaimedDelivery
 from waypost.resources.webhooks.service import MAX_WEBHOOKS
 
@@ -173,7 +173,9 @@ async def received(tmp_path: Path) -> tuple[bytes, bytes]:
             url=receiver.url("/hook"),
             secret=keys.encrypt(webhooks.c.secret, webhook, SECRET),
             event="link.created",
-            body=envelope(delivery, WebhookEvent("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})),
+            body=build_payload(
+                delivery, WebhookEvent("link.created", new_id(), new_id(), at, {"title": "Grüße 🚀 \ud800"})
+            ),
             attempt=1,
             created_at=at,
             leased_until=at,

@@ -106,7 +106,7 @@ class _Api(FastAPI):
 
 def _operation_id(route: APIRoute) -> str:
     """`links_create`: what generated clients call their functions."""
-    return "_".join([*map(str, route.tags), route.name])
+    return "_".join([*map(str, route.tags), route.name.rstrip("_")])
 
 
 def new_api(base_url: str | None = None) -> FastAPI:

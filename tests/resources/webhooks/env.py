@@ -17,7 +17,7 @@ from servers import ALLOW, NameServer, name_server
 from waypost.database import Database, KeyRing
 from waypost.kit.ids import new_id
 from waypost.outbound import Outbound
-from waypost.resources.webhooks import Deps, Receivers, WebhookEvent, api, queue, record, record_all
+from waypost.resources.webhooks import Deps, EndpointChecker, WebhookEvent, api, queue, record, record_all
 from waypost.resources.webhooks.delivery_limiter import DeliveryLimiter
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.web import Guard
@@ -104,12 +104,14 @@ def _endpoints(guard: Guard, deps: Deps) -> APIRouter:
 
 
 @contextlib.asynccontextmanager
-async def open_env(db: Database, directory: Path, receivers: Receivers | None = None) -> AsyncIterator[Env]:
+async def open_env(
+    db: Database, directory: Path, endpoint_checker: EndpointChecker | None = None
+) -> AsyncIterator[Env]:
     clock = FakeClock()
     async with name_server() as names:
         names.has(HOST, [PUBLIC])
         outbound = Outbound(allow=ALLOW, dns_servers=[names.address])
-        deps = Deps(db, receivers or Receivers(outbound), KeyRing(["a key"]), BASE_URL, clock)
+        deps = Deps(db, endpoint_checker or EndpointChecker(outbound), KeyRing(["a key"]), BASE_URL, clock)
         alice, bob = await new_person(db, "Alice"), await new_person(db, "Bob")
         async with new_client(db, directory, _endpoints, deps, clock=clock) as client:
             yield Env(client, deps, clock, names, alice, bob)

@@ -74,9 +74,9 @@ async def subscribe(
 
 async def unsubscribe(db: Database, subscription: Subscription) -> None:
     async with db.write() as tx:
-        await store.remove(tx, subscription.account_id, subscription.id)
-        await queue.lock(tx)
-        await store.cancel(tx, subscription.id)
+        await store.delete_webhook(tx, subscription.account_id, subscription.id)
+        await queue.lock_deliveries(tx)
+        await store.cancel_deliveries(tx, subscription.id)
 
 
 async def queue_up(db: Database, to: Subscription, count: int = 1, *, at: datetime = START) -> list[UUID]:

@@ -52,8 +52,13 @@ def claimed(attempt: int = 1, url: str = f"https://{HOST}/hook", body: str | Non
 async def test_sends_a_signed_request(receivers: Receivers, clock: FakeClock) -> None:
     attempt = claimed(body='{"id":"01a1feb2-1c93-773b-b10c-dabf6ca47d71","title":"Grüße"}')
     outcome = await new_deliverer(receivers, clock, timeout=7).run(attempt)
-    assert (outcome.status, outcome.response_status, outcome.error, outcome.counts) == ("delivered", 200, None, True)
-    assert outcome.answer is None
+    assert (outcome.status, outcome.response_status, outcome.error, outcome.counts_as_attempt) == (
+        "delivered",
+        200,
+        None,
+        True,
+    )
+    assert outcome.response_body is None
     (sent,) = receivers.sent
     assert sent.body == attempt.body.encode()
     assert (sent.deadline, sent.max_body) == (7, 65_536)
@@ -96,7 +101,7 @@ async def test_success(receivers: Receivers, clock: FakeClock, status: int) -> N
 async def test_any_other_status_is_a_failure(receivers: Receivers, clock: FakeClock, status: int) -> None:
     receivers.will(HOST, status)
     outcome = await new_deliverer(receivers, clock).run(claimed())
-    assert (outcome.status, outcome.response_status, outcome.counts) == ("pending", status, True)
+    assert (outcome.status, outcome.response_status, outcome.counts_as_attempt) == ("pending", status, True)
     assert str(status) in (outcome.error or "")
     assert ("redirects are not followed" in (outcome.error or "")) == (300 <= status < 400)
 
@@ -119,7 +124,7 @@ async def test_the_fifth_failure_is_final(receivers: Receivers, clock: FakeClock
 async def test_a_private_address_fails_at_once_and_counts_no_attempt(receivers: Receivers, clock: FakeClock) -> None:
     receivers.will(HOST, NotPublic("10.0.0.1 may not be connected to"))
     outcome = await new_deliverer(receivers, clock).run(claimed())
-    assert (outcome.status, outcome.counts, outcome.next_attempt_at) == ("failed", False, None)
+    assert (outcome.status, outcome.counts_as_attempt, outcome.next_attempt_at) == ("failed", False, None)
     assert outcome.error == "the host has an address that is not public"
 
 
@@ -127,11 +132,11 @@ async def test_what_the_receiver_says_is_kept_short_and_printable(receivers: Rec
     receivers.will(HOST, b"Sorry,\r\n\x00\x1b[31m no \xff \xed\xa0\x80 luck" + b"!" * 5_000)
     outcome = await new_deliverer(receivers, clock).run(claimed())
     assert outcome.error
-    assert outcome.answer
-    assert outcome.answer.startswith("Sorry, [31m no \ufffd")
-    assert outcome.answer.isprintable()
-    assert 900 < len(outcome.answer) <= 1_000
-    assert outcome.error == f"answered 500: {outcome.answer}"
+    assert outcome.response_body
+    assert outcome.response_body.startswith("Sorry, [31m no \ufffd")
+    assert outcome.response_body.isprintable()
+    assert 900 < len(outcome.response_body) <= 1_000
+    assert outcome.error == f"answered 500: {outcome.response_body}"
 
 
 @pytest.mark.parametrize("url", ["https://localhost/", "gopher://x.example/", "https://ex ample/", ""])
@@ -146,9 +151,9 @@ async def test_a_secret_that_cannot_be_read_costs_no_attempt(receivers: Receiver
     with capture_logs() as logs:
         outcomes = [await deliverer.run(claimed(MAX_ATTEMPTS)) for _ in range(2)]
     for outcome in outcomes:
-        assert (outcome.status, outcome.counts, receivers.sent) == ("pending", False, [])
+        assert (outcome.status, outcome.counts_as_attempt, receivers.sent) == ("pending", False, [])
         assert outcome.next_attempt_at == START + timedelta(minutes=1)
-        assert outcome.error == "not sent: a fault on our side"
+        assert outcome.error == "not sent: internal error"
     assert ["WAYPOST_SECRET_KEY" in entry["event"] for entry in logs] == [True]
 
 

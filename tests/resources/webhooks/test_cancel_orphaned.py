@@ -15,7 +15,7 @@ async def counts(env: Env) -> dict[str, int]:
 
 
 async def test_the_rest_is_cancelled_in_groups(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "CANCELLED_AT_ONCE", 2)
+    monkeypatch.setattr(store, "CANCEL_BATCH_SIZE", 2)
     gone = await env.make()
     await env.make(env.bob)
     await env.happen(who=env.bob)

@@ -20,7 +20,7 @@ from waypost.kit.errors import Problems
 from waypost.kit.ids import new_id
 from waypost.kit.urls import Url
 from waypost.outbound import NotPublic
-from waypost.resources.webhooks import Receivers, service
+from waypost.resources.webhooks import EndpointChecker, service
 from waypost.resources.webhooks.model import webhooks
 from waypost.resources.webhooks.schemas import NewWebhook
 
@@ -179,14 +179,14 @@ class Crowd:
 
 async def test_an_account_looks_at_four_at_once(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(4)
-    async with open_env(db, tmp_path, Receivers(crowd)) as env:
+    async with open_env(db, tmp_path, EndpointChecker(crowd)) as env:
         answers = await asyncio.gather(*(env.post(NEW) for _ in range(12)))
     assert ({answer.status_code for answer in answers}, crowd.most) == ({422}, 4)
 
 
 async def test_accounts_do_not_wait_for_each_other(db: Database, tmp_path: Path) -> None:
     crowd: Any = Crowd(8)
-    async with open_env(db, tmp_path, Receivers(crowd)) as env:
+    async with open_env(db, tmp_path, EndpointChecker(crowd)) as env:
         await asyncio.gather(*(env.post(NEW, who) for who in (env.alice, env.bob) for _ in range(4)))
     assert crowd.most == 8
 

@@ -68,7 +68,7 @@ async def test_the_latest_answer_is_kept(db: Database, loop: Loop, receivers: Re
         clock.move(timedelta(seconds=wait))
         await deliver(loop)
         (row,) = await deliveries(db)
-        reported.append((row.status, row.error, row.answer))
+        reported.append((row.status, row.error, row.response_body))
     assert reported == [
         ("pending", "answered 500: busy", "busy"),
         ("pending", "timed out", None),
@@ -302,7 +302,7 @@ async def test_what_cannot_be_counted_is_delivered(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(metrics, "claimed", broken)
+    monkeypatch.setattr(metrics, "count_attempts", broken)
     loop = new_loop(db, receivers, clock)
     await queue_up(db, await subscribe(db, HOST))
     with pytest.raises(ZeroDivisionError):

@@ -16,7 +16,7 @@ from waypost.database import Database, Tx
 from waypost.kit.ids import new_id
 from waypost.outbound import NotPublic
 from waypost.resources.webhooks import metrics as counted
-from waypost.resources.webhooks.metrics import FRESH, PendingGauges, count_statement
+from waypost.resources.webhooks.metrics import CACHE_SECONDS, PendingGauges, pending_query
 from waypost.resources.webhooks.outbox import WebhookEvent, record_for
 
 DELAY = "waypost_webhook_first_attempt_delay_seconds"
@@ -113,7 +113,7 @@ async def test_a_count_is_told_again_for_a_while(db: Database) -> None:
     await queue_up(db, alice)
     first = await gauges(asked)
     await queue_up(db, alice)
-    moments.move(timedelta(seconds=FRESH - 1))
+    moments.move(timedelta(seconds=CACHE_SECONDS - 1))
     clock.move(timedelta(seconds=60))
     later = await gauges(asked)
     assert (first["pending"], later["pending"]) == (1, 1)
@@ -129,14 +129,14 @@ async def test_without_the_database_there_are_none(tmp_path: Path) -> None:
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             assert await gauges(asked) == {}
-            moments.move(timedelta(seconds=FRESH))
+            moments.move(timedelta(seconds=CACHE_SECONDS))
     await gone.close()
     assert [each["event"] for each in logs] == ["pending deliveries cannot be counted"]
 
 
 async def test_only_the_index_of_those_pending_is_read(db: Database) -> None:
     async with db.write() as tx:
-        statement = str(count_statement(db.dialect).compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True}))
+        statement = str(pending_query(db.dialect).compile(dialect=tx.dialect, compile_kwargs={"literal_binds": True}))
         if db.dialect == "sqlite":
             opened = {row.p2: row.p1 for row in await steps(tx, "OpenRead", statement)}
             (table,) = await tx.execute(text("SELECT rootpage FROM sqlite_schema WHERE name = 'webhook_deliveries'"))

@@ -15,7 +15,7 @@ from resources.webhooks.scripted import deliveries, delivery, subscribe, unsubsc
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.resources.webhooks import WebhookEvent, record
-from waypost.resources.webhooks.outbox import envelope, record_for
+from waypost.resources.webhooks.outbox import build_payload, record_for
 
 AT = datetime(2026, 11, 20, 2, 56, 16, 123456, tzinfo=UTC)
 
@@ -101,7 +101,7 @@ async def test_any_text_is_told_as_it_is(db: Database, text: str) -> None:
     event = created(alice.account_id, {"title": text, text: None})
     await tell(db, event)
     row = await delivery(db)
-    assert row.body == envelope(row.id, event)
+    assert row.body == build_payload(row.id, event)
     assert json.loads(row.body.encode())["data"] == {"title": text, text: None}
     assert all(letter in row.body for letter in text if letter.isalpha())  # as itself, not as an escape
 

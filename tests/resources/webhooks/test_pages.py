@@ -78,7 +78,7 @@ async def test_creates_tests_and_shows_a_webhook(place: WebApp) -> None:
     assert ("Pending" in shown, 'hx-trigger="every 1s"' in shown, str(webhook.id) in shown) == (True, True, True)
     said = "<script>alert(1)</script>"
     failed = {"status": "failed", "attempts": 5, "response_status": 500, "next_attempt_at": None}
-    await settle(place, **failed, error=f"answered 500: {said}", answer=said)
+    await settle(place, **failed, error=f"answered 500: {said}", response_body=said)
     part = await ada.get(sent.headers["location"], headers={"HX-Request": "true"})
     assert ("Failed" in part.text, "5 of 5" in part.text, "hx-trigger" in part.text) == (True, True, False)
     assert (unescape(part.text).count(said), "<script>" in part.text, "<html" in part.text) == (1, False, False)
@@ -87,13 +87,13 @@ async def test_creates_tests_and_shows_a_webhook(place: WebApp) -> None:
     assert "Redirects are not followed" in (await ada.get(sent.headers["location"])).text
     await settle(place, status="delivered", attempts=1, response_status=200, error=None)
     assert f">{said}</pre>" in unescape((await ada.get(sent.headers["location"])).text)
-    await settle(place, answer=None)
+    await settle(place, response_body=None)
     assert "Its response had no body" in (await ada.get(sent.headers["location"])).text
-    await settle(place, answer=said)
+    await settle(place, response_body=said)
     again = await ada.post(f"{sent.headers['location']}/redeliver")
     assert again.headers["location"] == sent.headers["location"]
     (redelivered,) = await rows(place)
-    assert (redelivered.status, redelivered.attempts, redelivered.body, redelivered.answer) == (
+    assert (redelivered.status, redelivered.attempts, redelivered.body, redelivered.response_body) == (
         "pending",
         0,
         test.body,

@@ -33,7 +33,7 @@ async def claim(
     db: Database, clock: FakeClock, *, limit: int = 256, limiter: DeliveryLimiter | None = None
 ) -> list[ClaimedDelivery]:
     async with db.write() as tx:
-        await queue.lock(tx)
+        await queue.lock_deliveries(tx)
         return await queue.claim(tx, clock=clock, lease=LEASE, limit=limit, limiter=limiter or DeliveryLimiter())
 
 
@@ -41,7 +41,7 @@ async def settle(db: Database, *outcomes: DeliveryOutcome) -> None:
     if not outcomes:
         return
     async with db.write() as tx:
-        await queue.lock(tx)
+        await queue.lock_deliveries(tx)
         await queue.settle(tx, outcomes)
 
 
@@ -96,7 +96,7 @@ async def test_who_lost_the_lease_changes_nothing(db: Database, clock: FakeClock
     before = await delivery(db)
     await settle(db, DeliveryOutcome(late, "delivered", response_status=200))
     assert await delivery(db) == before
-    await settle(db, DeliveryOutcome(current, "failed", error="refused", counts=False))
+    await settle(db, DeliveryOutcome(current, "failed", error="refused", counts_as_attempt=False))
     after = await delivery(db)
     await settle(db, DeliveryOutcome(current, "delivered"), again(late, START))
     assert await delivery(db) == after
@@ -143,7 +143,8 @@ async def test_what_was_not_sent_was_no_attempt(db: Database, clock: FakeClock, 
     await queue_up(db, alice)
     (claimed,) = await claim(db, clock)
     await settle(
-        db, DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts=False)
+        db,
+        DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts_as_attempt=False),
     )
     row = await delivery(db)
     assert (row.status, row.attempts, row.error) == ("failed", 0, "the host has an address that is not public")
@@ -179,7 +180,7 @@ async def test_what_belongs_to_no_subscription_is_not_looked_for_forever(
 async def test_a_deletion_during_a_claim(db: Database, clock: FakeClock, alice: Subscription) -> None:
     await queue_up(db, alice, 3)
     async with db.write() as tx:
-        await queue.lock(tx)
+        await queue.lock_deliveries(tx)
         deleting = asyncio.create_task(unsubscribe(db, alice))
         await asyncio.wait([deleting], timeout=0.1)  # time enough to overtake, if it could
         claimed = await queue.claim(tx, clock=clock, lease=LEASE, limit=2, limiter=DeliveryLimiter())

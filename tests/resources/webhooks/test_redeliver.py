@@ -109,7 +109,7 @@ async def test_who_was_late_with_the_first_attempt_does_not_settle_the_new_first
     (late,) = await env.claim()
     env.clock.move(LEASE)
     (current,) = await env.claim()
-    await env.settle([current], "failed", error="refused", counts=False)
+    await env.settle([current], "failed", error="refused", counts_as_attempt=False)
     (delivery,) = await env.deliveries(made)
     await env.ask("POST", path_of(made, delivery))
     (claimed,) = await env.claim()

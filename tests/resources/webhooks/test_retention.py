@@ -59,14 +59,14 @@ async def test_to_the_millisecond(db: Database) -> None:
 async def test_what_is_pending_stays_however_old(db: Database) -> None:
     await add(db, 40 * DAY, 41 * DAY, 42 * DAY, status="pending")
     await add(db, 39 * DAY, 43 * DAY)
-    assert await groups(db, at_once=1) == 2
+    assert await groups(db, batch_size=1) == 2
     assert await ages(db) == [40 * DAY, 41 * DAY, 42 * DAY]
 
 
 async def test_deletes_in_small_groups(db: Database) -> None:
     await add(db, *(timedelta(days=day) for day in range(31, 41)), 1 * DAY)
     left = []
-    while await delete_old_deliveries(db, 30 * DAY, clock=FakeClock(), at_once=4):
+    while await delete_old_deliveries(db, 30 * DAY, clock=FakeClock(), batch_size=4):
         left.append(len(await ages(db)))
     assert left == [7, 3, 1]
 

@@ -92,7 +92,7 @@ class AccountDeletion:
         ):
             yield
         await pixels.delete_account_data(self.db, account_id)
-        async for _ in webhooks.delete_all_for(self.db, account_id, at_once=_BATCH_SIZE):
+        async for _ in webhooks.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
         async for _ in domains.delete_all_for(self.domains, account_id):
             yield

@@ -1,29 +1,25 @@
-"""Webhooks: subscriptions to events, and their deliveries.
+"""Webhooks: URLs that receive events, and deliveries of these.
 
 Other packages record events in their own transactions; the worker's `Deliverer` sends them.
 """
 
+from waypost.resources.webhooks.account_data import delete_account_data, export_account_data
 from waypost.resources.webhooks.deliverer import Deliverer
-from waypost.resources.webhooks.deps import Deps, Receivers
-from waypost.resources.webhooks.outbox import WebhookEvent, listeners, record, record_all
-from waypost.resources.webhooks.retention import (
-    cancel_orphaned_deliveries,
-    delete_all_for,
-    delete_old_deliveries,
-    log_retention,
-)
-from waypost.resources.webhooks.service import export
+from waypost.resources.webhooks.deps import Deps
+from waypost.resources.webhooks.endpoint_checker import EndpointChecker
+from waypost.resources.webhooks.outbox import WebhookEvent, find_subscribed_webhooks, record, record_all
+from waypost.resources.webhooks.retention import cancel_orphaned_deliveries, delete_old_deliveries, log_retention
 
 __all__ = [
     "Deliverer",
     "Deps",
-    "Receivers",
+    "EndpointChecker",
     "WebhookEvent",
     "cancel_orphaned_deliveries",
-    "delete_all_for",
+    "delete_account_data",
     "delete_old_deliveries",
-    "export",
-    "listeners",
+    "export_account_data",
+    "find_subscribed_webhooks",
     "log_retention",
     "record",
     "record_all",

@@ -52,34 +52,36 @@ async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schem
     return await path_id(delivery_id)
 
 
+PathId = Annotated[UUID, Depends(path_id)]
+PathDeliveryId = Annotated[UUID, Depends(_path_delivery_id)]
+NewWebhookBody = Annotated[tuple[NewWebhook, Problems], Depends(ParsedBody(NewWebhook))]
+
+
 def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     router = APIRouter(prefix=f"{PREFIX}/webhooks", tags=["webhooks"])
-    allowed = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]
-    id_of_path = Annotated[UUID, Depends(path_id)]
-    delivery_of_path = Annotated[UUID, Depends(_path_delivery_id)]
-    # declared after the guard: the body of a caller without permission is not read
-    new_webhook = Annotated[tuple[NewWebhook, Problems], Depends(ParsedBody(NewWebhook))]
+    # the first parameter of each endpoint: the body of a caller without permission is not read
+    AllowedCaller = Annotated[Caller, Depends(guard.allow("webhooks:manage"))]  # noqa: N806  # a type
 
     @router.get(
         "", summary="List webhooks", response_model=Paginated[WebhookJson], openapi_extra=query_parameters(*PAGING)
     )
-    async def browse(caller: allowed, request: Request) -> Response:
-        found = await service.browse(deps, caller, page_request(request))
-        return paginated(found.map(to_json), request, deps.base_url)
+    async def list_(caller: AllowedCaller, request: Request) -> Response:
+        page = await service.list_webhooks(deps, caller, page_request(request))
+        return paginated(page.map(to_json), request, deps.base_url)
 
     @router.post("", summary="Create a webhook", status_code=201, response_model=Data[CreatedWebhookJson])
-    async def create(caller: allowed, body: new_webhook) -> Response:
+    async def create(caller: AllowedCaller, body: NewWebhookBody) -> Response:
         """The response has the signing secret, which is never shown again."""
         webhook, secret = await service.create(deps, caller, *body)
         created: CreatedWebhookJson = {**to_json(webhook), "secret": secret}
         return data(created, 201)
 
     @router.get(_ONE, summary="Get a webhook", response_model=Data[WebhookJson])
-    async def find(caller: allowed, webhook_id: id_of_path) -> Response:
-        return data(to_json(await service.find(deps, caller, webhook_id)))
+    async def get(caller: AllowedCaller, webhook_id: PathId) -> Response:
+        return data(to_json(await service.get(deps, caller, webhook_id)))
 
     @router.delete(_ONE, summary="Delete a webhook", status_code=204)
-    async def delete(caller: allowed, webhook_id: id_of_path) -> Response:
+    async def delete(caller: AllowedCaller, webhook_id: PathId) -> Response:
         """Its pending deliveries are cancelled."""
         await service.delete(deps, caller, webhook_id)
         return no_content()
@@ -90,21 +92,21 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         response_model=Paginated[DeliveryJson],
         openapi_extra=query_parameters(*PAGING, *_FILTERS),
     )
-    async def browse_deliveries(caller: allowed, webhook_id: id_of_path, request: Request) -> Response:
+    async def list_deliveries(caller: AllowedCaller, webhook_id: PathId, request: Request) -> Response:
         """Newest first."""
         problems = Problems()
-        page, filters = read_page(request, problems), _read_filters(request, problems)
+        pagination, filters = read_page(request, problems), _read_filters(request, problems)
         problems.raise_if_any()
-        found = await service.browse_deliveries(deps, caller, webhook_id, filters, page)
-        return paginated(found.map(delivery_to_json), request, deps.base_url)
+        page = await service.list_deliveries(deps, caller, webhook_id, filters, pagination)
+        return paginated(page.map(delivery_to_json), request, deps.base_url)
 
     @router.post(_REDELIVER, summary="Redeliver an event", status_code=202, response_model=Data[DeliveryJson])
-    async def redeliver(caller: allowed, webhook_id: id_of_path, delivery_id: delivery_of_path) -> Response:
-        """With the same id and body, immediately."""
+    async def redeliver(caller: AllowedCaller, webhook_id: PathId, delivery_id: PathDeliveryId) -> Response:
+        """Sends it immediately with the same id and body."""
         return data(delivery_to_json(await service.redeliver(deps, caller, webhook_id, delivery_id)), 202)
 
     @router.post(_TEST, summary="Send a test event", status_code=202, response_model=Data[DeliveryJson])
-    async def send_test(caller: allowed, webhook_id: id_of_path) -> Response:
+    async def send_test(caller: AllowedCaller, webhook_id: PathId) -> Response:
         """Sent whichever event types the webhook subscribes to."""
         return data(delivery_to_json(await service.send_test(deps, caller, webhook_id)), 202)
 
@@ -113,8 +115,8 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
 def _read_filters(request: Request, problems: Problems) -> DeliveryFilter:
     query = read_query(request)
-    given = {name: query.get(name) for name in _CHOICES}
+    values = {name: query.get(name) for name in _CHOICES}
     for name, choices in _CHOICES.items():
-        if given[name] not in {None, *choices}:
+        if values[name] not in {None, *choices}:
             problems.add(name, f"This must be one of: {', '.join(choices)}.")
-    return DeliveryFilter(status=cast("DeliveryStatus | None", given["status"]), event=given["event"])
+    return DeliveryFilter(status=cast("DeliveryStatus | None", values["status"]), event=values["event"])

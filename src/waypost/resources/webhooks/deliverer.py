@@ -1,4 +1,4 @@
-"""Delivers events: claims deliveries, signs and sends each, and decides what follows from the answer."""
+"""Delivers events: claims deliveries, signs and sends each, and decides what follows from the response."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -17,15 +17,13 @@ from waypost.resources.webhooks.model import MAX_ATTEMPTS, webhooks
 from waypost.resources.webhooks.queue import ClaimedDelivery, DeliveryOutcome
 from waypost.worker.loop import SHUTDOWN_TIMEOUT, QueueWorker
 
-MAX_ANSWER = 65_536
-"""Bytes; an answer must end within them."""
-_KEPT = 1_000
-"""Characters of an answer that the log keeps."""
-_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even after a short outage
-_POSTPONED = timedelta(minutes=1)
+MAX_RESPONSE_BODY = 65_536  # bytes
+_STORED_CHARACTERS = 1_000  # of a response body
+_LEASE_MARGIN = 20.0  # seconds by which a lease outlasts an attempt: to settle it, even after a short outage
+_POSTPONE_DELAY = timedelta(minutes=1)
 
-_read = lru_cache(4_096)(canonical)
-"""A tenth of an attempt's time went into reading the same few URLs."""
+_parse_url = lru_cache(4_096)(canonical)
+"""Cached: parsing the same few URLs took a tenth of an attempt's time."""
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +48,7 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
         self._clock = clock
         self._timeout = timeout
         self.shutdown_timeout = min(timeout + 1, SHUTDOWN_TIMEOUT)
-        self._lease = timedelta(seconds=timeout + _MARGIN)
+        self._lease = timedelta(seconds=timeout + _LEASE_MARGIN)
         self._backoff = backoff
         self._limiter = limiter or DeliveryLimiter()
         self._has_logged_keys = False
@@ -65,12 +63,12 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
         await queue.settle(tx, outcomes)
 
     def on_commit(self, outcomes: Sequence[DeliveryOutcome], claimed: Sequence[ClaimedDelivery]) -> None:
-        for each in claimed:
-            self._limiter.record_start(each.endpoint)
+        for delivery in claimed:
+            self._limiter.record_start(delivery.endpoint)
         if outcomes:
-            metrics.settled(outcomes)
+            metrics.count_results(outcomes)
         if claimed:
-            metrics.claimed(claimed, self._clock())
+            metrics.count_attempts(claimed, self._clock())
 
     async def run(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
         outcome = await self._attempt(claimed)
@@ -83,21 +81,22 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
 
     async def _attempt(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
         try:
-            answer = await self._send(claimed)
+            response = await self._send(claimed)
         except NotPublic:  # without the IP address: it would reveal names of the operator's network
-            return DeliveryOutcome(claimed, "failed", error="the host has an address that is not public", counts=False)
-        except Unreachable as error:
-            return self._failed(claimed, error.reason)
+            error = "the host has an address that is not public"
+            return DeliveryOutcome(claimed, "failed", error=error, counts_as_attempt=False)
+        except Unreachable as unreachable:
+            return self._failed(claimed, unreachable.reason)
         except DecryptionFailed:
             return self._postponed(claimed)
-        text = _printable_start(answer)
-        if 200 <= answer.status < 300:
-            return DeliveryOutcome(claimed, "delivered", response_status=answer.status, answer=text or None)
-        return self._failed(claimed, _error(answer.status, text), answer.status, text or None)
+        text = _printable_start(response)
+        if 200 <= response.status < 300:
+            return DeliveryOutcome(claimed, "delivered", response_status=response.status, response_body=text or None)
+        return self._failed(claimed, _error(response.status, text), response.status, text or None)
 
     async def _send(self, claimed: ClaimedDelivery) -> OutboundResponse:
         try:
-            url = _read(claimed.url)
+            url = _parse_url(claimed.url)
         except BadUrl as error:
             raise Unreachable(str(error)) from error
         secret = self._keys.decrypt(webhooks.c.secret, claimed.endpoint.webhook_id, claimed.secret)
@@ -110,33 +109,34 @@ class Deliverer(QueueWorker[ClaimedDelivery, DeliveryOutcome]):
             "X-Signature": signature(secret, now, body),
             "X-Webhook-Timestamp": str(now),
         }
-        return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_ANSWER)
+        return await self._post(url, headers=headers, body=body, deadline=self._timeout, max_body=MAX_RESPONSE_BODY)
 
     def _postponed(self, claimed: ClaimedDelivery) -> DeliveryOutcome:
-        """The receiver is not at fault when a key is missing here, so no attempt is counted."""
+        """Count no attempt: a missing key is not a failure of the endpoint."""
         if not self._has_logged_keys:
-            log.error("secrets of webhooks cannot be read: is a key missing in WAYPOST_SECRET_KEY?")
+            log.error("webhook secrets cannot be decrypted; a key is missing from WAYPOST_SECRET_KEY")
         self._has_logged_keys = True
-        next_at = self._clock() + _POSTPONED
-        return DeliveryOutcome(claimed, "pending", next_at, error="not sent: a fault on our side", counts=False)
+        next_at = self._clock() + _POSTPONE_DELAY
+        error = "not sent: internal error"
+        return DeliveryOutcome(claimed, "pending", next_at, error=error, counts_as_attempt=False)
 
     def _failed(
-        self, claimed: ClaimedDelivery, error: str, response_status: int | None = None, answer: str | None = None
+        self, claimed: ClaimedDelivery, error: str, response_status: int | None = None, response_body: str | None = None
     ) -> DeliveryOutcome:
         if claimed.attempt >= MAX_ATTEMPTS:
-            return DeliveryOutcome(claimed, "failed", None, response_status, error, answer)
+            return DeliveryOutcome(claimed, "failed", None, response_status, error, response_body)
         next_at = self._clock() + timedelta(seconds=self._backoff[claimed.attempt - 1])
-        return DeliveryOutcome(claimed, "pending", next_at, response_status, error, answer)
+        return DeliveryOutcome(claimed, "pending", next_at, response_status, error, response_body)
 
 
-def _printable_start(answer: OutboundResponse) -> str:
-    """The start of the answer's body in one printable line."""
-    text = answer.body[: 4 * _KEPT].decode(errors="replace")[:_KEPT]
+def _printable_start(response: OutboundResponse) -> str:
+    """Return the start of the response body in one printable line."""
+    text = response.body[: 4 * _STORED_CHARACTERS].decode(errors="replace")[:_STORED_CHARACTERS]
     if not text.isprintable():
-        text = "".join(each if each.isprintable() else " " for each in text)
+        text = "".join(character if character.isprintable() else " " for character in text)
     return " ".join(text.split())
 
 
 def _error(status: int, text: str) -> str:
-    what = f"redirects are not followed ({status})" if 300 <= status < 400 else f"answered {status}"
-    return f"{what}: {text}" if text else what
+    error = f"redirects are not followed ({status})" if 300 <= status < 400 else f"answered {status}"
+    return f"{error}: {text}" if text else error

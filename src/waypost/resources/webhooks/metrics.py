@@ -1,6 +1,6 @@
 """Metrics of deliveries, for /metrics: counters of attempts and results, and gauges of what is pending.
 
-A delivery that cannot be counted is sent all the same.
+A delivery that cannot be counted is sent nevertheless.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import prometheus_client
 
 RESULTS = ("delivered", "retried", "failed", "refused")
-FRESH = 5.0
-"""Seconds for which a count is cached: counting a million pending deliveries takes 0.1 s."""
-_DELAYS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)  # seconds
-_D = webhook_deliveries.c
+CACHE_SECONDS = 5.0
+"""How long a count is cached: counting a million pending deliveries takes 0.1 s."""
+_DELAY_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)  # seconds
+_deliveries = webhook_deliveries.c
 
 log = structlog.get_logger(__name__)
 
@@ -42,16 +42,16 @@ class _Series:
     delay: "prometheus_client.Histogram"
 
 
-def claimed(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
+def count_attempts(deliveries: Sequence[ClaimedDelivery], now: datetime) -> None:
     """Count attempts that start."""
     if series := _series():
         series.attempts.inc(len(deliveries))
-        for each in deliveries:
-            if each.attempt == 1:
-                series.delay.observe(max(0.0, (now - each.created_at).total_seconds()))
+        for delivery in deliveries:
+            if delivery.attempt == 1:
+                series.delay.observe(max(0.0, (now - delivery.created_at).total_seconds()))
 
 
-def settled(outcomes: Sequence[DeliveryOutcome]) -> None:
+def count_results(outcomes: Sequence[DeliveryOutcome]) -> None:
     """Count results of attempts."""
     if series := _series():
         for result, count in Counter(map(result_of, outcomes)).items():
@@ -59,21 +59,21 @@ def settled(outcomes: Sequence[DeliveryOutcome]) -> None:
 
 
 def result_of(outcome: DeliveryOutcome) -> str:
-    """One of RESULTS."""
-    if not outcome.counts and outcome.status == "failed":
+    """Return one of RESULTS."""
+    if not outcome.counts_as_attempt and outcome.status == "failed":
         return "refused"
     return "retried" if outcome.status == "pending" else outcome.status
 
 
 @cache
 def _series() -> _Series | None:
-    """Created when there is something to count. None, logged once, where the metrics file cannot be created."""
+    """Create the series on first use. Return None, and log once, if the metrics file cannot be created."""
     try:
         metrics.start_counting()
     except OSError as error:
         log.warning("deliveries are not counted until the worker starts again", error=str(error))
         return None
-    from prometheus_client import Counter, Histogram  # noqa: PLC0415  # see above
+    from prometheus_client import Counter, Histogram  # noqa: PLC0415  # after `start_counting`
 
     attempts = Counter("waypost_webhook_attempts_total", "Delivery attempts started.", registry=None)
     results = Counter("waypost_webhook_results_total", "Delivery attempts by result.", ["result"], registry=None)
@@ -82,7 +82,7 @@ def _series() -> _Series | None:
     delay = Histogram(
         "waypost_webhook_first_attempt_delay_seconds",
         "Time from an event to its first delivery attempt.",
-        buckets=_DELAYS,
+        buckets=_DELAY_BUCKETS,
         registry=None,
     )
     return _Series(attempts, results, delay)
@@ -95,18 +95,18 @@ class PendingGauges:
         self._monotonic = monotonic
         self._lock = asyncio.Lock()
         self._stale_at = 0.0
-        self._known: tuple[int, datetime | None] | None = None
-        self._is_out = False
+        self._counted: tuple[int, datetime | None] | None = None
+        self._is_unavailable = False
 
     async def gauges(self) -> Sequence[Gauge]:
-        """No gauges while the database is unavailable."""
+        """Return no gauges while the database is unavailable."""
         async with self._lock:
             if self._monotonic() >= self._stale_at:
-                self._known = await self._count()
-                self._stale_at = self._monotonic() + FRESH
-        if self._known is None:
+                self._counted = await self._count()
+                self._stale_at = self._monotonic() + CACHE_SECONDS
+        if self._counted is None:
             return []
-        count, since = self._known
+        count, since = self._counted
         age = max(0.0, (self._clock() - since).total_seconds()) if since else 0.0
         return [
             Gauge("waypost_webhook_pending", "Pending deliveries.", count),
@@ -116,24 +116,31 @@ class PendingGauges:
     async def _count(self) -> tuple[int, datetime | None] | None:
         try:
             async with self._db.read() as tx:
-                found = await pending(tx)
+                counted = await count_pending(tx)
         except Unavailable as error:
-            if not self._is_out:
+            if not self._is_unavailable:
                 log.warning("pending deliveries cannot be counted", error=error.message)
-            self._is_out = True
+            self._is_unavailable = True
             return None
-        self._is_out = False
-        return found
+        self._is_unavailable = False
+        return counted
 
 
-async def pending(tx: Tx) -> tuple[int, datetime | None]:
-    """(count, time of the oldest event to the millisecond). Reads only the index of pending deliveries."""
-    row = (await tx.execute(count_statement(tx.dialect.name))).one()
+async def count_pending(tx: Tx) -> tuple[int, datetime | None]:
+    """Return the count and the time of the oldest event, to the millisecond. Reads only an index."""
+    row = (await tx.execute(pending_query(tx.dialect.name))).one()
     return row.pending_count, from_microseconds(int(row.first[:12], 16) * 1_000) if row.first else None
 
 
-def count_statement(dialect: str) -> Select[int, Any]:
-    """The smallest id begins with the oldest event's time. PostgreSQL before 18 has min() of text, not of UUID."""
-    as_text = func.hex(_D.id) if dialect == "sqlite" else func.replace(cast(_D.id, Text), "-", "").collate("C")
+def pending_query(dialect: str) -> Select[int, Any]:
+    """Count deliveries and find the smallest id, which begins with the oldest event's time.
+
+    Compares text: PostgreSQL before 18 has no min() of UUID.
+    """
+    as_text = (
+        func.hex(_deliveries.id)
+        if dialect == "sqlite"
+        else func.replace(cast(_deliveries.id, Text), "-", "").collate("C")
+    )
     pending_count, first = func.count().label("pending_count"), func.min(as_text).label("first")
-    return select(pending_count, first).where(_D.status == "pending")
+    return select(pending_count, first).where(_deliveries.status == "pending")

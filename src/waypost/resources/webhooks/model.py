@@ -1,4 +1,4 @@
-"""Webhooks (subscriptions) and their deliveries. The table of deliveries is the outbox, the queue and the log."""
+"""Webhooks and their deliveries. The table of deliveries is the outbox, the queue and the log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from waypost.database import Encrypted, Id, Instant, Json, metadata
 
 EventType = Literal["link.created", "link.clicked", "pixel.fired"]
 TEST = "webhook.test"
-"""The event of a test delivery; nobody can subscribe to it."""
+"""The event of a test delivery. A webhook cannot subscribe to it."""
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "cancelled"]
 MAX_ATTEMPTS = 5
@@ -44,7 +44,7 @@ webhook_deliveries = Table(
     Column("response_status", Integer),
     Column("error", Text),
     Column("created_at", Instant, nullable=False),  # of the event
-    Column("answer", Text),  # the printable start of the latest attempt's; null if there was none
+    Column("response_body", Text),  # the printable start of the latest one; null if there was none
 )
 _PENDING = webhook_deliveries.c.status == "pending"
 _LEASED = webhook_deliveries.c.leased_until.is_not(None)
@@ -61,7 +61,7 @@ Index("ix_webhook_deliveries_log", *(webhook_deliveries.c[name] for name in ("we
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A subscription. Its secret is shown once, and otherwise decrypted only to sign."""
+    """An account's URL that receives events. Its secret is shown once, and otherwise decrypted only to sign."""
 
     id: UUID
     account_id: UUID
@@ -87,17 +87,16 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFilter:
-    """None does not filter."""
-
     status: DeliveryStatus | None = None
     event: str | None = None
+    """None: all statuses, or all events."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """The parts of a delivery that are too long for lists."""
+class DeliveryBodies:
+    """Request and response body of a delivery. They are too long for lists."""
 
-    body: str
+    request_body: str
     """Sent unchanged by every attempt."""
-    answer: str | None
-    """The start of the latest attempt's answer; None if there was none."""
+    response_body: str | None
+    """The start of the latest response body; None if there was none."""

@@ -1,6 +1,5 @@
-"""Removes deliveries in small groups: old ones, pending ones of deleted subscriptions, and all of an account."""
+"""Deletes old deliveries, and cancels pending ones of deleted webhooks, in small batches."""
 
-from collections.abc import AsyncGenerator
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,66 +8,53 @@ from sqlalchemy import bindparam, delete, select
 from waypost.database import Database, Id
 from waypost.kit.clock import Clock, microseconds
 from waypost.resources.webhooks import queue, store
-from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+from waypost.resources.webhooks.model import webhook_deliveries
 
-KEPT = timedelta(days=30)
-AT_ONCE = 1_000  # rows
+MAX_LOG_RETENTION = timedelta(days=30)
+BATCH_SIZE = 1_000
 
-_D = webhook_deliveries.c
-_OLD = (
-    select(_D.id)
-    .where(_D.id < bindparam("first_kept", type_=Id), _D.status != "pending")
-    .order_by(_D.id)
-    .limit(bindparam("at_once"))
+_deliveries = webhook_deliveries.c
+_OLD_IDS = (
+    select(_deliveries.id)
+    .where(_deliveries.id < bindparam("first_kept", type_=Id), _deliveries.status != "pending")
+    .order_by(_deliveries.id)
+    .limit(bindparam("limit"))
 )
-# the status again, for each row: on PostgreSQL one may have become pending meanwhile
-_DELETION = delete(webhook_deliveries).where(_D.id.in_(_OLD), _D.status != "pending")
+# checks the status of each row again: on PostgreSQL it may have become pending since
+_DELETE_STATEMENT = delete(webhook_deliveries).where(_deliveries.id.in_(_OLD_IDS), _deliveries.status != "pending")
 
 
-async def delete_old_deliveries(db: Database, kept: timedelta, *, clock: Clock, at_once: int = AT_ONCE) -> bool:
-    """Delete one group of finished deliveries. False when there was none."""
-    first_kept = UUID(int=microseconds(clock() - kept) // 1_000 << 80)  # the smallest id of that millisecond
-    async with db.read() as tx:  # mostly there is nothing to do, and a read takes no write lock
-        if not (await tx.execute(_OLD, {"first_kept": first_kept, "at_once": 1})).first():
+async def delete_old_deliveries(
+    db: Database, retention: timedelta, *, clock: Clock, batch_size: int = BATCH_SIZE
+) -> bool:
+    """Delete one batch of finished deliveries. Return False if there is none."""
+    first_kept = UUID(int=microseconds(clock() - retention) // 1_000 << 80)  # the smallest id of that millisecond
+    async with db.read() as tx:  # usually there is nothing to do, and a read takes no write lock
+        if not (await tx.execute(_OLD_IDS, {"first_kept": first_kept, "limit": 1})).first():
             return False
     async with db.write() as tx:
-        await queue.lock(tx)
-        await tx.execute(_DELETION, {"first_kept": first_kept, "at_once": at_once})
+        await queue.lock_deliveries(tx)
+        await tx.execute(_DELETE_STATEMENT, {"first_kept": first_kept, "limit": batch_size})
     return True
 
 
 def log_retention(click_retention_days: int | None) -> timedelta:
-    """How long the log keeps deliveries: not longer than the clicks that they report."""
-    return KEPT if click_retention_days is None else min(KEPT, timedelta(days=click_retention_days))
+    """Return how long the log keeps deliveries: not longer than the clicks that they report."""
+    if click_retention_days is None:
+        return MAX_LOG_RETENTION
+    return min(MAX_LOG_RETENTION, timedelta(days=click_retention_days))
 
 
 async def cancel_orphaned_deliveries(db: Database) -> bool:
-    """Cancel one group that the deletion of a subscription left, because it was too much for one transaction.
+    """Cancel one batch of pending deliveries of a deleted webhook. Return False if there is none.
 
-    False when there was none.
+    The deletion leaves those that are too many for its transaction.
     """
     async with db.read() as tx:
-        webhook_id = await queue.orphaned(tx)
+        webhook_id = await queue.find_orphaned_webhook(tx)
     if webhook_id is None:
         return False
     async with db.write() as tx:
-        await queue.lock(tx)
-        await store.cancel(tx, webhook_id)
+        await queue.lock_deliveries(tx)
+        await store.cancel_deliveries(tx, webhook_id)
     return True
-
-
-async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
-    """Delete the webhooks of an account and their deliveries, in short transactions. Yields after each."""
-    async with db.read() as tx:
-        ids = (await tx.execute(select(webhooks.c.id).where(webhooks.c.account_id == account_id))).scalars().all()
-    for webhook_id in ids:
-        of_webhook = select(webhook_deliveries.c.id).where(webhook_deliveries.c.webhook_id == webhook_id)
-        some = webhook_deliveries.c.id.in_(of_webhook.limit(at_once))
-        is_more_left = True
-        while is_more_left:
-            async with db.write() as tx:
-                await queue.lock(tx)
-                is_more_left = (await tx.execute(delete(webhook_deliveries).where(some))).rowcount >= at_once
-                if not is_more_left:
-                    await tx.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
-            yield

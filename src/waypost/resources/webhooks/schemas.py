@@ -1,4 +1,4 @@
-"""Request fields of subscriptions, and the JSON of subscriptions and deliveries."""
+"""Request fields of webhooks, and the JSON of webhooks and deliveries."""
 
 from typing import Annotated, ClassVar
 
@@ -13,8 +13,8 @@ MAX_URL = 2048
 TOO_LONG = f"This may have at most {MAX_URL} characters."
 
 
-def _some(types: list[EventType]) -> list[EventType]:
-    """Each once, in the order of their first occurrence."""
+def _unique(types: list[EventType]) -> list[EventType]:
+    """Return each type once, in the order of their first occurrence. Raises ValueError if there is none."""
     if not types:
         raise ValueError("This must have at least 1 entry.")
     return list(dict.fromkeys(types))
@@ -23,7 +23,7 @@ def _some(types: list[EventType]) -> list[EventType]:
 HttpsUrl = Annotated[
     Text, max_characters(MAX_URL), Documented({"pattern": r"^[Hh][Tt][Tt][Pp][Ss]://[^\x00-\x1f\x7f]*$"})
 ]
-EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_some))]
+EventTypes = Annotated[list[EventType], max_entries(100), Documented({"minItems": 1}, AfterValidator(_unique))]
 
 
 class NewWebhook(Body):
@@ -58,7 +58,7 @@ class DeliveryJson(TypedDict):
 
 
 def to_json(webhook: Webhook) -> WebhookJson:
-    """Without the secret, which only the response to its creation has."""
+    """Leave out the secret: only the response to the creation has it."""
     return {
         "id": str(webhook.id),
         "url": webhook.url,

@@ -23,11 +23,11 @@ def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endp
 def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:
     timeout, backoff = settings.webhook_timeout, settings.webhook_backoff
     deliverer = Deliverer(poster.post, keys, clock=now, timeout=timeout, backoff=backoff)
-    log_kept = log_retention(settings.click_retention_days)
+    retention = log_retention(settings.click_retention_days)
     return WorkerParts(
         [deliverer],
         [
-            (3600, partial(delete_old_deliveries, db, log_kept, clock=now)),
+            (3600, partial(delete_old_deliveries, db, retention, clock=now)),
             (5, partial(cancel_orphaned_deliveries, db)),
         ],
     )

@@ -12,6 +12,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "domains": {"told_at": "notified_at"},
     "links": {"is_on": "is_enabled", "og_image_media": "og_image_file_name"},
     "past_emails": {"left_at": "recorded_at"},
+    "webhook_deliveries": {"answer": "response_body"},
 }
 _INDEXES = {
     "ix_left_addresses_left_at": ("ix_past_emails_recorded_at", "past_emails", ["recorded_at"]),

@@ -29,8 +29,8 @@ async def count_subscriptions(db: Database, accounts: Collection[bytes]) -> Mapp
     """Leaves out accounts without subscriptions."""
     ids = {UUID(bytes=account) for account in accounts}
     async with db.read() as tx:
-        clicked = await webhooks.listeners(tx, "link.clicked", ids, hold=False)
-        fired = await webhooks.listeners(tx, "pixel.fired", ids, hold=False)
+        clicked = await webhooks.find_subscribed_webhooks(tx, "link.clicked", ids, lock=False)
+        fired = await webhooks.find_subscribed_webhooks(tx, "pixel.fired", ids, lock=False)
     subscribed = clicked.keys() | fired.keys()
     return {id_.bytes: SubscriptionCounts(len(clicked.get(id_, ())), len(fired.get(id_, ()))) for id_ in subscribed}
 
@@ -49,11 +49,11 @@ async def _record_deliveries(
     tx: Tx, event_type: str, clicks: Sequence[Click], events_of: Callable[[Click], Iterator[webhooks.WebhookEvent]]
 ) -> None:
     accounts = {UUID(bytes=account) for account in {click.account_id for click in clicks}}
-    listeners = await webhooks.listeners(tx, event_type, accounts)
-    if listeners:
-        subscribed = {account.bytes for account in listeners}
+    webhook_ids = await webhooks.find_subscribed_webhooks(tx, event_type, accounts)
+    if webhook_ids:
+        subscribed = {account.bytes for account in webhook_ids}
         recorded = (event for click in clicks if click.account_id in subscribed for event in events_of(click))
-        await webhooks.record_all(tx, recorded, listeners)
+        await webhooks.record_all(tx, recorded, webhook_ids)
 
 
 async def _record_platform_events(tx: Tx, clicks: Sequence[Click], rules: Rules, now: datetime) -> None:

@@ -1,0 +1,35 @@
+"""Deletes and exports the webhooks of one account."""
+
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+from sqlalchemy import delete, select
+
+from waypost.database import Database
+from waypost.kit.pagination import MAX_PER_PAGE, PageRequest
+from waypost.resources.webhooks import queue, schemas, store
+from waypost.resources.webhooks.model import webhook_deliveries, webhooks
+
+
+async def delete_account_data(db: Database, account_id: UUID, *, batch_size: int) -> AsyncGenerator[None, None]:
+    """Delete the webhooks and their deliveries in short transactions. Yields after each."""
+    async with db.read() as tx:
+        webhook_ids = (await tx.scalars(select(webhooks.c.id).where(webhooks.c.account_id == account_id))).all()
+    for webhook_id in webhook_ids:
+        batch = select(webhook_deliveries.c.id).where(webhook_deliveries.c.webhook_id == webhook_id).limit(batch_size)
+        statement = delete(webhook_deliveries).where(webhook_deliveries.c.id.in_(batch))
+        has_more = True
+        while has_more:
+            async with db.write() as tx:
+                await queue.lock_deliveries(tx)
+                has_more = (await tx.execute(statement)).rowcount >= batch_size
+                if not has_more:
+                    await tx.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
+            yield
+
+
+async def export_account_data(db: Database, account_id: UUID) -> list[schemas.WebhookJson]:
+    """Return the webhooks as the API shows them."""
+    async with db.read() as tx:
+        webhooks_of_account, _ = await store.list_page(tx, account_id, PageRequest(1, MAX_PER_PAGE))
+    return [schemas.to_json(webhook) for webhook in webhooks_of_account]
