@@ -17,7 +17,7 @@ from bench.report import Failed, Row, at_least, without_target
 from bench.run import Run
 from bench.seed import add_links, new_account, say
 from bench.servers import on_all_cores
-from bench.visits import new_rules, write_visits
+from bench.visits import new_intake_settings, write_visits
 from waypost.database import Database
 from waypost.database.migrations import migrate
 from waypost.resources.clicks import Drainer
@@ -79,7 +79,7 @@ async def _drained(url: str, links: Sequence[UUID], run: Run) -> tuple[float, fl
 
 async def _drain(db: Database, spool: Path) -> list[float]:
     collect_garbage_rarely()  # as a worker does
-    drainer, steps = Drainer(db, spool, new_rules()), []
+    drainer, steps = Drainer(db, spool, new_intake_settings()), []
     while not steps or steps[-1][0]:
         began = time.perf_counter()
         steps.append((await drainer.step(), time.perf_counter() - began))

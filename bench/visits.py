@@ -17,7 +17,7 @@ from bench.user_agents import agents
 from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources.clicks.intake import countries
-from waypost.resources.clicks.intake.steps import Rules
+from waypost.resources.clicks.intake.steps import IntakeSettings
 
 _BATCH = 1_000
 _SPOOL_LIMIT = 1 << 40
@@ -35,10 +35,13 @@ def write_visits(directory: Path, links: Sequence[UUID], count: int, *, first: i
     spool.close()
 
 
-def new_rules() -> Rules:
-    """The rules of a worker with default settings."""
-    return Rules(
-        trusted_proxies=(), ip_privacy="full", countries=countries.open_countries(None).of, visitor_key=bytes(32)
+def new_intake_settings() -> IntakeSettings:
+    """The settings of a worker with default settings."""
+    return IntakeSettings(
+        trusted_proxies=(),
+        ip_privacy="full",
+        country_of_address=countries.open_countries(None).of,
+        visitor_key=bytes(32),
     )
 
 

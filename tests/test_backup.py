@@ -14,8 +14,8 @@ from waypost.commands.backup import BackupFailed, write_backup
 from waypost.database import Database
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import Visit, decode, encode, read_lines
-from waypost.resources.clicks import Rules
-from waypost.resources.clicks.intake.steps import new_click
+from waypost.resources.clicks import IntakeSettings
+from waypost.resources.clicks.intake.steps import build_click
 from waypost.secret_key import with_secret_key
 from waypost.settings import Settings
 from waypost.worker import jobs
@@ -143,9 +143,9 @@ def test_spooled_visits_are_stored_as_privacy_settings_allow(
     assert kept == waiting._replace(
         peer=ip.encode(), forwarded_for=b"", referrer=b"https://from.example/page", query=b"r=qr", language=b""
     )
-    rules = Rules(proxies, privacy, lambda _: "", b"key")
+    settings = IntakeSettings(proxies, privacy, lambda _: "", b"key")
     account = b"a" * 16
-    assert new_click(kept, account, rules) == new_click(waiting, account, rules)
+    assert build_click(kept, account, settings) == build_click(waiting, account, settings)
 
 
 def visit(**fields: bytes) -> Visit:

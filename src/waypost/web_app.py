@@ -18,7 +18,7 @@ from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
 from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool
 from waypost.redirect.asgi import Site
 from waypost.resources import domains
-from waypost.resources.clicks.intake.bots import bot_of
+from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
 from waypost.resources.links.previews import render_page
 from waypost.resources.links.route_source import open_route_source
@@ -149,7 +149,7 @@ def _probes(settings: Settings, db: Database, clock: Clock, is_shutting_down: Ca
 
 
 def _is_bot(user_agent: bytes) -> bool:
-    return bot_of(user_agent) is not None
+    return detect_bot(user_agent) is not None
 
 
 def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]) -> Plane:

@@ -20,9 +20,9 @@ from waypost.kit.errors import WaypostError
 from waypost.private_files import new_file
 from waypost.redirect.segment import HEADER
 from waypost.redirect.spool import UnknownFormat, decode, encode, read_lines_of, segments
-from waypost.resources.clicks import Rules
-from waypost.resources.clicks.intake.drained import held
-from waypost.resources.clicks.intake.steps import redacted
+from waypost.resources.clicks import IntakeSettings
+from waypost.resources.clicks.intake.cleanup import prevent_erasing
+from waypost.resources.clicks.intake.steps import redact
 from waypost.settings import Settings
 
 DATABASE_FILE = "waypost.db"
@@ -77,17 +77,17 @@ def _add_database_and_spool(archive: tarfile.TarFile, settings: Settings, path: 
     """
     spool = settings.data_dir / "spool"
     with contextlib.closing(_connect(path)) as snapshot:
-        with held(spool) if spool.is_dir() else contextlib.nullcontext():
+        with prevent_erasing(spool) if spool.is_dir() else contextlib.nullcontext():
             with contextlib.closing(_connect(path)) as lock:
                 lock.execute("BEGIN IMMEDIATE")
                 snapshot.execute("BEGIN")  # it begins at the first read
                 positions = dict(snapshot.execute("SELECT segment, position FROM spool_positions"))
                 opened = list(_opened(segments(spool)))
                 lock.execute("ROLLBACK")
-            rules = Rules(settings.trusted_proxies, settings.ip_privacy, lambda _: "", b"")
+            intake = IntakeSettings(settings.trusted_proxies, settings.ip_privacy, lambda _: "", b"")
             for file in opened:
                 with file:
-                    _add_segment(archive, file, positions.get(Path(file.name).name, 0), rules, scratch.parent)
+                    _add_segment(archive, file, positions.get(Path(file.name).name, 0), intake, scratch.parent)
         _add_database(archive, snapshot, scratch)
 
 
@@ -97,7 +97,9 @@ def _opened(paths: list[Path]) -> Iterator[BinaryIO]:
             yield path.open("rb")
 
 
-def _add_segment(archive: tarfile.TarFile, file: BinaryIO, position: int, rules: Rules, directory: Path) -> None:
+def _add_segment(
+    archive: tarfile.TarFile, file: BinaryIO, position: int, settings: IntakeSettings, directory: Path
+) -> None:
     """Add the lines that are not drained, as a segment of their own. A segment of an unknown format is copied."""
     try:
         lines, position = read_lines_of(file, position, _CHUNK)
@@ -108,7 +110,7 @@ def _add_segment(archive: tarfile.TarFile, file: BinaryIO, position: int, rules:
         with tempfile.TemporaryFile(dir=directory) as copy:
             copy.write(HEADER)
             while lines:
-                copy.writelines(encode(redacted(visit, rules)) for line in lines if (visit := decode(line)))
+                copy.writelines(encode(redact(visit, settings)) for line in lines if (visit := decode(line)))
                 lines, position = read_lines_of(file, position, _CHUNK)
             _add_file(archive, copy, file.name)
 

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from resources.clicks.intake.test_drain import RULES, visit
+from resources.clicks.intake.test_drain import SETTINGS, visit
 from resources.qrcodes.codes_env import Env
 from sqlalchemy import delete, insert, select
 
@@ -28,7 +28,7 @@ async def spool(tmp_path: Path) -> AsyncIterator[Spool]:
 
 async def drain(db: Database, spool: Spool, *lines: bytes) -> None:
     spool.append(b"".join(lines))
-    drainer = Drainer(db, spool._directory, RULES)
+    drainer = Drainer(db, spool._directory, SETTINGS)
     while await drainer.step():
         pass
 

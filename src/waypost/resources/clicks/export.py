@@ -21,7 +21,7 @@ from waypost.kit.clock import from_microseconds, microseconds
 from waypost.resources.clicks.days import DaySlice, days_of, is_within, kept_since, slices_between
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject, clicks
 from waypost.resources.clicks.schemas import ClickJson, to_json
-from waypost.resources.clicks.store import COLUMNS, click_of
+from waypost.resources.clicks.store import COLUMNS, read_click
 from waypost.resources.links import SHORT_LINKS
 
 ExportFormat = Literal["csv", "ndjson"]
@@ -133,7 +133,7 @@ async def _page(
         .limit(_PAGE)
     )
     async with db.read_long() as tx:
-        return [ExportedClick(click_of(row), row[-1]) for row in await tx.execute(oldest)]
+        return [ExportedClick(read_click(row), row[-1]) for row in await tx.execute(oldest)]
 
 
 def _conditions(part: DaySlice, query: ExportQuery) -> list[ColumnElement[bool]]:

@@ -32,7 +32,7 @@ from waypost.resources.clicks.model import (
     click_totals,
     clicks,
 )
-from waypost.resources.clicks.store import COLUMNS, click_of
+from waypost.resources.clicks.store import COLUMNS, read_click
 
 _T, _D = click_totals.c, click_dimensions.c
 _COUNTS: dict[ClickKind | None, ColumnElement[int]] = {
@@ -91,7 +91,7 @@ async def _page(tx: Tx, subject: Subject, click_filter: ClickFilter, request: Pa
 async def _read(tx: Tx, subject: Subject, click_filter: ClickFilter, some: Iterable[PageSlice]) -> list[Click]:
     found: list[Click] = []
     for each in some:
-        found += map(click_of, await tx.execute(_newest(tx, subject, click_filter, each)))
+        found += map(read_click, await tx.execute(_newest(tx, subject, click_filter, each)))
     return found
 
 

@@ -20,10 +20,10 @@ COLUMNS: tuple[Column[Any], ...] = (
     clicks.c.created_at,
     *(clicks.c[name] for name in Click.__dataclass_fields__ if name not in _NOT_STORED),
 )
-"""The columns for `click_of`, in this order; more may follow in a row."""
+"""The columns for `read_click`, in this order; more may follow in a row."""
 
 _COPY = f"COPY clicks ({', '.join(clicks.c.keys())}) FROM STDIN"
-_PARAMETERS = 500  # of one statement
+_MAX_PARAMETERS = 500  # per statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,51 +35,51 @@ class SegmentRange:
     end: int
 
 
-async def positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
-    found = await tx.execute(select(spool_positions).where(spool_positions.c.segment.in_(segments)))
-    return {row.segment: row.position for row in found}
+async def find_positions(tx: Tx, segments: Sequence[str]) -> dict[str, int]:
+    rows = await tx.execute(select(spool_positions).where(spool_positions.c.segment.in_(segments)))
+    return {row.segment: row.position for row in rows}
 
 
 async def advance(tx: Tx, drained: SegmentRange) -> bool:
-    """False if another drainer was first: the segment's position is not the start of this range."""
+    """Move the segment's position. Return False if it is not the start of this range: another drainer was first."""
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     statement = insert(spool_positions).values(segment=drained.segment, position=drained.end)
-    moved = await tx.execute(
+    result = await tx.execute(
         statement.on_conflict_do_update(
             index_elements=["segment"],
             set_={"position": drained.end},
             where=spool_positions.c.position == drained.start,
         ).returning(spool_positions.c.position)
     )
-    return moved.one_or_none() is not None
+    return result.one_or_none() is not None
 
 
-async def forget(tx: Tx, segments: Sequence[str]) -> None:
+async def delete_positions(tx: Tx, segments: Sequence[str]) -> None:
     await tx.execute(delete(spool_positions).where(spool_positions.c.segment.in_(segments)))
 
 
-def click_of(row: Row[*tuple[Any, ...]]) -> Click:
+def read_click(row: Row[*tuple[Any, ...]]) -> Click:
     created_at, id_, account_id, link_id, *rest = row[: len(COLUMNS)]
     at = microseconds(created_at)
     return Click(id_.bytes, account_id.bytes, link_id.bytes, at, rest[0], at // QUARTER % 96, *rest[1:])
 
 
 async def add(tx: Tx, new: Sequence[Click]) -> Sequence[Click]:
-    """Returns the clicks that were new: a removed segment can come back when a machine crashes.
+    """Insert clicks. Return those that were new: a removed segment can come back when a machine crashes.
 
-    Bypasses SQLAlchemy, because this is the busiest write of the service. Looks for known ids only after a conflict.
+    Bypasses SQLAlchemy, because this is the busiest write of the service. Looks for stored ids only after a conflict.
     """
     insert = _insert if tx.dialect.name == "sqlite" else _copy
     try:
         async with tx.begin_nested():
             await insert(tx, new)
-    except _Repeated:
-        new = await _without_known(tx, new)
+    except _DuplicateId:
+        new = await _without_stored(tx, new)
         await insert(tx, new)
     return new
 
 
-class _Repeated(Exception):
+class _DuplicateId(Exception):
     """A click with one of these ids exists."""
 
 
@@ -87,7 +87,7 @@ async def _insert(tx: Tx, new: Sequence[Click]) -> None:
     try:
         await bulk.insert(tx, clicks, [_row(click) for click in new])
     except IntegrityError as error:
-        raise _Repeated from error
+        raise _DuplicateId from error
 
 
 async def _copy(tx: Tx, new: Sequence[Click]) -> None:
@@ -100,7 +100,7 @@ async def _copy(tx: Tx, new: Sequence[Click]) -> None:
         async with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
             await copy.write("".join(map(_line, new)))
     except UniqueViolation:
-        raise _Repeated from None
+        raise _DuplicateId from None
     except Error as error:
         if error.sqlstate is None:  # a connection error, without data
             raise
@@ -108,7 +108,7 @@ async def _copy(tx: Tx, new: Sequence[Click]) -> None:
 
 
 def _line(click: Click) -> str:
-    """In the text format of COPY; the driver would take five times as long."""
+    """Encode a row in the text format of COPY; the driver would take five times as long."""
     return (
         f"{click.id.hex()}\t{click.account_id.hex()}\t{click.link_id.hex()}\t{click.day}"
         f"\t{from_microseconds(click.at).isoformat()}\t{click.kind}\t{_text(click.bot)}\t{click.is_scan}"
@@ -125,15 +125,15 @@ def _text(value: str | None) -> str:
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r", "\0": None})
 
 
-async def _without_known(tx: Tx, new: Sequence[Click]) -> list[Click]:
+async def _without_stored(tx: Tx, new: Sequence[Click]) -> list[Click]:
     by_id = {click.id: click for click in new}
     ids = [UUID(bytes=id_) for id_ in by_id]
-    for start in range(0, len(ids), _PARAMETERS):
-        some = ids[start : start + _PARAMETERS]
-        for known in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(some))):
-            del by_id[known.bytes]
+    for start in range(0, len(ids), _MAX_PARAMETERS):
+        batch = ids[start : start + _MAX_PARAMETERS]
+        for stored in await tx.scalars(select(clicks.c.id).where(clicks.c.id.in_(batch))):
+            del by_id[stored.bytes]
     return list(by_id.values())
 
 
 _row = attrgetter("id", "account_id", "link_id", "day", "at", *list(clicks.c.keys())[5:])
-"""The columns in order. In C, so it takes a fifth of the time."""
+"""Return the values of the columns in order. Runs in C, in a fifth of the time."""

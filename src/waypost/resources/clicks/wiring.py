@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources import links
-from waypost.resources.clicks import Drainer, Rules, api
+from waypost.resources.clicks import Drainer, IntakeSettings, api
 from waypost.resources.clicks.dashboard.pages import StatsPages
 from waypost.resources.clicks.intake import countries
 from waypost.resources.clicks.retention import Retention
@@ -39,14 +39,14 @@ def endpoints(
 
 
 def worker_parts(settings: Settings, db: Database, closing: AsyncExitStack) -> WorkerParts:
-    drainer = Drainer(db, settings.data_dir / "spool", _rules(settings))
+    drainer = Drainer(db, settings.data_dir / "spool", _intake_settings(settings))
     closing.push_async_callback(drainer.close)
     retention, top_values = Retention(db, settings.click_retention_days, clock=now), TopValuesRefresher(db, clock=now)
     return WorkerParts(periodic=[(POLL_INTERVAL, drainer.step), (3600, retention.step), (3600, top_values.step)])
 
 
-def _rules(settings: Settings) -> Rules:
-    return Rules(
+def _intake_settings(settings: Settings) -> IntakeSettings:
+    return IntakeSettings(
         settings.trusted_proxies,
         settings.ip_privacy,
         countries.open_countries(settings.geoip_database).of,

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from ua_parser_builtins.lazy import MATCHERS
 
 from bench.user_agents import Agent as Labelled
-from waypost.resources.clicks.intake.agents import BROWSERS, PLATFORMS, Agent, agent_of
+from waypost.resources.clicks.intake.agents import BROWSERS, PLATFORMS, Agent, parse_user_agent
 
 IPHONE = b"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 
 
 def test_recognizes_browser_platform_and_device() -> None:
-    assert agent_of(IPHONE + b" Version/18.5 Mobile/15E148 Safari/604.1") == Agent("Safari", "iOS", "mobile")
+    assert parse_user_agent(IPHONE + b" Version/18.5 Mobile/15E148 Safari/604.1") == Agent("Safari", "iOS", "mobile")
 
 
 def test_classifies_the_sample_mix(people: list[Labelled]) -> None:
-    reported = {agent.raw: agent_of(agent.raw) for agent in people}
+    reported = {agent.raw: parse_user_agent(agent.raw) for agent in people}
     expected = {agent.raw: Agent(agent.browser, agent.platform, agent.device) for agent in people}  # type: ignore[arg-type]
     assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}
 
@@ -28,7 +28,7 @@ def test_classifies_the_sample_mix(people: list[Labelled]) -> None:
     [b"", b"-", b"\0\xff\xfe", b"Mozilla/5.0", b"Mozilla/5.0 " + b"x" * 8_192, b"\xf0\x9f\x98\x80" * 2_000],
 )
 def test_the_unknown(user_agent: bytes) -> None:
-    assert agent_of(user_agent) == Agent("Other", "Other", "other")
+    assert parse_user_agent(user_agent) == Agent("Other", "Other", "other")
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_the_unknown(user_agent: bytes) -> None:
     ],
 )
 def test_devices(user_agent: bytes, device: str) -> None:
-    assert agent_of(user_agent).device == device
+    assert parse_user_agent(user_agent).device == device
 
 
 @given(st.binary(max_size=9_000), st.sampled_from([b"", b"/1 CFNetwork/1496.0.7 Darwin/23.5.0", b"-iPad4,1/1.0"]))
 @example(b"A\0\x01\x85" + b"p" * 900, b"/1 CFNetwork/1496.0.7 Darwin/23.5.0")
 def test_accepts_any_bytes(begin: bytes, end: bytes) -> None:
-    agent = agent_of(begin + end)
+    agent = parse_user_agent(begin + end)
     assert 0 < len(agent.browser) <= 40
     assert 0 < len(agent.platform) <= 40
     assert (agent.browser + agent.platform).isprintable()
@@ -78,7 +78,7 @@ OF_ANY_NAME = (
 
 @given(WORDS, st.sampled_from(OF_ANY_NAME))
 def test_a_visitor_cannot_make_up_names(word: str, pattern: str) -> None:
-    found = agent_of(pattern.format(*[word] * 4).encode())
+    found = parse_user_agent(pattern.format(*[word] * 4).encode())
     assert not any(part in found.browser + found.platform for part in word.split() if len(part) > 5)
     assert found.browser in {"Other", "HbbTV", "Safari", "Spider"}
     assert found.platform in {"Other", "iOS"}
@@ -86,7 +86,7 @@ def test_a_visitor_cannot_make_up_names(word: str, pattern: str) -> None:
 
 def test_known_apps_keep_their_names() -> None:
     for name in ("Instagram", "Spotify", "Facebook", "Chrome"):
-        assert agent_of(f"{name}/1.2 CFNetwork/12 Darwin/19".encode()).browser == name
+        assert parse_user_agent(f"{name}/1.2 CFNetwork/12 Darwin/19".encode()).browser == name
 
 
 @pytest.mark.parametrize(("names", "rows"), [(BROWSERS, MATCHERS[0]), (PLATFORMS, MATCHERS[1])])

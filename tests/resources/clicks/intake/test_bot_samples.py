@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import yaml_rs
 
-from waypost.resources.clicks.intake.bots import bot_of
+from waypost.resources.clicks.intake.bots import detect_bot
 
 HERE = Path(__file__).parent
 NO_DEVICES = {"bots.yml", "podcasting.yml", "feed_reader.yml"}
@@ -40,7 +40,7 @@ def fixtures() -> Path:
 
 
 def is_known(user_agent: str) -> bool:
-    return bot_of(user_agent.encode()) is not None
+    return detect_bot(user_agent.encode()) is not None
 
 
 def test_people_with_names_similar_to_bots() -> None:

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.user_agents import Agent
-from waypost.resources.clicks.intake.bots import NOT_BOTS, STRICTER, Bot, bot_of, listed_patterns, used_patterns
+from waypost.resources.clicks.intake.bots import (
+    REPLACED_PATTERNS,
+    UNUSED_PATTERNS,
+    Bot,
+    detect_bot,
+    listed_patterns,
+    used_patterns,
+)
 
 CLIENTS = {
     *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "Go-http-client"),
@@ -36,21 +43,21 @@ def entries() -> list[dict[str, Any]]:
 
 def test_recognizes_crawlers_previews_and_people() -> None:
     googlebot = b"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-    assert bot_of(googlebot) == Bot("Googlebot", "crawler")
-    assert bot_of(b"facebookexternalhit/1.1") == Bot("facebookexternalhit", "preview")
-    assert bot_of(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
+    assert detect_bot(googlebot) == Bot("Googlebot", "crawler")
+    assert detect_bot(b"facebookexternalhit/1.1") == Bot("facebookexternalhit", "preview")
+    assert detect_bot(b"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0") is None
 
 
 def test_classifies_the_sample_mix(mix: list[Agent]) -> None:
     """Two thousand, of which six in seven are people."""
-    reported = {agent.raw: bot_of(agent.raw) for agent in mix}
+    reported = {agent.raw: detect_bot(agent.raw) for agent in mix}
     expected = {agent.raw: Bot(agent.bot, agent.kind) if agent.bot else None for agent in mix}
     assert {raw: (reported[raw], expected[raw]) for raw in reported if reported[raw] != expected[raw]} == {}
 
 
 def test_recognizes_every_example_of_the_package() -> None:
-    used = [entry for entry in entries() if entry["pattern"] not in NOT_BOTS]
-    missed = [text for entry in used for text in entry["instances"] if not bot_of(text.encode())]
+    used = [entry for entry in entries() if entry["pattern"] not in UNUSED_PATTERNS]
+    missed = [text for entry in used for text in entry["instances"] if not detect_bot(text.encode())]
     assert missed == []
     assert len(used) > 1_400
 
@@ -58,11 +65,11 @@ def test_recognizes_every_example_of_the_package() -> None:
 def test_excluded_patterns_exist_in_the_package() -> None:
     """An update that takes in another HTTP client, or takes one out, shows here."""
     listed = dict(listed_patterns())
-    assert NOT_BOTS | set(STRICTER) <= set(listed)
+    assert UNUSED_PATTERNS | set(REPLACED_PATTERNS) <= set(listed)
     assert {pattern for pattern, tags in listed.items() if "http-library" in tags} == CLIENTS | SCRAPERS
-    assert CLIENTS <= NOT_BOTS
-    assert not SCRAPERS & NOT_BOTS
-    assert len(list(used_patterns())) == len(listed_patterns()) - len(NOT_BOTS)
+    assert CLIENTS <= UNUSED_PATTERNS
+    assert not SCRAPERS & UNUSED_PATTERNS
+    assert len(list(used_patterns())) == len(listed_patterns()) - len(UNUSED_PATTERNS)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +97,17 @@ def test_excluded_patterns_exist_in_the_package() -> None:
     ],
 )
 def test_people_and_their_programs_are_no_bots(user_agent: str) -> None:
-    assert bot_of(user_agent.encode()) is None
+    assert detect_bot(user_agent.encode()) is None
 
 
-@pytest.mark.parametrize("pattern", STRICTER)
+@pytest.mark.parametrize("pattern", REPLACED_PATTERNS)
 def test_words_in_names_of_phones_and_apps(pattern: str) -> None:
     """As the name of a phone, and of an app behind the browser's own name."""
     word = pattern.replace("\\", "")
     app = f" {word}8.1" if word.endswith("/") else ""
     phone = word.rstrip("/")
     text = f"Mozilla/5.0 (Linux; Android 9; {phone} 5) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36{app}"
-    assert bot_of(text.encode()) is None
+    assert detect_bot(text.encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -134,17 +141,17 @@ def test_words_in_names_of_phones_and_apps(pattern: str) -> None:
     ],
 )
 def test_names_bots(user_agent: bytes, bot: Bot) -> None:
-    assert bot_of(user_agent) == bot
+    assert detect_bot(user_agent) == bot
 
 
 @given(st.binary(max_size=9_000))
 def test_accepts_any_bytes(user_agent: bytes) -> None:
-    bot = bot_of(user_agent)
+    bot = detect_bot(user_agent)
     assert bot is None or (bot.kind in {"crawler", "preview"} and bot.name.isprintable())
 
 
 def test_a_name_is_bounded() -> None:
-    bot = bot_of(b"Current \0\x01" + b"x" * 300 + b" RSS Reader")
+    bot = detect_bot(b"Current \0\x01" + b"x" * 300 + b" RSS Reader")
     assert bot
     assert bot.name.isprintable()
     assert 0 < len(bot.name) <= 100
@@ -152,4 +159,4 @@ def test_a_name_is_bounded() -> None:
 
 def test_examines_the_start_of_a_user_agent() -> None:
     """What comes after half a kilobyte is not looked at, so eight cost no more."""
-    assert bot_of(b"x" * 8_000 + b" Googlebot/2.1") is None
+    assert detect_bot(b"x" * 8_000 + b" Googlebot/2.1") is None

@@ -15,9 +15,9 @@ from waypost.kit.clock import from_microseconds, now
 from waypost.kit.ids import new_id
 from waypost.redirect import Spool
 from waypost.redirect.spool import HEADER, Visit, encode, segments
-from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks import Drainer, IntakeSettings
 from waypost.resources.clicks.intake import drain as drain_module
-from waypost.resources.clicks.intake.drained import held
+from waypost.resources.clicks.intake.cleanup import prevent_erasing
 from waypost.resources.clicks.model import WHOLE_DAY, click_totals, clicks, spool_positions
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links.model import link_clicks, links
@@ -26,7 +26,7 @@ CHROME = (
     b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 )
 AT = 1_763_690_000_123_456
-RULES = Rules((), "full", lambda _address: "DE", b"key")
+SETTINGS = IntakeSettings((), "full", lambda _address: "DE", b"key")
 
 
 def visit(link: UUID, **fields: bytes) -> bytes:
@@ -84,7 +84,7 @@ class Ticks:
 
 @pytest.fixture
 def drainer(db: Database, tmp_path: Path) -> Drainer:
-    return Drainer(db, tmp_path / "spool", RULES, monotonic=Ticks())
+    return Drainer(db, tmp_path / "spool", SETTINGS, monotonic=Ticks())
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ async def test_continues_at_the_stored_position(db, spool, drainer, link, tmp_pa
     spool.append(visit(link) + visit(link))
     await drain(drainer)
     spool.append(visit(link))
-    await drain(Drainer(db, tmp_path / "spool", RULES))  # another process
+    await drain(Drainer(db, tmp_path / "spool", SETTINGS))  # another process
     await drain(drainer)
     assert await counted(db, link) == (3, 3)
 
@@ -175,7 +175,7 @@ async def test_erases_lines_that_a_killed_drainer_left(
         killed.setattr(drain_module, "erase_drained", lambda _directory, _positions, erased: erased)
         await drain(drainer)
     assert b"192.0.2.7" in segment.read_bytes()
-    await drain(Drainer(db, tmp_path / "spool", RULES))
+    await drain(Drainer(db, tmp_path / "spool", SETTINGS))
     assert b"192.0.2.7" not in segment.read_bytes()
     assert await counted(db, link) == (1, 1)
 
@@ -183,7 +183,7 @@ async def test_erases_lines_that_a_killed_drainer_left(
 async def test_erases_nothing_during_a_copy(db, spool, drainer, link, tmp_path) -> None:
     [segment] = segments(tmp_path / "spool")
     spool.append(visit(link))
-    with held(tmp_path / "spool"):
+    with prevent_erasing(tmp_path / "spool"):
         await drain(drainer)
         assert b"192.0.2.7" in segment.read_bytes()
     await drain(drainer)
@@ -250,7 +250,7 @@ async def test_skips_a_line_that_raises_an_unexpected_error(db, spool, link, tmp
             raise TypeError(address)
         return "DE"
 
-    drainer = Drainer(db, tmp_path / "spool", Rules((), "full", countries, b"key"))
+    drainer = Drainer(db, tmp_path / "spool", IntakeSettings((), "full", countries, b"key"))
     evil = visit(link, peer=b"192.0.2.66")
     spool.append(visit(link) + evil + evil + visit(link))
     with capture_logs() as logs:
@@ -351,7 +351,7 @@ async def test_two_drainers_count_once(db, spool, link, tmp_path) -> None:
     for _ in range(2000):
         spool.append(visit(link, user_agent=b"x" * 900))
 
-    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", RULES)) for _ in range(2)))
+    await asyncio.gather(*(drain(Drainer(db, tmp_path / "spool", SETTINGS)) for _ in range(2)))
     assert await counted(db, link) == (2000, 2000)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bench.user_agents import Agent
 from waypost.redirect.spool import Visit
-from waypost.resources.clicks.intake.steps import Rules, new_click
+from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 
 PEER = "198.51.100.7"
@@ -21,13 +21,18 @@ PROXIES = (ip_network("198.51.100.0/24"),)
 COUNTRIES = {PEER: "NL", "192.0.2.1": "DE"}
 
 
-def rules(**changes: Any) -> Rules:
-    given = {"trusted_proxies": (), "ip_privacy": "full", "countries": lambda ip: COUNTRIES.get(ip, ""), **changes}
-    return Rules(**{"visitor_key": b"key", **given})
+def settings(**changes: Any) -> IntakeSettings:
+    given = {
+        "trusted_proxies": (),
+        "ip_privacy": "full",
+        "country_of_address": lambda ip: COUNTRIES.get(ip, ""),
+        **changes,
+    }
+    return IntakeSettings(**{"visitor_key": b"key", **given})
 
 
-def made_of(account: bytes = ACCOUNT, *, by: Rules | None = None, **fields: bytes) -> Click:
-    return new_click(BLANK._replace(**fields), account, by or rules())
+def made_of(account: bytes = ACCOUNT, *, by: IntakeSettings | None = None, **fields: bytes) -> Click:
+    return build_click(BLANK._replace(**fields), account, by or settings())
 
 
 def test_makes_a_click_of_a_visit() -> None:
@@ -56,7 +61,7 @@ def test_makes_a_click_of_a_visit() -> None:
     ],
 )
 def test_finds_the_visitor_s_ip_address(trusted: tuple, forwarded_for: bytes, expected: str) -> None:
-    assert made_of(forwarded_for=forwarded_for, by=rules(trusted_proxies=trusted)).ip == expected
+    assert made_of(forwarded_for=forwarded_for, by=settings(trusted_proxies=trusted)).ip == expected
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,7 @@ def test_finds_the_visitor_s_ip_address(trusted: tuple, forwarded_for: bytes, ex
 )
 def test_trusts_forwarded_unless_x_forwarded_for_disagrees(forwarded_for: bytes, expected: str) -> None:
     forwarded = b'for="[2001:db8::1]:4711";proto=https'
-    click = made_of(forwarded_for=forwarded_for, forwarded=forwarded, by=rules(trusted_proxies=PROXIES))
+    click = made_of(forwarded_for=forwarded_for, forwarded=forwarded, by=settings(trusted_proxies=PROXIES))
     assert click.ip == expected
 
 
@@ -93,13 +98,13 @@ def test_normalizes_ip_addresses(peer: bytes, expected: str) -> None:
     ],
 )
 def test_masks_the_ip_address(peer: bytes, privacy: str, asked: bytes, expected: str) -> None:
-    assert made_of(peer=peer, privacy=asked, by=rules(ip_privacy=privacy)).ip == expected
+    assert made_of(peer=peer, privacy=asked, by=settings(ip_privacy=privacy)).ip == expected
 
 
 @pytest.mark.parametrize("privacy", ["full", "truncated", "none"])
 def test_the_country_is_that_of_the_full_ip_address(privacy: str) -> None:
-    assert made_of(by=rules(ip_privacy=privacy)).country == "NL"
-    behind = rules(ip_privacy=privacy, trusted_proxies=PROXIES)
+    assert made_of(by=settings(ip_privacy=privacy)).country == "NL"
+    behind = settings(ip_privacy=privacy, trusted_proxies=PROXIES)
     assert made_of(forwarded_for=b"192.0.2.1", by=behind).country == "DE"
 
 
@@ -181,7 +186,7 @@ def test_a_visitor_is_the_same_for_a_day() -> None:
 def test_visitor_ids_differ_by_day_and_account(account: bytes, changes: dict[str, bytes], key: bytes) -> None:
     fields = {"user_agent": b"Mozilla/5.0", **changes}
     assert (
-        made_of(account, by=rules(visitor_key=key), **fields).visitor_id
+        made_of(account, by=settings(visitor_key=key), **fields).visitor_id
         != made_of(user_agent=b"Mozilla/5.0").visitor_id
     )
 
@@ -191,7 +196,7 @@ def test_visitor_ids_differ_by_day_and_account(account: bytes, changes: dict[str
     [("truncated", b"198.51.100.9", True), ("none", b"192.0.2.1", True), ("truncated", b"198.51.101.7", False)],
 )
 def test_the_visitor_id_depends_on_stored_data_only(privacy: str, other: bytes, is_same: bool) -> None:
-    ids = {made_of(peer=peer, by=rules(ip_privacy=privacy)).visitor_id for peer in (PEER.encode(), other)}
+    ids = {made_of(peer=peer, by=settings(ip_privacy=privacy)).visitor_id for peer in (PEER.encode(), other)}
     assert len(ids) == (1 if is_same else 2)
 
 
@@ -229,7 +234,7 @@ def test_rejects_a_damaged_line(fields: dict[str, bytes]) -> None:
     )
 )
 def test_decodes_any_bytes_to_text(fields: dict[str, bytes]) -> None:
-    click = made_of(by=rules(trusted_proxies=PROXIES), **fields)
+    click = made_of(by=settings(trusted_proxies=PROXIES), **fields)
     texts = (click.ip, click.country, click.referrer, click.browser, click.platform, click.bot or "")
     for text in texts:
         text.encode()

@@ -17,7 +17,7 @@ OTHER = "Other"
 
 _GUESS = "?"  # prefix of a family that may be any word in the user agent
 _MAX_LENGTH = 512  # bytes of a user agent to examine: the relevant parts come earlier
-_CACHED = 4_096
+_CACHE_SIZE = 4_096
 
 BROWSERS = {
     "Chrome": ("Chrome Mobile", "Chrome Mobile iOS", "Chrome Mobile WebView"),
@@ -69,8 +69,8 @@ OWN_PLATFORMS = {
 }
 """Pattern: name. Matched before ua-parser's patterns, which miss these or report what they are built on."""
 
-_BROWSER_OF = {family: name for name, families in BROWSERS.items() for family in families}
-_PLATFORM_OF = {family: name for name, families in PLATFORMS.items() for family in families}
+_BROWSER_NAMES = {family: name for name, families in BROWSERS.items() for family in families}
+_PLATFORM_NAMES = {family: name for name, families in PLATFORMS.items() for family in families}
 
 _DESKTOPS = frozenset({"Windows", "macOS", "Linux", "ChromeOS", "FreeBSD", "OpenBSD", "NetBSD"})
 _OTHERS = re.compile(  # TVs, consoles, headsets, and programs
@@ -92,18 +92,18 @@ class Agent:
     device: Device
 
 
-def agent_of(user_agent: bytes) -> Agent:
-    """Accepts any bytes. Unknown parts are "Other". The first call takes some 100 ms."""
-    return _agent_of(user_agent[:_MAX_LENGTH])
+def parse_user_agent(user_agent: bytes) -> Agent:
+    """Parse any bytes. Unknown parts are "Other". The first call takes some 100 ms."""
+    return _parse_user_agent(user_agent[:_MAX_LENGTH])
 
 
-@lru_cache(_CACHED)
-def _agent_of(user_agent: bytes) -> Agent:
+@lru_cache(_CACHE_SIZE)
+def _parse_user_agent(user_agent: bytes) -> Agent:
     text = user_agent.decode("latin-1")
     patterns = _patterns()
     browser, platform = patterns.browsers.extract(text), patterns.platforms.extract(text)
-    browser_name = _name(browser.family, _BROWSER_OF, patterns.words) if browser else OTHER
-    platform_name = _name(platform.family, _PLATFORM_OF, patterns.words) if platform else OTHER
+    browser_name = _name(browser.family, _BROWSER_NAMES, patterns.words) if browser else OTHER
+    platform_name = _name(platform.family, _PLATFORM_NAMES, patterns.words) if platform else OTHER
     return Agent(browser_name, platform_name, _device(text, platform_name))
 
 
@@ -139,7 +139,7 @@ class _Patterns:
 
 @cache
 def _patterns() -> _Patterns:
-    """Without ua-parser's device patterns, which would take three times the memory of the others."""
+    """Leave out ua-parser's device patterns, which would take three times the memory of the others."""
     from ua_parser_builtins.lazy import MATCHERS  # noqa: PLC0415  # 6 MB that only workers need
 
     browsers, platforms = ([(row.regex, row.family) for row in rows] for rows in MATCHERS[:2])
@@ -151,8 +151,8 @@ def _patterns() -> _Patterns:
 
 
 def _rows(own: dict[str, str], listed: list[tuple[str, str]]) -> Iterator[tuple[str, str, None, None, None, None]]:
-    guessed = ((each[0], f"{_GUESS}{each[1]}" if accepts_any_word(*each) else each[1]) for each in listed)
-    return ((*pair, None, None, None, None) for pair in (*own.items(), *guessed))
+    marked = ((regex, f"{_GUESS}{family}" if accepts_any_word(regex, family) else family) for regex, family in listed)
+    return ((*row, None, None, None, None) for row in (*own.items(), *marked))
 
 
 def accepts_any_word(pattern: str, family: str) -> bool:
@@ -161,7 +161,7 @@ def accepts_any_word(pattern: str, family: str) -> bool:
 
 
 def known_words(pattern: str, family: str) -> list[str]:
-    """The names that the pattern chooses from. Nested groups add fragments, which match nothing."""
+    """Return the names that the pattern chooses from. Nested groups add fragments, which match nothing."""
     if "$1" not in family:
         return [family]
     return [family.replace("$1", word) for word in _first_group(pattern).split("|") if not _OPEN_ENDED.search(word)]
@@ -173,8 +173,8 @@ def _first_group(pattern: str) -> str:
     if opening is None:
         raise ValueError(pattern)
     depth = 1
-    for place in range(opening.end(), len(plain)):
-        depth += (plain[place] == "(") - (plain[place] == ")")
+    for index in range(opening.end(), len(plain)):
+        depth += (plain[index] == "(") - (plain[index] == ")")
         if depth == 0:
-            return plain[opening.end() : place]
+            return plain[opening.end() : index]
     raise ValueError(pattern)

@@ -14,15 +14,15 @@ from typing import Literal
 
 import ua_parser_rs
 
-from waypost.resources.clicks.intake import declared
-from waypost.resources.clicks.model import CRAWLER, PREVIEW
+from waypost.resources.clicks.intake import bot_rules
+from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW
 
 _MAX_LENGTH = 512  # bytes of a user agent to examine: bots name themselves earlier
-_NAME_LIMIT = 100
-_CACHED = 4_096
+_MAX_NAME_LENGTH = 100
+_CACHE_SIZE = 4_096
 _LISTS = Path(__file__).parent / "bot_lists"
 
-OWN = {
+OWN_PATTERNS = {
     # bots that imitate others, or that others imitate, come first
     r"facebookexternalhit/1\.1 Facebot Twitterbot": (PREVIEW, "iMessage"),
     r"kakaotalk-scrap": (PREVIEW, "KakaoTalk"),
@@ -42,7 +42,7 @@ OWN = {
 }
 """Pattern: kind and name. Matched before the package's patterns."""
 
-NOT_BOTS = frozenset(
+UNUSED_PATTERNS = frozenset(
     {
         # HTTP clients: people run them to follow the link
         *("[wW]get", "Python-urllib", "python-requests", "aiohttp", "httpx", "libwww-perl", "httpunit", "lwp-trivial"),
@@ -55,12 +55,12 @@ NOT_BOTS = frozenset(
         *("PhantomJS", "HeadlessChrome", "Playwright", "Puppeteer", "Selenium"),
         # browsers and apps in which people read pages, and an Android build of many phones
         *("Code\\/1\\.", "Trae\\/", "Fluid", "MetaIAB Facebook", "AP3A\\.240617\\.008", "Sogou", "WhatsApp", "Viber"),
-        "BW\\/",  # names of models may end like this; ^BW\/ stays
+        "BW\\/",  # device names may end like this; ^BW\/ stays
     }
 )
 """Unused patterns of the package."""
 
-STRICTER = {
+REPLACED_PATTERNS = {
     # apps whose servers use the same name: inside a browser's user agent it is a person
     **{f"{app}\\/": f"^{app}/" for app in ("Notion", "Tumblr", "Bluesky", "Grammarly", "PayPal", "Instapaper")},
     **{f"{app}\\/": f"^{app}/" for app in ("Overcast", "PocketCasts", "Asana", "Retool", "Stripe", "IFTTT", "Klaviyo")},
@@ -87,44 +87,45 @@ class Bot:
     kind: BotKind
 
 
-def bot_of(user_agent: bytes) -> Bot | None:
-    """None for people. The first call takes some 200 ms, a new user agent 60 µs, a known one nanoseconds."""
+def detect_bot(user_agent: bytes) -> Bot | None:
+    """Return None for people. The first call takes some 200 ms, a new user agent 60 µs, a cached one nanoseconds."""
     return _bot_of(user_agent[:_MAX_LENGTH])
 
 
-@lru_cache(_CACHED)
+@lru_cache(_CACHE_SIZE)
 def _bot_of(user_agent: bytes) -> Bot | None:
     text = user_agent.decode("latin-1")
-    found = _kinds().extract(text)
-    if found is None:
+    match = _kinds().extract(text)
+    if match is None:
         return None
-    kind, _, name = found.family.partition(":")
-    if kind == declared.PEOPLE:
+    kind, _, name = match.family.partition(":")
+    if kind == HUMAN:
         return None
-    if not _plain(name) and (declared_name := _names().extract(text)):
-        name = declared_name.family
-    return Bot(_plain(name) or "Robot", "preview" if kind == PREVIEW else "crawler")
+    if not _printable(name) and (name_match := _names().extract(text)):
+        name = name_match.family
+    return Bot(_printable(name) or "Robot", "preview" if kind == PREVIEW else "crawler")
 
 
-def _plain(name: str) -> str:
-    return "".join(filter(str.isprintable, name)).strip(" /;:,()[]<>\"'+-")[:_NAME_LIMIT]
+def _printable(name: str) -> str:
+    return "".join(filter(str.isprintable, name)).strip(" /;:,()[]<>\"'+-")[:_MAX_NAME_LENGTH]
 
 
 @cache
 def _kinds() -> ua_parser_rs.UserAgentExtractor:
-    own = [(pattern, f"{kind}:{name}") for pattern, (kind, name) in OWN.items()]
+    own = [(pattern, f"{kind}:{name}") for pattern, (kind, name) in OWN_PATTERNS.items()]
     used = list(used_patterns())
-    joined = [  # one expression per kind takes a third of the memory of one per pattern
-        (f"({'|'.join(pattern for pattern, its in used if its == kind)})", f"{kind}:$1") for kind in (PREVIEW, CRAWLER)
+    from_package = [  # one expression per kind takes a third of the memory of one per pattern
+        (f"({'|'.join(pattern for pattern, pattern_kind in used if pattern_kind == kind)})", f"{kind}:$1")
+        for kind in (PREVIEW, CRAWLER)
     ]
-    copied = [(f"({'|'.join(patterns)})", f"{CRAWLER}:$1") for patterns in read_lists()]
-    rules = [(f"(?i){pattern}", kind) for pattern, kind in declared.RULES]
-    return _extractor([*own, *joined, *copied, *rules])
+    from_lists = [(f"({'|'.join(patterns)})", f"{CRAWLER}:$1") for patterns in read_lists()]
+    rules = [(f"(?i){pattern}", kind) for pattern, kind in bot_rules.RULES]
+    return _extractor([*own, *from_package, *from_lists, *rules])
 
 
 @cache
 def _names() -> ua_parser_rs.UserAgentExtractor:
-    return _extractor([(f"(?i){pattern}", "$1") for pattern in declared.NAMES])
+    return _extractor([(f"(?i){pattern}", "$1") for pattern in bot_rules.NAME_PATTERNS])
 
 
 def _extractor(rows: list[tuple[str, str]]) -> ua_parser_rs.UserAgentExtractor:
@@ -132,14 +133,14 @@ def _extractor(rows: list[tuple[str, str]]) -> ua_parser_rs.UserAgentExtractor:
 
 
 def used_patterns() -> Iterator[tuple[str, str]]:
-    """Each used pattern of the package with its kind."""
+    """Yield each used pattern of the package with its kind."""
     for pattern, tags in listed_patterns():
-        if pattern not in NOT_BOTS:
-            yield STRICTER.get(pattern, pattern), PREVIEW if "social-preview" in tags else CRAWLER
+        if pattern not in UNUSED_PATTERNS:
+            yield REPLACED_PATTERNS.get(pattern, pattern), PREVIEW if "social-preview" in tags else CRAWLER
 
 
 def listed_patterns() -> list[tuple[str, list[str]]]:
-    """(pattern, tags). Read from the file: importing the package would keep half a megabyte of examples in memory."""
+    """Read (pattern, tags) from the file: importing the package would keep half a megabyte of examples in memory."""
     spec = find_spec("crawleruseragents")
     assert spec, "crawler-user-agents is not installed"  # noqa: S101  # it is a dependency
     path = Path(str(spec.origin)).parent / "crawler-user-agents.json"

@@ -20,9 +20,9 @@ from waypost.kit.clock import Clock, now
 from waypost.redirect.spool import UnknownFormat, Visit, decode, read_lines, segments
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks import store
-from waypost.resources.clicks.intake.drained import erase_drained, remove_drained
-from waypost.resources.clicks.intake.publish import SubscriptionCounts, count_subscriptions, publish
-from waypost.resources.clicks.intake.steps import Rules, new_click
+from waypost.resources.clicks.intake.cleanup import erase_drained, remove_drained
+from waypost.resources.clicks.intake.record_events import WebhookCounts, count_webhooks, record_events
+from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import aggregate
 
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 # PostgreSQL no write waits.
 _BATCH_BYTES = {"sqlite": 2 << 20, "postgresql": 4 << 20}
 _MAX_DELIVERIES = 10_000  # to webhooks and platforms, per batch
-_REMOVAL = 1.0  # seconds between two removals of drained segments
+_REMOVAL_INTERVAL = 1.0  # seconds
 _MAX_CACHED_ACCOUNTS = 100_000
 
 Positions = dict[str, int]
@@ -43,20 +43,20 @@ Positions = dict[str, int]
 class _Batch:
     ranges: list[store.SegmentRange] = field(default_factory=list)
     lines: list[list[bytes]] = field(default_factory=list)
-    """Of each range."""
+    """Lines per range."""
     visits: list[Visit | None] = field(default_factory=list)
-    """Of each line; None for an empty or damaged one."""
+    """The visit of each line; None for an empty or damaged line."""
     damaged: int = 0
     clicks: list[Click] = field(default_factory=list)
     counts: aggregate.Aggregate = field(default_factory=aggregate.Aggregate)
 
-    def cut(self, count: int) -> None:
-        """Keeps that many lines; the next batch gets the others."""
+    def keep_lines(self, count: int) -> None:
+        """Keep the first `count` lines; the next batch gets the others."""
         ranges, self.ranges = self.ranges, []
-        for each, lines in zip(ranges, self.lines, strict=True):
+        for segment_range, lines in zip(ranges, self.lines, strict=True):
             if count > 0:
                 remaining = sum(len(line) + 1 for line in lines[count:])
-                self.ranges.append(replace(each, end=each.end - remaining))
+                self.ranges.append(replace(segment_range, end=segment_range.end - remaining))
             count -= len(lines)
 
 
@@ -67,14 +67,14 @@ class Drainer:
         self,
         db: Database,
         directory: Path,
-        rules: Rules,
+        settings: IntakeSettings,
         *,
         clock: Clock = now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._db = db
         self._directory = directory
-        self._rules = rules
+        self._settings = settings
         self._clock = clock
         self._monotonic = monotonic
         self._removed_at = -math.inf
@@ -86,11 +86,12 @@ class Drainer:
         self._unreadable: set[str] = set()
 
     async def step(self) -> bool:
-        """Drains one batch. False if there is none. Raises Unavailable; then nothing was drained."""
+        """Drain one batch. Return False if there is none. Raises Unavailable; then nothing was drained."""
         if self._positions is None:
             async with self._db.read() as tx:
-                self._positions = await store.positions(tx, [path.name for path in segments(self._directory)])
-        if self._monotonic() >= self._removed_at + _REMOVAL:  # also during a backlog: its segments fill the disk
+                self._positions = await store.find_positions(tx, [path.name for path in segments(self._directory)])
+        # also during a backlog: its segments fill the disk
+        if self._monotonic() >= self._removed_at + _REMOVAL_INTERVAL:
             self._removed_at = self._monotonic()
             await self._remove_drained(self._positions)
         await self._erase(self._positions)
@@ -98,7 +99,7 @@ class Drainer:
         if not batch.ranges:
             return False
         positions, self._positions = self._positions, None  # only the database knows what is drained …
-        reached = positions | {each.segment: each.end for each in batch.ranges}
+        reached = positions | {drained.segment: drained.end for drained in batch.ranges}
         self._next = asyncio.create_task(self._prepare(reached))
         try:
             await self._commit(batch)
@@ -112,7 +113,7 @@ class Drainer:
         return True
 
     async def close(self) -> None:
-        """Discards the prepared batch: the next one to drain prepares it again."""
+        """Discard the prepared batch: the next drainer prepares it again."""
         if self._next is not None:
             task, self._next = self._next, None
             await asyncio.wait([task])
@@ -128,18 +129,18 @@ class Drainer:
 
     async def _prepare(self, positions: Positions) -> _Batch:
         batch = await asyncio.to_thread(self._read, positions)
-        links_of_lines = {visit.link for visit in batch.visits if visit}
-        await self._load_accounts(links_of_lines)
-        accounts = {self._accounts[link] for link in links_of_lines if link in self._accounts}
-        subscriptions = await count_subscriptions(self._db, accounts) if accounts else {}
-        await asyncio.to_thread(self._enrich, batch, subscriptions)
+        links_visited = {visit.link for visit in batch.visits if visit}
+        await self._load_accounts(links_visited)
+        accounts = {self._accounts[link] for link in links_visited if link in self._accounts}
+        webhook_counts = await count_webhooks(self._db, accounts) if accounts else {}
+        await asyncio.to_thread(self._enrich, batch, webhook_counts)
         return batch
 
     def _read(self, positions: Positions) -> _Batch:
-        batch, left = _Batch(), _BATCH_BYTES[self._db.dialect]
+        batch, remaining = _Batch(), _BATCH_BYTES[self._db.dialect]
         for path in segments(self._directory):
             start = positions.get(path.name, 0)
-            lines, end = self._lines(path, start, left)
+            lines, end = self._read_lines(path, start, remaining)
             if end == start or not lines:
                 continue
             batch.ranges.append(store.SegmentRange(path.name, start, end))
@@ -147,12 +148,12 @@ class Drainer:
             visits = [decode(line) for line in lines]
             batch.damaged += sum(1 for line, visit in zip(lines, visits, strict=True) if line and not visit)
             batch.visits += visits
-            left -= end - start
-            if left <= 0:
+            remaining -= end - start
+            if remaining <= 0:
                 break
         return batch
 
-    def _lines(self, path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
+    def _read_lines(self, path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
         try:
             return read_lines(path, start, limit)
         except FileNotFoundError:
@@ -163,32 +164,32 @@ class Drainer:
                 log.error("spool segment of an unknown format skipped", segment=path.name)
             return [], start
 
-    async def _load_accounts(self, links_of_lines: set[bytes]) -> None:
-        """Cached: a link's account never changes."""
+    async def _load_accounts(self, links_visited: set[bytes]) -> None:
+        """Load and cache the accounts of links: they never change."""
         if len(self._accounts) > _MAX_CACHED_ACCOUNTS:
             self._accounts.clear()
-        unknown = [link for link in links_of_lines if link not in self._accounts]
-        if not unknown:
+        missing = [link for link in links_visited if link not in self._accounts]
+        if not missing:
             return
-        by_id = {found: link for link in unknown if (found := _uuid(link))}
+        by_id = {link_id: link for link in missing if (link_id := _parse_id(link))}
         async with self._db.read() as tx:
             accounts = await links.find_accounts(tx, by_id)
         self._accounts |= {by_id[link]: account.bytes for link, account in accounts.items()}
 
-    def _enrich(self, batch: _Batch, subscriptions: Mapping[bytes, SubscriptionCounts]) -> None:
-        """Leaves out visits of links that never existed, and lines damaged by a full disk or a crash of the machine."""
+    def _enrich(self, batch: _Batch, webhook_counts: Mapping[bytes, WebhookCounts]) -> None:
+        """Leave out visits of links that never existed, and lines damaged by a full disk or a crash of the machine."""
         orphaned, deliveries, errors = 0, 0, set[str]()
         for number, visit in enumerate(batch.visits):
             account = self._accounts.get(visit.link) if visit else None
             if visit is None or account is None:
                 orphaned += visit is not None
                 continue
-            deliveries += _count_deliveries(visit, subscriptions.get(account))
+            deliveries += _count_deliveries(visit, webhook_counts.get(account))
             if deliveries > _MAX_DELIVERIES:
-                batch.cut(number)
+                batch.keep_lines(number)
                 break
             try:
-                batch.clicks.append(new_click(visit, account, self._rules))
+                batch.clicks.append(build_click(visit, account, self._settings))
             except (ValueError, OverflowError):
                 batch.damaged += 1
             except Exception as error:  # noqa: BLE001  # one line must not block all lines after it
@@ -196,7 +197,7 @@ class Drainer:
                 errors.add(type(error).__name__)
         batch.visits, batch.lines = [], []
         batch.counts = aggregate.Aggregate.of(batch.clicks)
-        if errors:  # a bug of ours; the log must not contain what the visitor sent
+        if errors:  # internal errors; the log must not contain what the visitor sent
             log.error("visits could not be read", errors=sorted(errors))
         if orphaned or batch.damaged:
             log.warning("visits skipped", of_unknown_links=orphaned, damaged=batch.damaged)
@@ -212,12 +213,12 @@ class Drainer:
             await aggregate.add(tx, counts)
             await links.add_clicks(tx, counts.clicks_of_links())
             await qrcodes.add_scans(tx, counts.scans_of_links())
-            await publish(tx, added, self._rules, now=self._clock())
+            await record_events(tx, added, self._settings, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))
 
     async def _erase(self, positions: Positions) -> None:
-        """Includes lines that a killed process drained but did not erase. A failing disk does not stop draining."""
+        """Erase drained lines, also those of a killed process. A failing disk does not stop draining."""
         if positions == self._erased:
             return
         try:
@@ -230,11 +231,11 @@ class Drainer:
             self._has_erasing_failed = False
 
     async def _remove_drained(self, positions: Positions) -> None:
-        """Removes files first: a position without a file is harmless, a file without one is drained again."""
+        """Remove files before positions: a position without a file is harmless, a file without one is drained again."""
         removed = await asyncio.to_thread(remove_drained, self._directory, positions, self._unreadable)
         if removed:
             async with self._db.write() as tx:
-                await store.forget(tx, removed)
+                await store.delete_positions(tx, removed)
         for name in removed:
             positions.pop(name, None)
 
@@ -243,12 +244,12 @@ class _PositionMoved(Exception):
     """Another drainer moved the position of a segment. Nothing is committed, and the positions are loaded again."""
 
 
-def _count_deliveries(visit: Visit, subscriptions: SubscriptionCounts | None) -> int:
+def _count_deliveries(visit: Visit, webhooks: WebhookCounts | None) -> int:
     pixels = visit.pixels.count(b",") + 1 if visit.pixels else 0
-    return pixels + (subscriptions.clicked + subscriptions.fired * pixels if subscriptions else 0)
+    return pixels + (webhooks.link_clicked + webhooks.pixel_fired * pixels if webhooks else 0)
 
 
-def _uuid(link: bytes) -> UUID | None:
+def _parse_id(link: bytes) -> UUID | None:
     try:
         return UUID(bytes=unhexlify(link))
     except ValueError:

@@ -19,17 +19,17 @@ _BLANK = b"\n" * (1 << 20)
 
 
 @contextlib.contextmanager
-def held(directory: Path) -> Iterator[None]:
-    """Prevents erasing while lines are copied, for example by a backup."""
+def prevent_erasing(directory: Path) -> Iterator[None]:
+    """Prevent erasing while lines are copied, for example by a backup."""
     with _opened(directory) as fd:
         fcntl.flock(fd, fcntl.LOCK_SH)
         yield
 
 
 def erase_drained(directory: Path, positions: Mapping[str, int], erased: Mapping[str, int]) -> Mapping[str, int]:
-    """Overwrites each segment up to its committed position. Returns how far each is erased.
+    """Overwrite each segment up to its committed position. Return how far each is erased.
 
-    Does nothing while the spool is held. Raises OSError.
+    Does nothing during `prevent_erasing`. Raises OSError.
     """
     with _opened(directory) as fd:
         try:
@@ -54,10 +54,10 @@ def _erase(path: Path, start: int, end: int) -> None:
 
 
 def remove_drained(directory: Path, positions: Mapping[str, int], unreadable: Collection[str]) -> list[str]:
-    """Returns the names of the removed segments."""
+    """Return the names of the removed segments."""
     removed = []
     for path in segments(directory):
-        with contextlib.suppress(FileNotFoundError):  # another drainer was faster
+        with contextlib.suppress(FileNotFoundError):  # another drainer has removed it
             if path.name not in unreadable and is_finished(path) and _is_drained(path, positions.get(path.name, 0)):
                 path.unlink()
                 removed.append(path.name)
@@ -67,7 +67,7 @@ def remove_drained(directory: Path, positions: Mapping[str, int], unreadable: Co
 
 
 def _is_drained(path: Path, position: int) -> bool:
-    """For a finished segment only: another one may be about to get a line."""
+    """Whether a finished segment has no more lines."""
     try:
         return not read_lines(path, position, _PROBE)[0]
     except UnknownFormat:
@@ -75,7 +75,7 @@ def _is_drained(path: Path, position: int) -> bool:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Otherwise a crash of the machine could bring the files back after their positions are deleted."""
+    """Prevent that a crash of the machine brings the files back after their positions are deleted."""
     with _opened(directory) as fd:
         os.fsync(fd)
 

@@ -4,7 +4,9 @@ Patterns in Rust's syntax, case-insensitive; the first match decides. They take 
 engine supports neither look-around nor backreferences.
 """
 
-PEOPLE, BOT = "people", "bot"
+from waypost.resources.clicks.model import HUMAN
+
+BOT = "bot"
 
 _STARTS_LIKE_BROWSER = r"""^["'= ]*(?:user-agent:? ?)*["']?mozilla"""
 
@@ -40,7 +42,7 @@ _HTTP_CLIENTS = (
 )
 """People run them to follow a link. Each is the first word of a user agent."""
 
-_READERS = (
+_APPS = (
     # browsers, players, mail
     *("icab", "sleipnir", "hotjava", "ncsa[ _]mosaic", "konqueror", "iceweasel", "icecat", "gnu", "shiira"),
     *("ibrowse", "lunascape", "internet explorer", "dreampassport", "iceape", "chrome", "opera", "firefox", "safari"),
@@ -52,7 +54,7 @@ _READERS = (
 )
 """Programs for people that do not start like a browser. Each is the first word of a user agent."""
 
-_OF_DEVICES = (
+_DEVICE_WORDS = (
     *("cfnetwork/", "dalvik/", r"\bandroid", "iphone", r"\bipad", r"\bipod", r"\bios\b", r"\bdarwin\b", "blackberry"),
     *("midp", "cldc", "ucweb", "ucbrowser", r"up\.(?:browser|link)", r"\bwap[0-9]?\b", "j2me", "symbian"),
     *("series ?60", "netfront", "obigo", "teleca", "openwave", r"\bmaui\b", r"\bbrew\b", "nokia", "sonyericsson"),
@@ -65,7 +67,7 @@ _OF_DEVICES = (
 )
 """Words of phones, televisions and consoles, and of browser engines."""
 
-_SYSTEMS = (
+_OPERATING_SYSTEMS = (
     *("windows", r"\bwin(?:xp|nt|[0-9]{1,2})\b", "macintosh", "mac ?os", r"\bos ?x\b", "mac_powerpc", r"\bx11\b"),
     *("linux", "ubuntu", "sunos", "openvms", "[a-z]bsd", "beos", "amiga", "risc os", "palmos", "cros"),
 )
@@ -75,7 +77,7 @@ _BROWSERS_WITH_ADDRESS = (
     *("maui_browser", "thefreedictionary", "^(?:xbmc|kodi)/"),
 )
 
-_MODELS = (
+_DEVICE_NAMES = (
     r"cu_?bot",
     r"andr[o0]id[^;()]*;[^()]*(?:bot|spider|crawl)[^;()/]* build/",
     r"andr[o0]id[^;()]*; ?(?:[a-z-]{2,5}; ?)?[^;()/]*(?:bot|spider|crawl)[^;()/]*\)",
@@ -84,7 +86,7 @@ _MODELS = (
 )
 """Phones and televisions with names like bots."""
 
-_SOFT = (
+_BOT_PURPOSES = (
     *("fetch(?:er|or|ing)?", "monitor(?:ing)?", "check(?:er|s|ing)?", "validat(?:or|ion|e)", "scan(?:ner|ning)?"),
     *("archiv(?:er|e|ing)", "uptime", "extract(?:or|ion)", "scrap(?:er|e|ing|y)", "grab(?:ber)?"),
     *("screen-?shots?(?:er)?", "harvest(?:er)?", "detect(?:or|ion)", "pars(?:er|ing)", "probe", "synthetics?"),
@@ -105,8 +107,8 @@ def _any(words: tuple[str, ...]) -> str:
 
 
 RULES = (
-    (_first_word(_HTTP_CLIENTS), PEOPLE),
-    (_any(_BROWSERS_WITH_ADDRESS), PEOPLE),
+    (_first_word(_HTTP_CLIENTS), HUMAN),
+    (_any(_BROWSERS_WITH_ADDRESS), HUMAN),
     # a URL or email address for contact
     (r"https?:|\bwww\.|mailto:", BOT),
     (r"[a-z0-9_.+-]+ ?@ ?[a-z][a-z0-9.-]*\.[a-z]{2,}", BOT),
@@ -114,34 +116,34 @@ RULES = (
     # not a name but an injection attempt
     (r"\$\{|\{\{|\(\) ?\{|<(?:script|img|input|iframe|video|svg)|/bin/", BOT),
     # its name
-    (_any(_MODELS), PEOPLE),
+    (_any(_DEVICE_NAMES), HUMAN),
     (r"bots?(?:[^a-z]|$)|(?:^|[^a-z])bot|robot|b0t\b|crawl|spider|spyder|heritrix|nutch", BOT),
     # a comment where browsers have none
     (r"\(khtml, like gecko; [a-z]|(?:\)|safari/[0-9.]+|firefox/[0-9.]+) \(compatible; [a-ln-su-z]", BOT),
-    (r"\(compatible; ?konqueror", PEOPLE),
+    (r"\(compatible; ?konqueror", HUMAN),
     (r"^mozilla/5\.0 ?\(compatible; ?\+?[a-z][a-z0-9._-]*/v?[0-9]", BOT),
     # its purpose; on phones these words are names of models and apps
-    (r"\bandroid [0-9]|\((?:iphone|ipad|ipod)|cfnetwork/|^microsoft ", PEOPLE),
-    (rf"(?:{_any(_SOFT)})(?:[^a-z]|$)", BOT),
+    (r"\bandroid [0-9]|\((?:iphone|ipad|ipod)|cfnetwork/|^microsoft ", HUMAN),
+    (rf"(?:{_any(_BOT_PURPOSES)})(?:[^a-z]|$)", BOT),
     # no sign of a browser, a phone or a system
-    (rf"{_any(_OF_DEVICES)}|{_any(_SYSTEMS)}", PEOPLE),
-    (_first_word(_READERS), PEOPLE),
-    (r"^mozilla/5\.0 \(compatible[; a-z-]{0,8}\)$", PEOPLE),
+    (rf"{_any(_DEVICE_WORDS)}|{_any(_OPERATING_SYSTEMS)}", HUMAN),
+    (_first_word(_APPS), HUMAN),
+    (r"^mozilla/5\.0 \(compatible[; a-z-]{0,8}\)$", HUMAN),
     (r"^mozilla/5\.0[ ;(+].*(?-i:[a-z]{4})", BOT),
     (r"^yandex[a-z]*/", BOT),
-    (_STARTS_LIKE_BROWSER, PEOPLE),
-    (r"^(?-i:[a-z0-9]+|[A-Z0-9]+|[A-Z][a-z]+|.{0,3})$", PEOPLE),
+    (_STARTS_LIKE_BROWSER, HUMAN),
+    (r"^(?-i:[a-z0-9]+|[A-Z0-9]+|[A-Z][a-z]+|.{0,3})$", HUMAN),
     (r"^[a-z]", BOT),
 )
 
-NAMES = (
+NAME_PATTERNS = (
     # "...bot", without the preceding part of a URL or path
     r"(?:^|[ ;(,/])([a-z0-9][a-z0-9_.!-]{0,60}(?:bot|crawler|spider)[a-z0-9_-]{0,30})",
     r"compatible[;,] ?\+?([a-z0-9][^;/(),]{0,60})",
     r"like gecko; ?([a-z][^;/(),]{0,60})",
-    rf"^mozilla.*[ ;(]([a-z0-9_-]{{0,60}}(?:{_any(_SOFT)})[a-z0-9_-]{{0,30}})",
+    rf"^mozilla.*[ ;(]([a-z0-9_-]{{0,60}}(?:{_any(_BOT_PURPOSES)})[a-z0-9_-]{{0,30}})",
     r"^(?:mozilla.*|[^a-z]*)(?:[a-z]+://|@)(?:www\.)?([a-z0-9][a-z0-9.-]{0,60})",
     r"^mozilla/5\.0 ([a-z][^;/(),]{0,60})",
     r"^([a-ln-z0-9][^/;(,]{0,60}|m[a-np-z0-9][^/;(,]{0,60}|mo[^z][^/;(,]{0,60})",
 )
-"""The first match is its name."""
+"""The first match is the name of the bot."""

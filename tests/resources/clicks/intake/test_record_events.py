@@ -19,7 +19,7 @@ from waypost.kit.ids import new_id
 from waypost.redirect import Spool
 from waypost.redirect.spool import Visit, encode
 from waypost.resources import links
-from waypost.resources.clicks import Drainer, Rules
+from waypost.resources.clicks import Drainer, IntakeSettings
 from waypost.resources.clicks.intake import drain as drain_of_clicks
 from waypost.resources.clicks.model import clicks
 from waypost.resources.pixels import events
@@ -47,8 +47,8 @@ def drainer(db: Database, tmp_path: Path) -> Drainer:
 
 
 def new_drainer(db: Database, directory: Path, privacy: str = "full") -> Drainer:
-    rules = Rules((), privacy, lambda _address: "DE", b"key", "go.test", "https")
-    return Drainer(db, directory / "spool", rules, clock=FakeClock())
+    settings = IntakeSettings((), privacy, lambda _address: "DE", b"key", "go.test", "https")
+    return Drainer(db, directory / "spool", settings, clock=FakeClock())
 
 
 def visit(link: links.Link, **fields: bytes) -> bytes:

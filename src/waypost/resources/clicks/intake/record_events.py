@@ -1,4 +1,4 @@
-"""Publishes the clicks of a batch in the transaction that stores them: to webhooks, and to the platforms of pixels."""
+"""Records the events of a batch of clicks, for webhooks and the platforms of pixels, when the clicks are stored."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,71 +9,74 @@ from uuid import UUID
 from waypost.database import Database, Tx
 from waypost.kit.clock import from_microseconds
 from waypost.resources import links, webhooks
-from waypost.resources.clicks.intake.steps import Rules
+from waypost.resources.clicks.intake.steps import IntakeSettings
 from waypost.resources.clicks.model import HUMAN, Click
 from waypost.resources.clicks.schemas import to_event_json
 from waypost.resources.pixels import events
 
-_PARAMETERS = 500  # of one statement
+_MAX_PARAMETERS = 500  # per statement
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionCounts:
-    """An account's subscriptions to clicks and to fired pixels."""
+class WebhookCounts:
+    """The number of an account's webhooks for each event of a visit."""
 
-    clicked: int
-    fired: int
+    link_clicked: int
+    pixel_fired: int
 
 
-async def count_subscriptions(db: Database, accounts: Collection[bytes]) -> Mapping[bytes, SubscriptionCounts]:
-    """Leaves out accounts without subscriptions."""
+async def count_webhooks(db: Database, accounts: Collection[bytes]) -> Mapping[bytes, WebhookCounts]:
+    """Leave out accounts without webhooks for these events."""
     ids = {UUID(bytes=account) for account in accounts}
     async with db.read() as tx:
         clicked = await webhooks.find_subscribed_webhooks(tx, "link.clicked", ids, lock=False)
         fired = await webhooks.find_subscribed_webhooks(tx, "pixel.fired", ids, lock=False)
-    subscribed = clicked.keys() | fired.keys()
-    return {id_.bytes: SubscriptionCounts(len(clicked.get(id_, ())), len(fired.get(id_, ()))) for id_ in subscribed}
+    accounts_with_webhooks = clicked.keys() | fired.keys()
+    return {
+        account.bytes: WebhookCounts(len(clicked.get(account, ())), len(fired.get(account, ())))
+        for account in accounts_with_webhooks
+    }
 
 
-async def publish(tx: Tx, clicks: Sequence[Click], rules: Rules, *, now: datetime) -> None:
-    """Leaves out bots and prefetches."""
+async def record_events(tx: Tx, clicks: Sequence[Click], settings: IntakeSettings, *, now: datetime) -> None:
+    """Leave out bots and prefetches."""
     human = [click for click in clicks if click.kind == HUMAN]
     await _record_deliveries(tx, "link.clicked", human, _click_events)
-    fired = [click for click in human if click.pixels]
-    if fired:
-        await _record_deliveries(tx, "pixel.fired", fired, _pixel_events)
-        await _record_platform_events(tx, fired, rules, now)
+    with_pixels = [click for click in human if click.pixels]
+    if with_pixels:
+        await _record_deliveries(tx, "pixel.fired", with_pixels, _pixel_events)
+        await _record_platform_events(tx, with_pixels, settings, now)
 
 
 async def _record_deliveries(
-    tx: Tx, event_type: str, clicks: Sequence[Click], events_of: Callable[[Click], Iterator[webhooks.WebhookEvent]]
+    tx: Tx, event_type: str, clicks: Sequence[Click], new_events: Callable[[Click], Iterator[webhooks.WebhookEvent]]
 ) -> None:
     accounts = {UUID(bytes=account) for account in {click.account_id for click in clicks}}
     webhook_ids = await webhooks.find_subscribed_webhooks(tx, event_type, accounts)
     if webhook_ids:
         subscribed = {account.bytes for account in webhook_ids}
-        recorded = (event for click in clicks if click.account_id in subscribed for event in events_of(click))
+        recorded = (event for click in clicks if click.account_id in subscribed for event in new_events(click))
         await webhooks.record_all(tx, recorded, webhook_ids)
 
 
-async def _record_platform_events(tx: Tx, clicks: Sequence[Click], rules: Rules, now: datetime) -> None:
-    """Leaves out links deleted meanwhile: they have no URL any more."""
+async def _record_platform_events(tx: Tx, clicks: Sequence[Click], settings: IntakeSettings, now: datetime) -> None:
+    """Leave out deleted links: they have no URL any more."""
     with_events = await events.find_with_server_events(tx, {pixel for click in clicks for _, pixel in click.pixels})
     if not with_events:
         return
-    published = [click for click in clicks if any(pixel in with_events for _, pixel in click.pixels)]
-    urls = await _urls(tx, {UUID(bytes=click.link_id) for click in published}, rules)
-    with_url = ((click, url) for click in published if (url := urls.get(UUID(bytes=click.link_id))))
+    matching = [click for click in clicks if any(pixel in with_events for _, pixel in click.pixels)]
+    urls = await _urls(tx, {UUID(bytes=click.link_id) for click in matching}, settings)
+    with_url = ((click, url) for click in matching if (url := urls.get(UUID(bytes=click.link_id))))
     recorded = (event for click, url in with_url for event in _platform_events(click, url, with_events))
     await events.record_all(tx, recorded, now=now)
 
 
-async def _urls(tx: Tx, link_ids: Collection[UUID], rules: Rules) -> dict[UUID, str]:
-    ids, found = list(link_ids), dict[UUID, str]()
-    for start in range(0, len(ids), _PARAMETERS):
-        names = await links.find_names(tx, ids[start : start + _PARAMETERS], shared_domain=rules.shared_domain)
-        found |= {link: f"{rules.scheme}://{name}" for link, (name, _) in names.items()}
-    return found
+async def _urls(tx: Tx, link_ids: Collection[UUID], settings: IntakeSettings) -> dict[UUID, str]:
+    ids, urls = list(link_ids), dict[UUID, str]()
+    for start in range(0, len(ids), _MAX_PARAMETERS):
+        names = await links.find_names(tx, ids[start : start + _MAX_PARAMETERS], shared_domain=settings.shared_domain)
+        urls |= {link: f"{settings.scheme}://{name}" for link, (name, _) in names.items()}
+    return urls
 
 
 def _click_events(click: Click) -> Iterator[webhooks.WebhookEvent]:
@@ -102,5 +105,5 @@ def _platform_events(click: Click, url: str, with_events: Collection[UUID]) -> I
 
 
 def _event_id(click: Click, pixel: UUID) -> UUID:
-    """Starts with the click's time, as all ids do."""
+    """Return an id that starts with the click's time, as all ids do."""
     return UUID(bytes=click.id[:6] + blake2b(click.id + pixel.bytes, digest_size=10).digest())
