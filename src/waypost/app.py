@@ -20,7 +20,7 @@ from waypost.kit.clock import Clock, now
 from waypost.metrics import LazyCounter
 from waypost.redirect import ChangeFeed, Connections, protocol_for
 from waypost.redirect.bounded import IDLE_TIMEOUT, bounded_protocol
-from waypost.redirect.plane import maintain
+from waypost.redirect.state import maintain
 from waypost.resources.domains.wiring import tls_context
 from waypost.settings import Settings
 from waypost.web.server import WebServer
@@ -45,16 +45,16 @@ async def run_web(
     clock: Clock = now,
     time_ns: Callable[[], int] = time.time_ns,
 ) -> None:
-    """Serve until `stop` is set and open requests are answered."""
+    """Serve until `stop` is set and open requests have their responses."""
     open_app = open_redirect if role == "redirect" else open_web
     async with open_app(settings, clock=clock, time_ns=time_ns, is_shutting_down=stop.is_set) as web:
         tls = await tls_context(settings, web.db, wiring.key_ring(settings), web.tasks) if tls_sockets else None
-        guard = Connections(count_malformed=_MALFORMED.add)
-        server = WebServer(_config(web.site, protocol_for(web.plane, guard)), tls, tls_sockets)
-        order = maintain(web.plane, guard, server.server_state)
-        background = [*web.tasks, asyncio.create_task(order)]
+        connections = Connections(count_malformed=_MALFORMED.add)
+        server = WebServer(_config(web.site, protocol_for(web.state, connections)), tls, tls_sockets)
+        maintenance = asyncio.create_task(maintain(web.state, connections, server.server_state))
+        background = [*web.tasks, maintenance]
         serving = asyncio.create_task(server.serve(sockets))
-        leaving = asyncio.create_task(server.exit_on(stop))
+        stopping = asyncio.create_task(server.exit_on(stop))
         gc.freeze()  # imported objects stay: scanning them took 60 ms at each full collection
         gc.set_threshold(5_000, 20, 20)  # a page creates thousands of objects; collecting in between took an eighth
         log.info("serving", role=role, base_url=settings.base_url, shared_domain=settings.shared_domain)
@@ -66,7 +66,7 @@ async def run_web(
                 if task.done():
                     await task  # raises its error: this process ends too, and the parent starts another
         finally:
-            await cancel([leaving, background[-1]])
+            await cancel([stopping, maintenance])
 
 
 def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
@@ -86,15 +86,15 @@ def _config(app: ASGIApp, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
 
 
 async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (), stop: asyncio.Event) -> None:
-    """Work until `stop` is set and running jobs are done; answer probes on `sockets` meanwhile."""
+    """Work until `stop` is set and running jobs are done; answer probes on `sockets` in the meantime."""
     async with contextlib.AsyncExitStack() as stack:
         db = Database(settings.database)
         stack.push_async_callback(db.close)
         feed = ChangeFeed(settings.data_dir / "run" / "changes")
         stack.callback(feed.close)
         parts = wiring.worker_parts(settings, db, feed, stack)
-        loops = [WorkerLoop(db, queue) for each in parts for queue in each.queues]
-        periodic = [step for each in parts for step in each.periodic]
+        loops = [WorkerLoop(db, queue) for package in parts for queue in package.queues]
+        periodic = [step for package in parts for step in package.periodic]
         collect_garbage_rarely()
         log.info("worker started")
         async with asyncio.TaskGroup() as group:
@@ -104,13 +104,13 @@ async def run_worker(settings: Settings, *, sockets: Sequence[socket.socket] = (
 
 
 async def _serve_probes(app: ASGIApp, sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
-    guard = Connections(at_most=_MAX_PROBE_CONNECTIONS, count_malformed=_MALFORMED.add)
+    connections = Connections(max_connections=_MAX_PROBE_CONNECTIONS, count_malformed=_MALFORMED.add)
 
     async def check() -> None:
-        guard.check(time.monotonic())
-        await asyncio.to_thread(guard.report)
+        connections.check(time.monotonic())
+        await asyncio.to_thread(connections.report)
 
-    server = WebServer(_config(app, bounded_protocol(guard)))
+    server = WebServer(_config(app, bounded_protocol(connections)))
     tasks = [asyncio.create_task(every(1, check)), asyncio.create_task(server.exit_on(stop))]
     try:
         await server.serve(list(sockets))

@@ -15,8 +15,8 @@ from waypost import wiring
 from waypost.database import Database
 from waypost.kit.clock import Clock, now
 from waypost.kit.reserved import API_SEGMENTS, INFRASTRUCTURE, RESERVED
-from waypost.redirect import ChangeFeed, HostTable, Plane, RouteTable, Spool
-from waypost.redirect.asgi import Site
+from waypost.redirect import ChangeFeed, HostTable, RedirectState, RouteTable, Spool
+from waypost.redirect.asgi import RedirectApp
 from waypost.resources import domains
 from waypost.resources.clicks.intake.bots import detect_bot
 from waypost.resources.domains import tls_api
@@ -39,8 +39,8 @@ _READ_LIMIT = 2.0  # seconds of a statement that reads
 class Web:
     """The parts of a web process, valid inside `open_web`."""
 
-    site: Site
-    plane: Plane
+    site: RedirectApp
+    state: RedirectState
     db: Database
     tasks: "list[asyncio.Task[None]]"
     """Background tasks. A task that ends by itself has failed."""
@@ -50,16 +50,16 @@ class Web:
 class _Redirects:
     """The parts that answer visits."""
 
-    plane: Plane
+    state: RedirectState
     db: Database
     feed: ChangeFeed
     hosts: HostTable
     task: "asyncio.Task[None]"
 
-    def site(self, settings: Settings, app: ASGIApp) -> Site:
+    def site(self, settings: Settings, app: ASGIApp) -> RedirectApp:
         preview = partial(render_page, self.db, settings.shared_domain, settings.base_url)
-        return Site(
-            self.plane, app, preview, lambda scope: web_guard.is_https(Request(scope), settings.trusted_proxies)
+        return RedirectApp(
+            self.state, app, preview, lambda scope: web_guard.is_https(Request(scope), settings.trusted_proxies)
         )
 
 
@@ -93,7 +93,7 @@ async def open_web(
             api.include_router(router)
         dashboard = new_dashboard(views, assets, [page for package in endpoints for page in package.pages])
         site = redirects.site(settings, _app_router(settings, api, dashboard))
-        yield Web(site, redirects.plane, db, [redirects.task, flushing])
+        yield Web(site, redirects.state, db, [redirects.task, flushing])
 
 
 @contextlib.asynccontextmanager
@@ -109,7 +109,7 @@ async def open_redirect(
         probes = new_probe_app(settings, redirects.db, clock, is_shutting_down)
         if settings.tls:
             probes.include_router(tls_api.challenge_endpoints(redirects.db))
-        yield Web(redirects.site(settings, probes), redirects.plane, redirects.db, [redirects.task])
+        yield Web(redirects.site(settings, probes), redirects.state, redirects.db, [redirects.task])
 
 
 @contextlib.asynccontextmanager
@@ -129,7 +129,7 @@ async def _open_redirects(settings: Settings, time_ns: Callable[[], int]) -> Asy
         hosts = HostTable(domains.HostSource(db), feed, capacity=_HOSTS_IN_MEMORY)
         task = asyncio.create_task(source.follow([table, hosts]))
         stack.push_async_callback(cancel, [task])
-        yield _Redirects(_plane(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
+        yield _Redirects(_redirect_state(settings, table, hosts, spool, time_ns), db, feed, hosts, task)
 
 
 def new_probe_app(settings: Settings, db: Database, clock: Clock, is_shutting_down: Callable[[], bool]) -> FastAPI:
@@ -152,8 +152,10 @@ def _is_bot(user_agent: bytes) -> bool:
     return detect_bot(user_agent) is not None
 
 
-def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]) -> Plane:
-    return Plane(
+def _redirect_state(
+    settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool, time_ns: Callable[[], int]
+) -> RedirectState:
+    return RedirectState(
         table,
         hosts,
         spool,
@@ -161,7 +163,7 @@ def _plane(settings: Settings, table: RouteTable, hosts: HostTable, spool: Spool
         shared_host=settings.shared_domain,
         app_host=settings.base_host,
         app_segments={"", *RESERVED},
-        everywhere=INFRASTRUCTURE,
+        all_hosts_segments=INFRASTRUCTURE,
         has_https=settings.base_url.startswith("https:"),
         time_ns=time_ns,
     )

@@ -11,13 +11,13 @@ from browser.watching import Watched, launched, watched
 from PIL import Image
 from playwright.async_api import Browser
 from resources.pixels.ids import FORMS
-from wire import LINK, Wire, fast, feed, guard, hosts, plane, previews, source, table, visits
+from wire import LINK, Wire, connections, fast, feed, hosts, previews, source, state, table, visits
 
 from bench.platforms import DESTINATION, SCRIPT_HOSTS, Platforms
 from bench.platforms import platforms as scripted
 from waypost.redirect import new_route
 
-__all__ = ["fast", "feed", "guard", "hosts", "plane", "previews", "source", "table", "visits"]
+__all__ = ["connections", "fast", "feed", "hosts", "previews", "source", "state", "table", "visits"]
 
 PIXELS = [
     ("facebook", "1234567890"),

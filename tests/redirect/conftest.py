@@ -1,3 +1,3 @@
-from wire import fast, feed, guard, hosts, plain, plane, previews, source, table, visits
+from wire import connections, fast, feed, hosts, plain, previews, source, state, table, visits
 
-__all__ = ["fast", "feed", "guard", "hosts", "plain", "plane", "previews", "source", "table", "visits"]
+__all__ = ["connections", "fast", "feed", "hosts", "plain", "previews", "source", "state", "table", "visits"]

@@ -1,7 +1,7 @@
 """The memory of user agents: each is decided once, and nobody can fill it."""
 
-from waypost.redirect import plane
-from waypost.redirect.plane import BotCache
+from waypost.redirect import state
+from waypost.redirect.state import BotCache
 
 
 class Judge:
@@ -22,7 +22,7 @@ def test_asks_once_for_each_user_agent() -> None:
 
 
 def test_a_flood_does_not_evict_frequent_user_agents(monkeypatch) -> None:
-    monkeypatch.setattr(plane, "_HALF", 10)
+    monkeypatch.setattr(state, "_GENERATION_SIZE", 10)
     judge = Judge()
     bots = BotCache(judge)
     for number in range(1000):

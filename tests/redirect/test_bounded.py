@@ -12,7 +12,7 @@ from test_protocol import APP, GET, head
 from wire import Wire, serve
 
 from waypost.redirect import Connections, protocol_for
-from waypost.redirect.asgi import Site
+from waypost.redirect.asgi import RedirectApp
 
 
 class Clients:
@@ -72,10 +72,10 @@ async def test_rejects_a_head_of_many_headers(fast) -> None:
     assert "128 headers" in error["message"]
 
 
-async def test_memory_of_tiny_headers_is_counted_before_their_head_is_complete(clients, guard) -> None:
+async def test_memory_of_tiny_headers_is_counted_before_their_head_is_complete(clients, connections) -> None:
     _, _, connection = await clients.connect(b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 127)
     await until(lambda: len(connection.headers or ()) == 126)  # the parser keeps the last one until it is sure of it
-    assert connection.held > 126 * 150
+    assert connection.memory > 126 * 150
 
 
 async def test_rejects_too_many_pipelined_requests(fast) -> None:
@@ -132,12 +132,14 @@ async def test_heads_of_earlier_requests_do_not_count_as_trailers(clients) -> No
 
 
 @pytest.fixture
-async def small(plane, previews):
+async def small(state, previews):
     """A service whose unanswered requests may take 1 MB together."""
-    guard = Connections(held_at_most=1_000_000)
-    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+    connections = Connections(max_memory=1_000_000)
+    async with serve(
+        RedirectApp(state, stuck, previews.page_of), http=protocol_for(state, connections), ws="none"
+    ) as wire:
         clients = Clients(wire)
-        yield clients, guard
+        yield clients, connections
         for writer in clients.writers:
             writer.transport.abort()
 
@@ -155,14 +157,14 @@ async def stuck(scope, receive, send) -> None:
 
 
 async def test_closes_the_oldest_of_too_many_unfinished_bodies(small) -> None:
-    clients, guard = small
+    clients, connections = small
     begun = head(b"POST /api/x", b"Content-Length: 300000") + b"x" * 200_000
     first = []
     for _ in range(5):
         reader, _, connection = await clients.connect(begun)
-        await until(lambda connection=connection: connection.held >= 200_000 or connection.transport.is_closing())
+        await until(lambda connection=connection: connection.memory >= 200_000 or connection.transport.is_closing())
         first.append((reader, connection))
-    assert guard._held <= 1_000_000
+    assert connections._memory <= 1_000_000
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await first[0][0].readexactly(1)
     clients.writers[-1].write(b"x" * 100_000)
@@ -170,21 +172,21 @@ async def test_closes_the_oldest_of_too_many_unfinished_bodies(small) -> None:
 
 
 async def test_releases_memory_of_answered_and_lost_requests(small) -> None:
-    clients, guard = small
+    clients, connections = small
     reader, _, _ = await clients.connect(head(b"POST /api/x", b"Content-Length: 100000") + b"x" * 50_000)
     _, lost, _ = await clients.connect(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 10_000)
-    await until(lambda: guard._held >= 60_000)
+    await until(lambda: connections._memory >= 60_000)
     clients.writers[0].write(b"x" * 50_000)
     await reader.readuntil(b"\r\n\r\n")
     lost.transport.abort()
-    await until(lambda: len(guard) == 1)
-    assert guard._held == 0
+    await until(lambda: len(connections) == 1)
+    assert connections._memory == 0
 
 
 @pytest.fixture
-async def slow(plane, previews):
+async def slow(state, previews):
     """A service that reads a body, takes its time until `go`, and answers in pieces. 16 connections, 1 MB."""
-    guard, go = Connections(at_most=16, held_at_most=1_000_000), asyncio.Event()
+    connections, go = Connections(max_connections=16, max_memory=1_000_000), asyncio.Event()
 
     async def answer(scope, receive, send) -> None:
         while (await receive()).get("more_body", False):
@@ -194,18 +196,20 @@ async def slow(plane, previews):
         for _ in range(2):
             await send({"type": "http.response.body", "body": b"x" * 5_000_000, "more_body": True})
 
-    async with serve(Site(plane, answer, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+    async with serve(
+        RedirectApp(state, answer, previews.page_of), http=protocol_for(state, connections), ws="none"
+    ) as wire:
         clients = Clients(wire)
-        yield clients, guard, go
+        yield clients, connections, go
         for writer in clients.writers:
             writer.transport.abort()
         go.set()
 
 
 async def test_complete_requests_close_no_other_connections(slow) -> None:
-    clients, guard, _ = slow
+    clients, connections, _ = slow
     _, _, honest = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 40_000)
-    await until(lambda: honest.held)
+    await until(lambda: honest.memory)
     for _ in range(8):
         _, writer, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 300000"))
         for _ in range(3):
@@ -213,7 +217,7 @@ async def test_complete_requests_close_no_other_connections(slow) -> None:
             await asyncio.sleep(0.005)
         await until(lambda connection=connection: connection.cycle and not connection.is_in_message)
     assert not honest.transport.is_closing()
-    assert guard._held == honest.held
+    assert connections._memory == honest.memory
 
 
 async def test_counts_bodies_of_pipelined_requests(slow) -> None:
@@ -221,14 +225,14 @@ async def test_counts_bodies_of_pipelined_requests(slow) -> None:
     ahead = head(b"POST /api/x", b"Content-Length: 50000") + b"x" * 50_000
     _, _, connection = await clients.connect(APP + ahead)
     await until(lambda: connection.pipeline and not connection.is_in_message)
-    assert connection.held >= 50_000
+    assert connection.memory >= 50_000
 
 
 async def test_counts_headers_of_pipelined_requests(slow) -> None:
     clients, _, _ = slow
     _, _, connection = await clients.connect(APP + head(b"GET /api/x", *[b"a: b"] * 127) * 10)
     await until(lambda: len(connection.pipeline) == 10)
-    assert connection.held >= 10 * 127 * 150
+    assert connection.memory >= 10 * 127 * 150
 
 
 async def test_a_client_has_time_to_read_a_slow_answer(slow) -> None:
@@ -289,10 +293,10 @@ async def test_half_a_head_times_out_like_an_idle_connection(clients) -> None:
 
 async def test_a_body_has_thirty_seconds(clients) -> None:
     reader, writer, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 40_000)
-    await until(lambda: connection.held >= 40_000)
+    await until(lambda: connection.memory >= 40_000)
     began = connection.active_at
     writer.write(b"x" * 100)
-    await until(lambda: connection.held >= 40_100)
+    await until(lambda: connection.memory >= 40_100)
     assert connection.active_at == began  # what trickles in gives it no more time
     connection.check(began + 29)
     assert not connection.transport.is_closing()
@@ -304,14 +308,14 @@ async def test_a_body_has_thirty_seconds(clients) -> None:
 
 async def test_a_slow_body_times_out_early(clients) -> None:
     reader, _, connection = await clients.connect(head(b"POST /api/x", b"Content-Length: 90000") + b"x" * 100)
-    await until(lambda: connection.held > 0)
+    await until(lambda: connection.memory > 0)
     connection.check(connection.active_at + 4)
     assert not connection.transport.is_closing()
     connection.check(connection.active_at + 6)
     assert read_envelope(await reader.read())[0] == 408
 
 
-async def test_the_body_of_an_answered_request_extends_no_deadline(clients, guard) -> None:
+async def test_the_body_of_an_answered_request_extends_no_deadline(clients, connections) -> None:
     reader, writer, connection = await clients.connect(head(b"POST /hello", b"Content-Length: 900000") + b"x" * 9_000)
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 405 ")  # before the body was there
     assert not connection.cycle.body  # freed, although the connection stays
@@ -320,7 +324,7 @@ async def test_the_body_of_an_answered_request_extends_no_deadline(clients, guar
     await writer.drain()
     await asyncio.sleep(0.02)
     assert connection.active_at == answered
-    assert guard._held == 0  # it is read to be forgotten
+    assert connections._memory == 0  # it is read to be forgotten
     connection.check(answered + 16)
     assert connection.transport.is_closing()
 
@@ -341,32 +345,34 @@ async def test_a_client_that_does_not_read_is_not_read_from(clients) -> None:
         assert b"302 Found" in await reader.readuntil(b"\r\n\r\n")
 
 
-async def test_aborts_a_client_that_never_reads(clients, guard) -> None:
+async def test_aborts_a_client_that_never_reads(clients, connections) -> None:
     reader, writer, connection = await clients.connect()
     reader._transport.pause_reading()
     while connection.transport.is_reading():
         writer.write(GET * 10)
         await asyncio.sleep(0)
     connection.check(connection.active_at + 16)
-    await until(lambda: not len(guard))
+    await until(lambda: not len(connections))
 
 
 # Descriptors
 
 
 @pytest.fixture
-async def crowded(plane, previews):
+async def crowded(state, previews):
     """A service that may have 16 connections."""
-    guard = Connections(at_most=16)
-    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+    connections = Connections(max_connections=16)
+    async with serve(
+        RedirectApp(state, stuck, previews.page_of), http=protocol_for(state, connections), ws="none"
+    ) as wire:
         clients = Clients(wire)
-        yield clients, guard
+        yield clients, connections
         for writer in clients.writers:
             writer.transport.abort()
 
 
 async def test_closes_the_oldest_incomplete_connection_at_the_limit(crowded) -> None:
-    clients, guard = crowded
+    clients, connections = crowded
     answered = [await clients.connect(GET) for _ in range(3)]
     for reader, _, _ in answered:
         await reader.readuntil(b"\r\n\r\n")
@@ -377,21 +383,21 @@ async def test_closes_the_oldest_incomplete_connection_at_the_limit(crowded) -> 
     stalled[4][2].active_at -= 5
     reader, _, _ = await clients.connect(GET)
     assert b" 302 " in await reader.readuntil(b"\r\n\r\n")
-    await until(lambda: stalled[4][2] not in guard._open)
-    assert sum(connection in guard._open for _, _, connection in stalled) >= 11
-    assert all(connection in guard._open for _, _, connection in answered)
+    await until(lambda: stalled[4][2] not in connections._open)
+    assert sum(connection in connections._open for _, _, connection in stalled) >= 11
+    assert all(connection in connections._open for _, _, connection in answered)
 
 
 async def test_closes_idle_connections_if_none_is_incomplete(crowded) -> None:
-    clients, guard = crowded
+    clients, connections = crowded
     for _ in range(40):
         reader, _, _ = await clients.connect(GET)
         assert b" 302 " in await reader.readuntil(b"\r\n\r\n")
-    assert len(guard) <= 16
+    assert len(connections) <= 16
 
 
 async def test_closes_connections_of_the_address_with_most_first(crowded) -> None:
-    clients, guard = crowded
+    clients, connections = crowded
     stalled = [await clients.connect(b"GET /hel") for _ in range(16)]
     await until(lambda: all(connection.is_incomplete for _, _, connection in stalled))
     for _, _, connection in stalled:
@@ -400,8 +406,8 @@ async def test_closes_connections_of_the_address_with_most_first(crowded) -> Non
     alone.peer = b"192.0.2.1"
     alone.active_at -= 5
     await clients.connect(GET)
-    assert alone in guard._open
-    assert stalled[1][2] not in guard._open or stalled[2][2] not in guard._open
+    assert alone in connections._open
+    assert stalled[1][2] not in connections._open or stalled[2][2] not in connections._open
 
 
 def test_raises_the_descriptor_limit() -> None:
@@ -418,7 +424,7 @@ def test_leaves_a_descriptor_for_a_file_to_each_connection() -> None:
     """Slow readers of images took all descriptors before connections were at their limit."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512));"
-        "from waypost.redirect import Connections; print(Connections()._at_most)"
+        "from waypost.redirect import Connections; print(Connections()._max_connections)"
     )
     handshakes = 512 // 4
     assert 2 * int(subprocess.check_output([sys.executable, "-c", code])) + handshakes < 512
@@ -451,15 +457,17 @@ async def test_lists_the_methods_for_an_unknown_method(fast) -> None:
     assert "GET, HEAD, POST" in error["message"]
 
 
-async def test_malformed_requests_are_counted_and_logged_once_a_minute(plane, previews, caplog, capsys) -> None:
+async def test_malformed_requests_are_counted_and_logged_once_a_minute(state, previews, caplog, capsys) -> None:
     counted = []
-    guard = Connections(count_malformed=counted.append)
-    async with serve(Site(plane, stuck, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+    connections = Connections(count_malformed=counted.append)
+    async with serve(
+        RedirectApp(state, stuck, previews.page_of), http=protocol_for(state, connections), ws="none"
+    ) as wire:
         for _ in range(3):
             await wire.say(b"hello?\r\n\r\n")
-        guard.report()
+        connections.report()
         await wire.say(b"hello?\r\n\r\n")
-        guard.report()
+        connections.report()
     assert counted == [3, 1]
     logged = capsys.readouterr().out
     assert logged.count("malformed requests refused") == 1

@@ -20,9 +20,9 @@ for n in range(500):
 
 
 def test_a_reader_sees_published_changes(feed: ChangeFeed) -> None:
-    seen = feed.head[0]
+    seen = feed.published_bytes[0]
     feed.publish(["one", "two"])
-    assert feed.since(seen) == (feed.head[0], [b"one", b"two"])
+    assert feed.since(seen) == (feed.published_bytes[0], [b"one", b"two"])
 
 
 def test_many_processes_lose_no_changes_of_each_other(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_changes_survive_a_restart_and_missed_ones_are_reported(tmp_path: Path) 
     first.publish(["x" * 255] * 2000)
     first.close()
     again = ChangeFeed(tmp_path / "changes")
-    head = again.head[0]
+    head = again.published_bytes[0]
     assert head == 256 * 2000
     assert again.since(0) == (head, None)
     assert again.since(head) == (head, [])
@@ -51,7 +51,7 @@ def test_changes_survive_a_restart_and_missed_ones_are_reported(tmp_path: Path) 
 @given(st.lists(st.lists(st.from_regex(r"[A-Za-z0-9_-]{1,255}", fullmatch=True), max_size=50), max_size=40))
 def test_every_reader_gets_all_changes_or_sees_that_it_missed_some(tmp_path_factory, batches: list[list[str]]) -> None:
     feed = ChangeFeed(tmp_path_factory.mktemp("feed") / "changes")
-    seen = feed.head[0]
+    seen = feed.published_bytes[0]
     for batch in batches:
         feed.publish(batch)
         seen, changed = feed.since(seen)

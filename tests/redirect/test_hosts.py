@@ -16,7 +16,16 @@ from people import Person, new_person
 from wire import HOST, Routes, Wire, is_bot, route, serve
 
 from waypost.database import Database
-from waypost.redirect import Connections, HostTable, Plane, RouteTable, Spool, new_host, protocol_for, unserved
+from waypost.redirect import (
+    Connections,
+    HostTable,
+    RedirectState,
+    RouteTable,
+    Spool,
+    disabled_host,
+    new_host,
+    protocol_for,
+)
 from waypost.redirect.route import MISSING
 from waypost.settings import Settings
 from waypost.web_app import open_web
@@ -43,7 +52,7 @@ def hosts(known: Routes, feed) -> HostTable:
 def source() -> Routes:
     gone = route("https://example.com/gone", host=CUSTOM, expires_at=1.0)
     mine, bare = route("https://example.com/mine", host=CUSTOM), route("https://example.com/bare", host=BARE)
-    pending = route("https://example.com/pending", host=unserved(PENDING))
+    pending = route("https://example.com/pending", host=disabled_host(PENDING))
     return Routes({b"hello": route(), b"mine": mine, b"bare": bare, b"gone": gone, b"pending": pending})
 
 
@@ -197,7 +206,7 @@ async def test_the_application_has_one_host(
     app_host: str, host: str, table: RouteTable, hosts: HostTable, tmp_path: Path
 ) -> None:
     spool = Spool(tmp_path / "spool-of-its-own", limit=1 << 20)
-    plane = Plane(
+    state = RedirectState(
         table,
         hosts,
         spool,
@@ -205,13 +214,13 @@ async def test_the_application_has_one_host(
         shared_host="go.test",
         app_host=app_host,
         app_segments={"", "api", "healthz"},
-        everywhere={"healthz"},
+        all_hosts_segments={"healthz"},
     )
     is_its_own, is_loopback = host == app_host, "localhost" in host or "127." in host or "::1" in host
     name = host.encode()
-    assert plane.is_app(b"API", name) == plane.is_app(b"", name) == (is_its_own or is_loopback)
-    assert plane.is_app(b"healthz", name) == (is_its_own or host != "go.test")
-    assert not plane.is_app(b"hello", name)
+    assert state.is_app(b"API", name) == state.is_app(b"", name) == (is_its_own or is_loopback)
+    assert state.is_app(b"healthz", name) == (is_its_own or host != "go.test")
+    assert not state.is_app(b"hello", name)
     spool.close()
 
 
@@ -242,7 +251,7 @@ async def town(database_url: str, tmp_path: Path) -> AsyncIterator[Town]:
     async with open_web(Settings(**names, **here, secret_key="a key")) as web:
         alice = await new_person(web.db, "alice", now=datetime.now(UTC))
         id_ = await domain(web.db, alice.account_id, CUSTOM.decode(), root_url=ROOT.decode())
-        async with serve(web.site, http=protocol_for(web.plane, Connections())) as wire:
+        async with serve(web.site, http=protocol_for(web.state, Connections())) as wire:
             yield Town(wire, web.db, alice, str(id_))
 
 

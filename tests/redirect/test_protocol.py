@@ -205,18 +205,18 @@ def _comparable(answers: bytes) -> list[tuple[bytes, ...]]:
     return found
 
 
-async def test_junk_is_neither_loaded_nor_cached(fast, source, plane) -> None:
+async def test_junk_is_neither_loaded_nor_cached(fast, source, state) -> None:
     for path in (b"/" + b"a" * 5_000, b"/%00", b"/a.php", b"/" + b"b" * 256):
         assert b" 404 " in await fast.say(head(b"GET " + path))
     assert source.asked == []
-    assert plane.table._missing == {}
+    assert state.table._missing == {}
 
 
-async def test_does_not_cache_endless_header_names(fast, plane) -> None:
+async def test_does_not_cache_endless_header_names(fast, state) -> None:
     many = [b"X-%d: y" % n for n in range(100)]
     assert b" 302 " in await fast.say(head(b"GET /hello", *many))
     assert b" 302 " in await fast.say(head(b"GET /hello", b"X-" + b"n" * 5_000 + b": y"))
-    assert plane.head_reader._layouts == {}
+    assert state.header_reader._layouts == {}
 
 
 async def test_accepts_header_names_in_any_case(fast, visits) -> None:

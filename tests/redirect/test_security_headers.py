@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from wire import HOST, LINK, Previews, Routes, Wire, echo, route, serve
 
-from waypost.redirect import Connections, Plane, new_route, protocol_for
-from waypost.redirect.asgi import Site
-from waypost.redirect.plane import HSTS
+from waypost.redirect import Connections, RedirectState, new_route, protocol_for
+from waypost.redirect.asgi import RedirectApp
+from waypost.redirect.state import HSTS
 
 CUSTOM = b"custom.example"
 PIXELS = [(UUID(int=1), "facebook", "1234567890")]
@@ -16,12 +16,12 @@ PIXELS = [(UUID(int=1), "facebook", "1234567890")]
 
 @pytest.fixture(params=["fast", "plain"])
 async def secure(
-    request: pytest.FixtureRequest, plane: Plane, guard: Connections, previews: Previews
+    request: pytest.FixtureRequest, state: RedirectState, connections: Connections, previews: Previews
 ) -> AsyncIterator[Wire]:
     """Where the base URL is https: the fast protocol, and uvicorn's own in front of the same site."""
-    plane.hsts = [HSTS]
-    site = Site(plane, echo, previews.page_of, lambda _: True)
-    http = protocol_for(plane, guard) if request.param == "fast" else "httptools"
+    state.hsts = [HSTS]
+    site = RedirectApp(state, echo, previews.page_of, lambda _: True)
+    http = protocol_for(state, connections) if request.param == "fast" else "httptools"
     async with serve(site, http=http, ws="none") as wire:
         yield wire
 

@@ -162,7 +162,7 @@ def test_removes_unnamed_files_of_dead_writers(tmp_path: Path) -> None:
 
 
 def test_a_full_segment_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_module, "_SEGMENT_BYTES", 40)
+    monkeypatch.setattr(spool_module, "_MAX_SEGMENT_SIZE", 40)
     spool = Spool(tmp_path, limit=1 << 30)
     spool.append(b"first " * 10 + b"\n")
     assert len(segments(tmp_path)) == 1  # not in the event loop, which must not wait for the disk
@@ -175,7 +175,7 @@ def test_a_full_segment_is_followed_by_another(tmp_path: Path, monkeypatch: pyte
 
 
 def test_stays_with_a_full_segment_if_no_other_can_be_created(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(spool_module, "_SEGMENT_BYTES", 0)
+    monkeypatch.setattr(spool_module, "_MAX_SEGMENT_SIZE", 0)
     spool = Spool(tmp_path / "spool", limit=1 << 30)
     (tmp_path / "spool").rename(tmp_path / "gone")
     for _ in range(3):
@@ -209,7 +209,7 @@ print("dropped", spool.dropped)
 
 
 def test_many_syncs_beside_many_appends_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_module, "_SEGMENT_BYTES", 100)
+    monkeypatch.setattr(spool_module, "_MAX_SEGMENT_SIZE", 100)
     spool, count = Spool(tmp_path, limit=1 << 30), 3000
 
     def append() -> None:

@@ -9,7 +9,7 @@ import pytest
 from wire import HOST, Routes, route
 
 from waypost.kit.errors import Unavailable
-from waypost.redirect import ChangeFeed, Route, RouteTable, host_change, new_route, pixel_change, unserved
+from waypost.redirect import ChangeFeed, Route, RouteTable, disabled_host, host_change, new_route, pixel_change
 from waypost.redirect.route import MISSING
 
 
@@ -63,7 +63,7 @@ def with_pixels(*pixels: UUID, destination: str = "https://example.com/", host: 
     [
         (pixel_change(PIXEL), {b"one", b"both", b"unfired"}),
         (pixel_change(OTHER), {b"both", b"custom"}),
-        (host_change("go.brand.test"), {b"custom", b"unserved"}),
+        (host_change("go.brand.test"), {b"custom", b"disabled_host"}),
         (host_change("brand.test"), set()),
     ],
 )
@@ -76,7 +76,7 @@ def test_a_change_of_a_host_or_pixel_affects_its_routes(
         b"both": with_pixels(OTHER, PIXEL),
         b"unfired": new_route(HOST, "https://example.com/", UUID(int=9), pixels=[(PIXEL, "facebook", None)]),
         b"custom": with_pixels(OTHER, host=CUSTOM),
-        b"unserved": route(host=unserved(CUSTOM)),
+        b"disabled_host": route(host=disabled_host(CUSTOM)),
     }
     for slug in source.routes:
         table.find(slug)
@@ -134,7 +134,7 @@ def test_bounds_the_remembered_changes(
     table: RouteTable, source: Routes, feed: ChangeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the bound everything that depends on something is asked for again, and nothing else."""
-    monkeypatch.setattr("waypost.redirect.table._CHANGED_AT_MOST", 100)
+    monkeypatch.setattr("waypost.redirect.table._MAX_CHANGES", 100)
     source.routes[b"one"] = with_pixels(PIXEL)
     for slug in (b"hello", b"one"):
         table.find(slug)
@@ -171,7 +171,7 @@ async def test_never_serves_a_changed_route_without_the_source(
     source.routes[b"one"] = with_pixels(PIXEL)
     await table.load(b"one")
     source.is_gone = True
-    table.distrust()
+    table.mark_feed_lost()
     assert await table.load(b"one") == with_pixels(PIXEL)
     table.invalidate(pixel_change(PIXEL).encode())
     with pytest.raises(Unavailable):
@@ -257,22 +257,22 @@ async def test_serves_cached_routes_without_the_source(table: RouteTable, source
     source.is_embedded = False
     await table.load(b"hello")
     source.is_gone = True
-    table.distrust()
+    table.mark_feed_lost()
     assert await table.load(b"hello") == route()
     with pytest.raises(Unavailable):
         await table.load(b"never-seen")
 
 
-async def test_asks_the_source_while_distrusted(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
+async def test_asks_the_source_while_the_feed_is_lost(table: RouteTable, source: Routes, feed: ChangeFeed) -> None:
     source.is_embedded = False
     await table.load(b"hello")
-    table.distrust()
+    table.mark_feed_lost()
     source.routes[b"hello"] = route("https://example.com/elsewhere")  # changed on another machine, unheard
     assert table.find(b"hello") is None
     assert await table.load(b"hello") == route("https://example.com/elsewhere")
     source.routes[b"hello"] = route("https://example.com/again")
     assert await table.load(b"hello") == route("https://example.com/again")
-    table.trust()
+    table.mark_feed_restored()
     assert await table.load(b"hello") == route("https://example.com/again")
     asked = len(source.asked)
     assert table.find(b"hello") == route("https://example.com/again")

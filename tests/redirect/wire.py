@@ -1,4 +1,4 @@
-"""A plane over routes in a dictionary, served twice: by our protocol, and by plain uvicorn to compare with."""
+"""Redirects of routes in a dictionary, served twice: by our protocol, and by plain uvicorn to compare with."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from waypost.redirect import (
     ChangeFeed,
     Connections,
     HostTable,
-    Plane,
+    RedirectState,
     Route,
     RouteTable,
     Spool,
@@ -24,7 +24,7 @@ from waypost.redirect import (
     new_route,
     protocol_for,
 )
-from waypost.redirect.asgi import Site
+from waypost.redirect.asgi import RedirectApp
 from waypost.redirect.spool import Visit, decode, read_lines, segments
 
 HOST = b"go.test"
@@ -46,7 +46,7 @@ class Routes:
     gate: asyncio.Event | None = None
 
     @property
-    def find_now(self):
+    def find_sync(self):
         return self._find if self.is_embedded else None
 
     def _find(self, slug: bytes) -> Route | None:
@@ -85,10 +85,10 @@ def hosts(feed: ChangeFeed) -> HostTable:
 
 
 @pytest.fixture
-def plane(table: RouteTable, hosts: HostTable, tmp_path: Path) -> AsyncIterator[Plane]:
+def state(table: RouteTable, hosts: HostTable, tmp_path: Path) -> AsyncIterator[RedirectState]:
     spool = Spool(tmp_path / "spool", limit=1 << 30)
     host = HOST.decode()
-    yield Plane(table, hosts, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"})
+    yield RedirectState(table, hosts, spool, is_bot=is_bot, shared_host=host, app_host=host, app_segments={"", "api"})
     spool.close()
 
 
@@ -122,7 +122,7 @@ def previews() -> Previews:
 
 
 @pytest.fixture
-def visits(plane: Plane, tmp_path: Path):
+def visits(state: RedirectState, tmp_path: Path):
     """What the spool holds by now."""
 
     def read() -> list[Visit]:
@@ -135,7 +135,7 @@ def visits(plane: Plane, tmp_path: Path):
 
 
 async def echo(scope, receive, send) -> None:
-    """The application behind the plane: answers with the method and as much body as it was sent."""
+    """The application behind the state: answers with the method and as much body as it was sent."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -215,17 +215,19 @@ async def serve(site, **config) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture
-def guard() -> Connections:
+def connections() -> Connections:
     return Connections()
 
 
 @pytest.fixture
-async def fast(plane: Plane, guard: Connections, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(Site(plane, echo, previews.page_of), http=protocol_for(plane, guard), ws="none") as wire:
+async def fast(state: RedirectState, connections: Connections, previews: Previews) -> AsyncIterator[Wire]:
+    async with serve(
+        RedirectApp(state, echo, previews.page_of), http=protocol_for(state, connections), ws="none"
+    ) as wire:
         yield wire
 
 
 @pytest.fixture
-async def plain(plane: Plane, previews: Previews) -> AsyncIterator[Wire]:
-    async with serve(Site(plane, echo, previews.page_of), http="httptools") as wire:
+async def plain(state: RedirectState, previews: Previews) -> AsyncIterator[Wire]:
+    async with serve(RedirectApp(state, echo, previews.page_of), http="httptools") as wire:
         yield wire

@@ -19,7 +19,7 @@ from waypost.database import Database
 from waypost.kit.errors import WaypostError
 from waypost.private_files import new_file
 from waypost.redirect.segment import HEADER
-from waypost.redirect.spool import UnknownFormat, decode, encode, read_lines_of, segments
+from waypost.redirect.spool import UnknownFormat, decode, encode, read_open_lines, segments
 from waypost.resources.clicks import IntakeSettings
 from waypost.resources.clicks.intake.cleanup import prevent_erasing
 from waypost.resources.clicks.intake.steps import redact
@@ -102,7 +102,7 @@ def _add_segment(
 ) -> None:
     """Add the lines that are not drained, as a segment of their own. A segment of an unknown format is copied."""
     try:
-        lines, position = read_lines_of(file, position, _CHUNK)
+        lines, position = read_open_lines(file, position, _CHUNK)
     except UnknownFormat:
         _add_file(archive, file, file.name)
         return
@@ -111,7 +111,7 @@ def _add_segment(
             copy.write(HEADER)
             while lines:
                 copy.writelines(encode(redact(visit, settings)) for line in lines if (visit := decode(line)))
-                lines, position = read_lines_of(file, position, _CHUNK)
+                lines, position = read_open_lines(file, position, _CHUNK)
             _add_file(archive, copy, file.name)
 
 

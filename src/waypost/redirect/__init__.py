@@ -1,14 +1,14 @@
-"""Redirects: answers visits of known links inside the HTTP protocol, and spools each visit before its answer.
+"""Redirects: responds to visits of known links inside the HTTP protocol, and spools each visit before its response.
 
-Knows routes and visits but no accounts, links or database: the source of routes is passed in.
+Knows routes and visits, but no accounts, links or database: the source of routes is passed in.
 """
 
 from waypost.redirect.connections import Connections
 from waypost.redirect.feed import ChangeFeed, InvalidateRoutes
-from waypost.redirect.plane import Plane
 from waypost.redirect.protocol import protocol_for
-from waypost.redirect.route import NEVER, Route, new_host, new_route, unserved
+from waypost.redirect.route import NEVER, Route, disabled_host, new_host, new_route
 from waypost.redirect.spool import Spool
+from waypost.redirect.state import RedirectState
 from waypost.redirect.table import HostTable, RouteTable, Source, host_change, pixel_change
 
 __all__ = [
@@ -17,15 +17,15 @@ __all__ = [
     "Connections",
     "HostTable",
     "InvalidateRoutes",
-    "Plane",
+    "RedirectState",
     "Route",
     "RouteTable",
     "Source",
     "Spool",
+    "disabled_host",
     "host_change",
     "new_host",
     "new_route",
     "pixel_change",
     "protocol_for",
-    "unserved",
 ]

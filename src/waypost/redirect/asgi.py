@@ -1,7 +1,7 @@
-"""The entry point of the site. Answers visits that the fast protocol passes on, and routes the rest to the application.
+"""The ASGI entry point. Responds to visits that the protocol passes on, and passes all else to the application.
 
-Bots get here and receive a preview page. Hosts that only serve links never reach the application. A slug on an unknown
-host gets an empty 404.
+Bots get here and receive a page with the link's title. Hosts that only serve links never reach the application. A slug
+on an unknown host gets an empty 404.
 """
 
 import asyncio
@@ -12,46 +12,46 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect import pages, pixel_pages
-from waypost.redirect.head import USER_AGENT, Head, head_of
 from waypost.redirect.pixel_pages import FIRED, PixelPage
-from waypost.redirect.plane import NOSNIFF, REDIRECT_HEADERS, Plane
-from waypost.redirect.route import LINK, LOCATION, MISSING, PIXEL_PAGE, Route
+from waypost.redirect.route import LINK_ID, LOCATION, MISSING, PIXEL_PAGE, TARGET, Route
+from waypost.redirect.state import NOSNIFF, REDIRECT_HEADERS, RedirectState
+from waypost.redirect.visit_headers import USER_AGENT, VisitHeaders, read_visit_headers
 
 IsHttps = Callable[[Scope], bool]
-"""Whether the visitor uses HTTPS. Believes trusted proxies only."""
+"""Return whether the visitor uses HTTPS, as far as trusted proxies report it."""
 
-FindPreview = Callable[[bytes], Awaitable[bytes | None]]
-"""The page that bots get, by the link's id in 32 hex digits. None: the link is gone. Raises Unavailable."""
+FindBotPage = Callable[[bytes], Awaitable[bytes | None]]
+"""Return the page for bots by the link's id in 32 hex digits. None if the link is gone. Raises Unavailable."""
 
 _METHODS = {"GET", "HEAD"}
 _WELL_KNOWN = b".well-known"
 _ACME_CHALLENGES = b"/.well-known/acme-challenge/"
-"""On any host, known or not: a certificate authority asks before the domain is served."""
-_MAX_CONCURRENT_PREVIEWS = 4
-"""Each queries the database: a crowd of bots must not slow down the API and the dashboard."""
+"""Served on every host: a certificate authority requests them before the domain is served."""
+_MAX_CONCURRENT_BOT_PAGES = 4
+"""Each queries the database: many bots must not slow down the API and the dashboard."""
 _MAX_WAITING_BOTS = 64
 """Further bots are redirected."""
 _NO_VISIT = b"0" * 32
-"""In place of a visit's id in an answer to HEAD."""
+"""The visit id in a response to HEAD, which is not a visit."""
 _RETRY_HEADERS = [(b"retry-after", b"1"), (b"cache-control", b"no-store")]
-_PREVIEW_HEADERS = [
+_BOT_PAGE_HEADERS = [
     *pages.HEADERS,
     (b"referrer-policy", b"no-referrer-when-downgrade"),
     (b"x-robots-tag", b"noindex"),
 ]
 
 
-class Site:
-    """Routes a request to the application or to the links, by its host and its first path segment."""
+class RedirectApp:
+    """Serves a request as a visit or passes it to the application, by its host and its first path segment."""
 
     def __init__(
-        self, plane: Plane, app: ASGIApp, find_preview: FindPreview, is_https: IsHttps = lambda _: False
+        self, state: RedirectState, app: ASGIApp, find_bot_page: FindBotPage, is_https: IsHttps = lambda _: False
     ) -> None:
-        self.plane = plane
+        self.state = state
         self.app = app
-        self._find_preview = find_preview
+        self._find_bot_page = find_bot_page
         self._is_https = is_https
-        self._preview_slots = asyncio.Semaphore(_MAX_CONCURRENT_PREVIEWS)
+        self._bot_page_slots = asyncio.Semaphore(_MAX_CONCURRENT_BOT_PAGES)
         self._waiting_bots = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,114 +60,116 @@ class Site:
             return
         headers = _join_headers(scope["headers"])
         host = self._without_port(canonical_host(headers.get(b"host", b""), scope["scheme"]))
-        is_own = host in self.plane.own_hosts
-        send = with_headers(send, [NOSNIFF, *(self.plane.hsts if is_own and self._is_https(scope) else ())])
+        is_own = host in self.state.own_hosts
+        send = with_headers(send, [NOSNIFF, *(self.state.hsts if is_own and self._is_https(scope) else ())])
         if scope["raw_path"].startswith(_ACME_CHALLENGES):
-            await (self.app(scope, receive, send) if scope["method"] == "GET" else _answer(send, 404, []))
+            await (self.app(scope, receive, send) if scope["method"] == "GET" else _send_response(send, 404, []))
             return
         slug = unquote_to_bytes(scope["raw_path"])[1:]
-        if self.plane.is_app(slug.partition(b"/")[0], host):
+        if self.state.is_app(slug.partition(b"/")[0], host):
             await self.app(scope, receive, send)
         elif scope["method"] not in _METHODS:
-            await _answer(send, 405, [(b"allow", b"GET, HEAD")])
+            await _send_response(send, 405, [(b"allow", b"GET, HEAD")])
         else:
             await self._visit(scope, send, host, slug, headers)
 
     def _without_port(self, host: bytes) -> bytes:
-        """A custom domain is the same on every port. Our own hosts keep their ports, as in the settings."""
+        """Remove the port of a custom domain. Our own hosts keep their ports, as in the settings."""
         name = host.partition(b":")[0]
-        is_exact = host.startswith(b"[") or host in self.plane.own_hosts or name in self.plane.own_hosts
+        is_exact = host.startswith(b"[") or host in self.state.own_hosts or name in self.state.own_hosts
         return host if is_exact else name
 
     async def _visit(self, scope: Scope, send: Send, host: bytes, slug: bytes, headers: dict[bytes, bytes]) -> None:
         is_get = scope["method"] == "GET"
         try:
-            route = await self.plane.table.load(slug)
+            route = await self.state.table.load(slug)
         except Unavailable:
-            await _answer(send, 503, _RETRY_HEADERS)
+            await _send_response(send, 503, _RETRY_HEADERS)
             return
-        self._begin_round()
-        if self.plane.is_missing(route, host):
-            await self._answer_missing(send, host, slug, with_body=is_get)
+        self._begin_batch()
+        if self.state.is_missing(route, host):
+            await self._respond_missing(send, host, slug, with_body=is_get)
             return
-        head = head_of(headers)
-        preview = await self._preview_for(route, head)
-        if preview is None:
-            await self._answer_missing(send, host, slug, with_body=is_get)
+        visit_headers = read_visit_headers(headers)
+        bot_page = await self._find_bot_page_for(route, visit_headers)
+        if bot_page is None:
+            await self._respond_missing(send, host, slug, with_body=is_get)
             return
-        pixel_page = route[PIXEL_PAGE] if self._may_fire(head) else None
-        visit = self._record(scope, route, head, pixel_page[FIRED] if pixel_page else b"") if is_get else _NO_VISIT
-        if preview:
-            await _answer(send, 200, _PREVIEW_HEADERS, preview, with_body=is_get)
+        pixel_page = route[PIXEL_PAGE] if self._may_fire(visit_headers) else None
+        visit = (
+            self._record(scope, route, visit_headers, pixel_page[FIRED] if pixel_page else b"") if is_get else _NO_VISIT
+        )
+        if bot_page:
+            await _send_response(send, 200, _BOT_PAGE_HEADERS, bot_page, with_body=is_get)
         elif pixel_page:
-            await self._answer_with_pixels(send, pixel_page, visit, with_body=is_get)
+            await self._respond_with_pixels(send, pixel_page, visit, with_body=is_get)
         else:
-            await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", route[1][LOCATION])])
+            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", route[TARGET][LOCATION])])
 
-    def _may_fire(self, head: Head) -> bool:
-        """Never for a bot, even if it is redirected because no preview is available."""
-        return pixel_pages.may_fire(head) and not self.plane.bots[head[USER_AGENT]]
+    def _may_fire(self, visit_headers: VisitHeaders) -> bool:
+        """Return False for a bot, too, which is redirected if no page for it is available."""
+        return pixel_pages.may_fire(visit_headers) and not self.state.bots[visit_headers[USER_AGENT]]
 
-    def _begin_round(self) -> None:
-        if not self.plane.senders:
-            self.plane.begin_round()
+    def _begin_batch(self) -> None:
+        if not self.state.waiting_connections:
+            self.state.begin_batch()
 
-    async def _answer_missing(self, send: Send, host: bytes, slug: bytes, *, with_body: bool) -> None:
-        """A custom domain may redirect `/` and unknown slugs. An unknown host gets an empty 404.
+    async def _respond_missing(self, send: Send, host: bytes, slug: bytes, *, with_body: bool) -> None:
+        """Redirect `/` and unknown slugs if the custom domain does so. An unknown host gets an empty 404.
 
-        Never redirects below `/.well-known/`: an authority that follows would verify the domain for the target.
+        Never redirect below `/.well-known/`: an authority that follows would verify the domain for the target.
         """
-        if host in self.plane.own_hosts:
-            is_for_links, target = host == self.plane.shared_host, b""
+        if host in self.state.own_hosts:
+            is_for_links, target = host == self.state.shared_host, b""
         else:
             try:
-                route = await self.plane.hosts.load(host)
+                route = await self.state.hosts.load(host)
             except Unavailable:
-                await _answer(send, 503, _RETRY_HEADERS)
+                await _send_response(send, 503, _RETRY_HEADERS)
                 return
             is_for_links = route is not MISSING
-            root, _, not_found = route[1][LOCATION].partition(b" ")
+            root, _, not_found = route[TARGET][LOCATION].partition(b" ")
             target = not_found if slug else root
             if slug.partition(b"/")[0].lower() == _WELL_KNOWN:
                 is_for_links, target = False, b""
         if target:
-            await _answer(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
+            await _send_response(send, 302, [*REDIRECT_HEADERS, (b"location", target)])
         elif is_for_links:
-            await _answer(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
+            await _send_response(send, 404, list(pages.HEADERS), pages.NOT_FOUND, with_body=with_body)
         else:
-            await _answer(send, 404, [])
+            await _send_response(send, 404, [])
 
-    async def _preview_for(self, route: Route, head: Head) -> bytes | None:
-        """Empty for people, and for bots if no preview is available: they are redirected and read the destination.
+    async def _find_bot_page_for(self, route: Route, visit_headers: VisitHeaders) -> bytes | None:
+        """Return the page for a bot. Empty for people, and for bots that are redirected because no page is available.
 
-        None for a link that is gone although its route is still cached.
+        None if the link is gone although its route is still cached.
         """
-        if not self.plane.bots[head[USER_AGENT]] or self._waiting_bots == _MAX_WAITING_BOTS:
+        if not self.state.bots[visit_headers[USER_AGENT]] or self._waiting_bots == _MAX_WAITING_BOTS:
             return b""
         self._waiting_bots += 1
         try:
-            async with self._preview_slots:
-                return await self._find_preview(route[1][LINK])
+            async with self._bot_page_slots:
+                return await self._find_bot_page(route[TARGET][LINK_ID])
         except Unavailable:
             return b""
         finally:
             self._waiting_bots -= 1
 
-    async def _answer_with_pixels(self, send: Send, pixel_page: PixelPage, visit: bytes, *, with_body: bool) -> None:
-        nonce = next(self.plane.nonces)
+    async def _respond_with_pixels(self, send: Send, pixel_page: PixelPage, visit: bytes, *, with_body: bool) -> None:
+        nonce = next(self.state.nonces)
         body = pixel_pages.page(pixel_page, nonce, visit)
-        await _answer(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
+        await _send_response(send, 200, pixel_pages.headers(pixel_page, nonce), body, with_body=with_body)
 
-    def _record(self, scope: Scope, route: Route, head: Head, fired: bytes) -> bytes:
-        self._begin_round()  # the last one may have ended while a preview was loaded
+    def _record(self, scope: Scope, route: Route, visit_headers: VisitHeaders, fired: bytes) -> bytes:
+        self._begin_batch()  # the last one may have ended while a bot page was loaded
         peer = (scope.get("client") or ("",))[0].encode()
-        visit = self.plane.record(route, scope["query_string"], peer, head, fired)
-        self.plane.send()
+        visit = self.state.record(route, scope["query_string"], peer, visit_headers, fired)
+        self.state.flush()
         return visit
 
 
 def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """A repeated header means the same as one with commas: two proxies may each have added theirs."""
+    """Join repeated headers with commas: each of two proxies may have added one."""
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
         joined[name] = joined[name] + b", " + value if name in joined else value
@@ -175,7 +177,7 @@ def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def canonical_host(host: bytes, scheme: str) -> bytes:
-    """The host in lower case, without a trailing dot and without the scheme's default port."""
+    """Return the host in lower case, without a trailing dot and the scheme's default port."""
     name, colon, port = host.lower().partition(b":") if not host.startswith(b"[") else (host.lower(), b"", b"")
     name = name.removesuffix(b".")
     if not colon or port == (b"443" if scheme == "https" else b"80"):
@@ -184,18 +186,18 @@ def canonical_host(host: bytes, scheme: str) -> bytes:
 
 
 def with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
-    """Adds the headers that a response does not have."""
+    """Add the headers that a response does not have."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name for name, _ in message["headers"]}
-            message["headers"] = [*(each for each in headers if each[0] not in present), *message["headers"]]
+            message["headers"] = [*(header for header in headers if header[0] not in present), *message["headers"]]
         await send(message)
 
     return send_with_headers
 
 
-async def _answer(
+async def _send_response(
     send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes = b"", *, with_body: bool = True
 ) -> None:
     length = (b"content-length", b"%d" % len(body))

@@ -1,4 +1,4 @@
-"""Limits on all connections of a process together: their number and the memory of incomplete requests.
+"""Limits of all connections of a process: their number, and the memory of incomplete requests.
 
 Beyond a limit, connections that wait for their client are closed: incomplete requests first, then idle connections. A
 connection with a complete request waits for us and is never closed.
@@ -13,10 +13,10 @@ from typing import Protocol
 
 import structlog
 
-_DESCRIPTORS = 32_768
-_HELD_AT_MOST = 12 << 20  # bytes
-_GRACE = 1.0  # seconds in which a well-behaved client sends the rest of its request
-_LOG_EVERY = 60.0  # seconds
+_MAX_DESCRIPTORS = 32_768
+_MAX_MEMORY = 12 << 20  # bytes
+_SLOW_AFTER = 1.0  # seconds in which a well-behaved client sends the rest of its request
+_LOG_INTERVAL = 60.0  # seconds
 
 log = structlog.get_logger(__name__)
 
@@ -24,8 +24,8 @@ log = structlog.get_logger(__name__)
 class ClientConnection(Protocol):
     peer: bytes
     active_at: float
-    """When the current request began or the last answer ended, on the monotonic clock."""
-    held: int
+    """When the current request began or the last response ended, on the monotonic clock."""
+    memory: int
     """Bytes of memory of incomplete and pipelined requests."""
 
     @property
@@ -39,25 +39,26 @@ class ClientConnection(Protocol):
     def abort(self) -> None: ...
 
     def check(self, now: float) -> None:
-        """Closes the connection if its client is overdue. Called once a second."""
+        """Close the connection if its client is overdue. Called once a second."""
 
 
 class Connections:
     def __init__(
         self,
         *,
-        at_most: int | None = None,
-        held_at_most: int = _HELD_AT_MOST,
+        max_connections: int | None = None,
+        max_memory: int = _MAX_MEMORY,
         count_malformed: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`at_most`: connections. By default a third of the process's file descriptors: a connection may need another
-        one for a file it is sent; the database and TLS handshakes in progress use the rest.
+        """`max_connections`: by default a third of the process's file descriptors.
+
+        A connection may need another one to be sent a file; the database and TLS handshakes use the rest.
         """
-        self._at_most = at_most or raise_descriptor_limit() // 3
-        self._held_at_most = held_at_most
+        self._max_connections = max_connections or raise_descriptor_limit() // 3
+        self._max_memory = max_memory
         self._on_malformed = count_malformed
         self._open: set[ClientConnection] = set()
-        self._held = 0
+        self._memory = 0
         self._malformed = 0
         self._malformed_unlogged = 0
         self._reason = ""
@@ -66,85 +67,86 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, new: ClientConnection) -> None:
-        """Admits the new connection. At the limit it closes others, many at once, so that this happens rarely."""
+    def add(self, new: ClientConnection) -> None:
+        """Add a new connection. At the limit, close many others together, so that this happens rarely."""
         self._open.add(new)
-        excess = len(self._open) - self._at_most
+        excess = len(self._open) - self._max_connections
         if excess <= 0:
             return
-        count = excess + self._at_most // 16
-        victims = [each for each in _worst(count + 1, self._open, lambda _: 1) if each is not new]
-        for connection in victims[:count] or [new]:
+        count = excess + self._max_connections // 16
+        to_close = [old for old in _select_to_close(count + 1, self._open, lambda _: 1) if old is not new]
+        for connection in to_close[:count] or [new]:
             connection.abort()
-            self.leave(connection)
+            self.remove(connection)
 
-    def leave(self, connection: ClientConnection) -> None:
-        self.release(connection)
+    def remove(self, connection: ClientConnection) -> None:
+        self.release_memory(connection)
         self._open.discard(connection)
 
-    def hold(self, connection: ClientConnection, size: int) -> None:
-        """Adds memory of a request. May abort any incomplete connection, including this one."""
-        connection.held += size
-        self._held += size
-        if self._held > self._held_at_most:
-            self._shed()
+    def add_memory(self, connection: ClientConnection, size: int) -> None:
+        """Add memory of a request. May abort any incomplete connection, including this one."""
+        connection.memory += size
+        self._memory += size
+        if self._memory > self._max_memory:
+            self._free_memory()
 
-    def release(self, connection: ClientConnection) -> None:
-        self._held -= connection.held
-        connection.held = 0
+    def release_memory(self, connection: ClientConnection) -> None:
+        self._memory -= connection.memory
+        connection.memory = 0
 
     def check(self, now: float) -> None:
-        """Once a second."""
+        """Close overdue connections. Called once a second."""
         for connection in list(self._open):
             connection.check(now)
 
     def count_malformed(self, reason: str) -> None:
-        """Counts a malformed request. `report` logs: a log line for each would let anyone fill the disk."""
+        """Count a malformed request. `report` logs them: a line for each would let any client fill the disk."""
         self._malformed += 1
         self._malformed_unlogged += 1
         self._reason = reason
 
     def report(self) -> None:
-        """Once a second, off the event loop."""
+        """Report malformed requests. Called once a second, off the event loop."""
         count, self._malformed = self._malformed, 0
         if count:
             self._on_malformed(count)
-        if self._malformed_unlogged and time.monotonic() - self._logged_at >= _LOG_EVERY:
+        if self._malformed_unlogged and time.monotonic() - self._logged_at >= _LOG_INTERVAL:
             log.warning("malformed requests refused", count=self._malformed_unlogged, last_reason=self._reason)
             self._malformed_unlogged = 0
             self._logged_at = time.monotonic()
 
-    def _shed(self) -> None:
-        """Frees a quarter: examining all connections for each chunk of data would be too expensive under attack."""
-        holders = [each for each in self._open if each.held]
-        for connection in _worst(len(holders) // 8 + 1, holders, lambda each: each.held):
-            if self._held <= self._held_at_most * 3 // 4:
+    def _free_memory(self) -> None:
+        """Free a quarter: examining all connections for each chunk of data would be too expensive under attack."""
+        incomplete = [connection for connection in self._open if connection.memory]
+        for connection in _select_to_close(len(incomplete) // 8 + 1, incomplete, lambda it: it.memory):
+            if self._memory <= self._max_memory * 3 // 4:
                 return
             connection.abort()
-            self.leave(connection)
+            self.remove(connection)
 
 
-def _worst(
-    count: int, among: Iterable[ClientConnection], weight: Callable[[ClientConnection], int]
+def _select_to_close(
+    count: int, connections: Iterable[ClientConnection], cost: Callable[[ClientConnection], int]
 ) -> list[ClientConnection]:
-    """Incomplete before idle connections, then the address that uses most, then the oldest."""
-    waiting = [each for each in among if each.is_waiting]
-    weights: Counter[bytes] = Counter()
-    for each in waiting:
-        weights[each.peer] += weight(each)
-    before = time.monotonic() - _GRACE
+    """Return incomplete before idle connections, then those of the most expensive address, then the oldest."""
+    waiting = [connection for connection in connections if connection.is_waiting]
+    costs: Counter[bytes] = Counter()
+    for connection in waiting:
+        costs[connection.peer] += cost(connection)
+    slow_since = time.monotonic() - _SLOW_AFTER
 
-    def badness(each: ClientConnection) -> tuple[bool, int, float]:
-        return (not (each.is_incomplete and each.active_at < before), -weights[each.peer], each.active_at)
+    def close_priority(connection: ClientConnection) -> tuple[bool, int, float]:
+        is_slow = connection.is_incomplete and connection.active_at < slow_since
+        return (not is_slow, -costs[connection.peer], connection.active_at)
 
-    return heapq.nsmallest(count, waiting, key=badness)
+    return heapq.nsmallest(count, waiting, key=close_priority)
 
 
 def raise_descriptor_limit() -> int:
-    """Raises the soft limit as far as useful and allowed. Returns the number of descriptors."""
+    """Raise the soft limit as far as useful and allowed. Return the number of descriptors."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+    allowed = _MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MAX_DESCRIPTORS)
     if soft == resource.RLIM_INFINITY or soft >= allowed:
-        return min(allowed, _DESCRIPTORS)
+        return min(allowed, _MAX_DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     return allowed

@@ -1,4 +1,4 @@
-"""Pages that the redirect engine serves, and their headers: no scripts, no external resources."""
+"""Pages that redirects serve, and their headers: no scripts, no external resources."""
 
 from base64 import b64encode
 from hashlib import sha256

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from waypost.redirect.head import PRIVACY, PURPOSE, Head
+from waypost.redirect.visit_headers import PRIVACY, PURPOSE, VisitHeaders
 
 PixelPage = tuple[bytes, bytes, bytes, bytes, tuple[bytes, ...]]
 """(pixels for the spool, policy after its nonce, rest of the head, page up to its pixels, the pixels as JSON)."""
@@ -47,8 +47,8 @@ HEADERS = (
     (b"x-robots-tag", b"noindex"),
 )
 _POLICY_START = b"default-src 'none'; script-src 'nonce-"
-OPENING = b"HTTP/1.1 200 OK\r\n%scontent-security-policy: " + _POLICY_START
-"""The bytes of an answer up to its nonce, with a place for header lines."""
+RESPONSE_PREFIX = b"HTTP/1.1 200 OK\r\n%scontent-security-policy: " + _POLICY_START
+"""The bytes of a response up to its nonce, with a placeholder for header lines."""
 
 # An empty icon: browsers request one otherwise, which the policy would refuse.
 _PAGE = """<!doctype html>
@@ -67,31 +67,31 @@ _AFTER_NONCE = b'">\n%s</script>\n</html>\n' % b"".join(
     for line in (Path(__file__).parent / "pixel_pages.js").read_bytes().splitlines()
     if line and not line.lstrip().startswith(b"//")
 )
-_FILLED_IN = len(_BEFORE_VISIT) + 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
-_PIXELS_SHARED = 10_000  # of up to 3 KB each
+_VISIT_PART_SIZE = len(_BEFORE_VISIT) + 32 + len(_BEFORE_NONCE) + 32 + len(_AFTER_NONCE)
+_MAX_SHARED_PIXELS = 10_000  # of up to 3 KB each
 
 
 def prepare(destination: str, pixels: Sequence[tuple[UUID, str, str]]) -> PixelPage:
-    """`pixels`: (our id, platform, the platform's id)."""
+    """Prepare the page of a link. `pixels`: (our id, platform, the platform's id)."""
     fired = ",".join(PLATFORM_LETTERS[platform] + pixel.hex for pixel, platform, _ in pixels)
     as_json = tuple(_pixel(platform, platform_id) for _, platform, platform_id in pixels)
     data = _json({"to": destination, "pixels": []}).removesuffix("]}")
     start = _PAGE.format(to=escape(destination), data=data).encode()
-    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _FILLED_IN)
+    end_of_head = b"\r\ncontent-length: %d\r\n\r\n" % (len(start) + len(b",".join(as_json)) + _VISIT_PART_SIZE)
     return fired.encode(), _policy(frozenset(platform for _, platform, _ in pixels)), end_of_head, start, as_json
 
 
-def may_fire(head: Head) -> bool:
-    """False for visitors who ask for privacy, and for browsers that prefetch."""
-    return not (head[PRIVACY] or head[PURPOSE])
+def may_fire(visit_headers: VisitHeaders) -> bool:
+    """Return False for visitors who ask for privacy, and for browsers that prefetch."""
+    return not (visit_headers[PRIVACY] or visit_headers[PURPOSE])
 
 
-def answer(opening: bytes, pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
-    """The same as `headers` and `page`, as bytes for the wire."""
+def response(prefix: bytes, pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
+    """Return the response of `headers` and `page` as bytes for the wire."""
     _, policy, end_of_head, start, pixels = pixel_page
     as_json = b",".join(pixels)
     return b"".join(
-        (opening, nonce, policy, end_of_head, start, as_json, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
+        (prefix, nonce, policy, end_of_head, start, as_json, _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE)
     )
 
 
@@ -100,26 +100,26 @@ def headers(pixel_page: PixelPage, nonce: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def page(pixel_page: PixelPage, nonce: bytes, visit: bytes) -> bytes:
-    """`visit`: its id in 32 hex digits."""
+    """Return the page of a visit. `visit`: its id in 32 hex digits."""
     *_, start, pixels = pixel_page
     return b"".join((start, b",".join(pixels), _BEFORE_VISIT, visit, _BEFORE_NONCE, nonce, _AFTER_NONCE))
 
 
-@lru_cache(_PIXELS_SHARED)
+@lru_cache(_MAX_SHARED_PIXELS)
 def _pixel(platform: str, platform_id: str) -> bytes:
-    """One object shared by all routes with the pixel: an id has up to 255 characters, and a link up to 20 pixels."""
+    """Return an object shared by all routes with the pixel: ids have up to 255 characters, links up to 20 pixels."""
     return _json([platform, platform_id]).encode()
 
 
 def _json(data: object) -> str:
-    """JSON that cannot end a script element. `json` escapes everything but ASCII."""
+    """Encode JSON that cannot end a script element. `json` escapes everything but ASCII."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @lru_cache
 def _policy(platforms: frozenset[str]) -> bytes:
-    """One object shared by all routes with the same platforms."""
+    """Return an object shared by all routes with the same platforms."""
     hosts = " ".join(f"https://{host}" for host in _hosts(platforms))
     return (
         f"' 'strict-dynamic'; img-src data: {hosts}; connect-src {hosts}; frame-src {hosts}; "

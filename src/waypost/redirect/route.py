@@ -18,9 +18,12 @@ cache miss.
 """
 
 HOST: Final = 0
-LINK = slice(32)
+TARGET: Final = 1
+EXPIRES_AT: Final = 2
+"""The hot path writes these three as numbers, which saves it a look-up each."""
+LINK_ID = slice(32)
 LOCATION = slice(32, None)
-"""Within the second part of a route: the id is 32 hex digits."""
+"""Slices of TARGET: the id is 32 hex digits."""
 PIXEL_PAGE: Final = 3
 PIXELS: Final = 4
 """Includes pixels that cannot fire now: a change of platform_id changes the route."""
@@ -29,16 +32,16 @@ NEVER = math.inf
 MISSING: Route = (b"", b"", NEVER, None, ())
 """The slug has no link, or its link is deleted or disabled."""
 
-UNSERVED: Final = b" "
-"""Prefix of a host that is not served now. No request can name such a host."""
+DISABLED_PREFIX: Final = b" "
+"""Prefix of a custom domain that is not served now. No request can name such a host."""
 
 
-def unserved(host: bytes) -> bytes:
-    return UNSERVED + host
+def disabled_host(host: bytes) -> bytes:
+    return DISABLED_PREFIX + host
 
 
 SLUG = re.compile(rb"[A-Za-z0-9_-]{1,255}")
-"""Any other slug is missing, without asking the source."""
+"""Any other slug is missing without a query of the source."""
 HOSTNAME = re.compile(rb"(?=.{4,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 """Any custom domain. No slug matches, so both can share the change feed."""
 
@@ -53,10 +56,10 @@ def new_route(
     expires_at: float = NEVER,
     pixels: Sequence[tuple[UUID, str, str | None]] = (),
 ) -> Route:
-    """`pixels`: (our id, platform, the platform's id or None if the pixel does not fire), in the link's order.
+    """Return a route. `pixels`: (our id, platform, the platform's id or None if it does not fire), in the link's order.
 
-    Raises ValueError for a destination that must never be sent as a `Location` (R17). The bytes checked here are the
-    bytes sent: a route never changes.
+    Raises ValueError for a destination that must not be sent as a `Location`. The bytes checked here are the bytes
+    sent: a route never changes.
     """
     location = _location(destination)
     fired = [(id_, platform, platform_id) for id_, platform, platform_id in pixels if platform_id is not None]
@@ -65,7 +68,7 @@ def new_route(
 
 
 def new_host(host: bytes, root_url: str | None, not_found_url: str | None) -> Route:
-    """The route of a custom domain. Its location holds both URLs, separated by a space; an empty one is unset.
+    """Return the route of a custom domain. Its location is both URLs, separated by a space; an empty one is unset.
 
     Raises ValueError like `new_route`.
     """

@@ -20,7 +20,7 @@ _STALE = 60.0  # seconds; a file is locked microseconds after it is created
 
 
 class Segment:
-    """One thread at a time calls `append`. Another may call `sync` meanwhile. `close` comes last."""
+    """One thread at a time calls `append`. Another may call `sync` concurrently. `close` comes last."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -30,7 +30,7 @@ class Segment:
 
     @classmethod
     def open(cls, directory: Path) -> Self:
-        """Creates a segment. It gets its name once it is locked: an unlocked one counts as finished. Raises OSError."""
+        """Create a segment. It gets its name once it is locked: an unlocked one counts as finished. Raises OSError."""
         path = directory / f"{uuid7()}{SUFFIX}"
         unnamed = path.with_suffix(_UNNAMED)
         fd = os.open(unnamed, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -47,7 +47,7 @@ class Segment:
         return cls(fd)
 
     def append(self, lines: bytes) -> tuple[int, OSError | None]:
-        """(number of lines lost, reason)."""
+        """Append lines. Return (number of lines lost, reason)."""
         data = self._torn + lines
         try:
             written = os.write(self._fd, data)
@@ -63,9 +63,9 @@ class Segment:
         return data.count(b"\n", complete), _disk_full()
 
     def sync(self) -> None:
-        """Raises OSError."""
+        """Sync to disk. Raises OSError."""
         if self._is_dirty:
-            self._is_dirty = False  # first: the next call syncs what is appended meanwhile
+            self._is_dirty = False  # first: the next call syncs what another thread appends now
             os.fdatasync(self._fd)
 
     def close(self) -> None:
@@ -83,8 +83,8 @@ class Segment:
             self._torn = b"\n"  # ends the partial line before the next line starts
 
 
-def sweep(directory: Path) -> None:
-    """Removes files of writers that died before their segment had a name."""
+def remove_unnamed(directory: Path) -> None:
+    """Remove files of writers that died before their segment had a name."""
     for path in directory.glob(f"*{_UNNAMED}"):
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < time.time() - _STALE:

@@ -1,6 +1,6 @@
 """Visits on their way to the database: one line each, in append-only segment files of this machine.
 
-A line is written before its redirect is answered, so a killed process loses no answered visit. It is fsynced once a
+A line is written before its redirect is sent, so a killed process loses no redirected visit. It is fsynced once a
 second, so a crashed machine loses one second at most. A writer locks its segment; an unlocked segment is finished. The
 drainer reads the lines and stores its position.
 """
@@ -15,14 +15,14 @@ from typing import BinaryIO, NamedTuple
 
 import structlog
 
-from waypost.redirect.segment import HEADER, SUFFIX, Segment, sweep
+from waypost.redirect.segment import HEADER, SUFFIX, Segment, remove_unnamed
 
 log = structlog.get_logger(__name__)
 
-_SEGMENT_BYTES = 64 << 20
+_MAX_SEGMENT_SIZE = 64 << 20
 _TAB_COUNT = 12
-_FIELD_LIMIT = 1024
-_LINE_LIMIT = 4096
+_MAX_FIELD_SIZE = 1024
+_MAX_LINE_SIZE = 4096
 
 
 class Visit(NamedTuple):
@@ -44,18 +44,18 @@ class Visit(NamedTuple):
 
 
 def encode(visit: tuple[bytes, ...]) -> bytes:
-    """The line of a Visit. The HTTP parser allows tabs in header values, but no line ends."""
+    """Encode a Visit as a line. The HTTP parser allows tabs in header values, but no line ends."""
     line = b"\t".join(visit)
-    if len(line) > _LINE_LIMIT or line.count(b"\t") != _TAB_COUNT:
+    if len(line) > _MAX_LINE_SIZE or line.count(b"\t") != _TAB_COUNT:
         return b"\t".join(map(_sanitized, Visit._fields, visit)) + b"\n"
     return line + b"\n"
 
 
 def _sanitized(name: str, field: bytes) -> bytes:
-    """Keeps the end of forwarding headers: our own proxies append there. Keeps pixels as they are: they are ours."""
+    """Shorten a field. Keeps the end of forwarding headers, where our proxies append, and pixels as they are."""
     if name == "pixels":
         return field
-    kept = field[-_FIELD_LIMIT:] if name in _APPENDED_TO else field[:_FIELD_LIMIT]
+    kept = field[-_MAX_FIELD_SIZE:] if name in _APPENDED_TO else field[:_MAX_FIELD_SIZE]
     return kept.translate(_BLANKS)
 
 
@@ -64,7 +64,7 @@ _BLANKS = bytes(0x20 if byte in b"\t\r\n" else byte for byte in range(256))
 
 
 def decode(line: bytes) -> Visit | None:
-    """None for a line damaged by a full disk or a crash of the machine."""
+    """Decode a line. None if a full disk or a crash of the machine damaged it."""
     fields = line.split(b"\t")
     if len(fields) != len(Visit._fields) or len(fields[0]) != 32 or len(fields[2]) != 32 or not fields[1].isdigit():
         return None
@@ -77,7 +77,7 @@ class Spool:
     def __init__(self, directory: Path, *, limit: int) -> None:
         """`limit`: bytes of all segments together. Visits beyond it are dropped, counted and logged."""
         directory.mkdir(parents=True, exist_ok=True)
-        sweep(directory)
+        remove_unnamed(directory)
         self._directory = directory
         self._limit = limit
         self._is_below_limit = True
@@ -93,7 +93,7 @@ class Spool:
         self._renew()
 
     def append(self, lines: bytes) -> None:
-        """Takes complete lines. Never raises or logs: a redirect depends on neither our disk nor our log."""
+        """Append complete lines. Never raises or logs: a redirect depends on neither our disk nor our log."""
         with self._appending:
             if self._segment is None or not self._is_below_limit:
                 self.dropped += lines.count(b"\n")
@@ -104,7 +104,7 @@ class Spool:
             self._error = error
 
     def sync(self) -> None:
-        """Once a second, off the event loop: syncs to disk, measures the spool, logs errors."""
+        """Sync to disk, measure the spool and log errors. Called once a second, off the event loop."""
         with self._syncing:
             if self._is_closed:
                 return
@@ -121,21 +121,21 @@ class Spool:
             self._switch_to(None)
 
     def _renew(self) -> None:
-        """Opens the first segment, or another one when it is full. On failure the old one stays in use."""
-        if self._segment and self._segment.size < _SEGMENT_BYTES:
+        """Open the first segment, or another one when it is full. On failure the old one stays in use."""
+        if self._segment and self._segment.size < _MAX_SEGMENT_SIZE:
             return
         try:
-            fresh = Segment.open(self._directory)
+            segment = Segment.open(self._directory)
         except OSError as error:
             if not self._has_open_failed:
                 log.error("spool segment could not be created", directory=str(self._directory), error=str(error))
             self._has_open_failed = True
         else:
             self._has_open_failed = False
-            self._switch_to(fresh)
+            self._switch_to(segment)
 
     def _measure(self) -> None:
-        """On failure (no descriptor left) the last result stays valid, and visits go on."""
+        """Compare the size with the limit. On failure (no descriptor left) the last result stays valid."""
         try:
             self._is_below_limit = sum(bytes_of(segments(self._directory))) < self._limit
         except OSError as error:
@@ -145,9 +145,9 @@ class Spool:
         else:
             self._has_measuring_failed = False
 
-    def _switch_to(self, fresh: Segment | None) -> None:
+    def _switch_to(self, segment: Segment | None) -> None:
         with self._appending:
-            old, self._segment = self._segment, fresh
+            old, self._segment = self._segment, segment
         if old:
             old.close()
 
@@ -162,31 +162,31 @@ class Spool:
 
 
 def segments(directory: Path) -> list[Path]:
-    """Oldest first: names are UUIDv7s."""
+    """List segments, oldest first: names are UUIDv7s."""
     return sorted(directory.glob(f"*{SUFFIX}"))
 
 
 def bytes_of(paths: list[Path]) -> Iterator[int]:
     for path in paths:
-        with contextlib.suppress(OSError):  # removed meanwhile
+        with contextlib.suppress(OSError):  # the drainer has removed it
             yield path.stat().st_size
 
 
 class UnknownFormat(Exception):
-    """Another version wrote the segment, in a different format."""
+    """Another version wrote the segment in a different format."""
 
 
 def read_lines(path: Path, position: int, limit: int) -> tuple[list[bytes], int]:
-    """Complete lines from `position` on, at most `limit` bytes, and the position after them.
+    """Read complete lines from `position` on, at most `limit` bytes, and return them with the position after them.
 
     Raises UnknownFormat and FileNotFoundError.
     """
     with path.open("rb") as file:
-        return read_lines_of(file, position, limit)
+        return read_open_lines(file, position, limit)
 
 
-def read_lines_of(file: BinaryIO, position: int, limit: int) -> tuple[list[bytes], int]:
-    """The same for an open segment, which may have been removed since."""
+def read_open_lines(file: BinaryIO, position: int, limit: int) -> tuple[list[bytes], int]:
+    """`read_lines` of an open segment, which may have been removed since."""
     file.seek(0)
     if file.read(len(HEADER)) != HEADER:
         raise UnknownFormat(file.name)
@@ -198,7 +198,7 @@ def read_lines_of(file: BinaryIO, position: int, limit: int) -> tuple[list[bytes
 
 
 def is_finished(path: Path) -> bool:
-    """Whether no process writes to the segment any more. Call it before the last read: it may grow until then."""
+    """Return whether no process writes to the segment any more. Call it before the last read, as it may still grow."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -19,27 +19,27 @@ from uuid import UUID
 
 from waypost.kit.errors import Unavailable
 from waypost.redirect.feed import ChangeFeed
-from waypost.redirect.route import HOST, HOSTNAME, MISSING, PIXELS, SLUG, UNSERVED, Route
+from waypost.redirect.route import DISABLED_PREFIX, HOST, HOSTNAME, MISSING, PIXELS, SLUG, Route
 
-_OF_HOST, _OF_PIXEL = b"@", b"*"
+_HOST_PREFIX, _PIXEL_PREFIX = b"@", b"*"
 """Prefixes of messages that are not slugs."""
 
 _SHARDS = 256
-_MISSING_FOR = 10.0  # seconds; creating the slug drops it at once
-_MISSING_AT_MOST = 20_000
+_MISSING_LIFETIME = 10.0  # seconds; creating the slug invalidates it immediately
+_MAX_MISSING = 20_000
 _SOURCE_PAUSE = 1.0  # seconds without a new attempt after a failure, if memory has a route to serve
-_UNTRUSTED = -1  # never a position of the feed
-_CHANGED_AT_MOST = 20_000  # hosts and pixels whose last change is kept
+_NO_POSITION = -1  # never a position of the feed
+_MAX_CHANGES = 20_000  # hosts and pixels whose last change is kept
 
 
 def host_change(hostname: str) -> str:
-    """A message for the feed: the host's route and every route on it may have changed."""
-    return f"{_OF_HOST.decode()}{hostname}"
+    """Return a message for the feed: the host's route and every route on it may have changed."""
+    return f"{_HOST_PREFIX.decode()}{hostname}"
 
 
 def pixel_change(pixel_id: UUID) -> str:
-    """A message for the feed: every route with this pixel may have changed."""
-    return f"{_OF_PIXEL.decode()}{pixel_id.hex}"
+    """Return a message for the feed: every route with this pixel may have changed."""
+    return f"{_PIXEL_PREFIX.decode()}{pixel_id.hex}"
 
 
 _Dependent = tuple[Route, int]
@@ -50,24 +50,24 @@ class Source(Protocol):
     """Finds routes by slug, or routes of hosts by host name."""
 
     @property
-    def find_now(self) -> Callable[[bytes], Route | None] | None:
-        """A synchronous `find` where that takes microseconds: in an embedded database. Raises Unavailable."""
+    def find_sync(self) -> Callable[[bytes], Route | None] | None:
+        """A synchronous `find` where that takes microseconds: on SQLite. Raises Unavailable."""
 
     async def find(self, slug: bytes) -> Route | None:
-        """None: the slug is missing. Raises Unavailable."""
+        """Return the route, or None if the slug is missing. Raises Unavailable."""
 
 
 class RouteTable:
     """The routes of links, by slug."""
 
-    keys = SLUG
+    key_pattern = SLUG
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int, shared_host: bytes) -> None:
-        """`capacity`: maximum of routes in memory. `shared_host`: routes on it do not depend on their host."""
+        """`capacity`: maximum number of routes in memory. `shared_host`: routes on it do not depend on their host."""
         self._source = source
         self._feed = feed
-        self._head = feed.head
-        self._position = self._seen = feed.head[0]
+        self._published_bytes = feed.published_bytes
+        self._position = self._seen = feed.published_bytes[0]
         self._half_shard = max(1, capacity // _SHARDS // 2)
         self._young: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
         self._old: list[dict[bytes, Route]] = [{} for _ in range(_SHARDS)]
@@ -79,7 +79,7 @@ class RouteTable:
         self._all_changed = 0
         self._missing: dict[bytes, float] = {}
         self._loading: dict[bytes, asyncio.Task[Route]] = {}
-        self._is_trusted = True
+        self._is_feed_complete = True
         self._source_failed_at = float("-inf")
 
     def __len__(self) -> int:
@@ -87,38 +87,38 @@ class RouteTable:
         return independent + sum(map(len, self._young_dependent)) + sum(map(len, self._old_dependent))
 
     def find(self, slug: bytes) -> Route | None:
-        """The route, MISSING, or None: call `load`. The hot path: it neither waits nor raises."""
-        if self._head[0] != self._seen:
+        """Return the route from memory, MISSING, or None if `load` has to find it. Hot path: never waits or raises."""
+        if self._published_bytes[0] != self._seen:
             self._catch_up()
-            if not self._is_trusted:
+            if not self._is_feed_complete:
                 return None
         shard = hash(slug) & 255
         return self._young[shard].get(slug) or self._find_dependent(shard, slug)
 
     async def load(self, slug: bytes) -> Route:
-        """The route or MISSING, from memory or the source. Raises Unavailable if neither has it."""
+        """Return the route or MISSING, from memory or the source. Raises Unavailable if neither has it."""
         route = self.find(slug)
         if route is not None:
             return route
-        kept = self._peek(slug)
-        if kept and time.monotonic() - self._source_failed_at < _SOURCE_PAUSE:
-            return kept
+        cached = self._find_without_refresh(slug)
+        if cached and time.monotonic() - self._source_failed_at < _SOURCE_PAUSE:
+            return cached
         try:
             return await self._load_once(slug)
         except Unavailable:
             self._source_failed_at = time.monotonic()
-            if kept:  # R20: without the database, links in memory keep redirecting
-                return kept
+            if cached:  # without the database, links in memory keep redirecting
+                return cached
             raise
 
     def invalidate(self, change: bytes) -> None:
         """Forgets a slug, or all that a `host_change` or `pixel_change` affects. A read in progress is not kept."""
-        if change.startswith((_OF_HOST, _OF_PIXEL)):
-            self._note_change(change[1:])
+        if change.startswith((_HOST_PREFIX, _PIXEL_PREFIX)):
+            self._record_change(change[1:])
         else:
-            self._forget(change)
+            self._evict(change)
 
-    def _forget(self, slug: bytes) -> None:
+    def _evict(self, slug: bytes) -> None:
         shard = hash(slug) & 255
         self._young[shard].pop(slug, None)
         self._old[shard].pop(slug, None)
@@ -127,11 +127,11 @@ class RouteTable:
         self._missing.pop(slug, None)
         self._loading.pop(slug, None)
 
-    def _note_change(self, of: bytes) -> None:
+    def _record_change(self, key: bytes) -> None:
         self._changes += 1
-        if len(self._changed) >= _CHANGED_AT_MOST:
+        if len(self._changed) >= _MAX_CHANGES:
             self._changed, self._all_changed = {}, self._changes
-        self._changed[of] = self._changes
+        self._changed[key] = self._changes
         self._loading.clear()  # any of these may load a route that has just changed
 
     def clear(self) -> None:
@@ -141,62 +141,62 @@ class RouteTable:
         self._missing.clear()
         self._loading.clear()
 
-    def distrust(self) -> None:
-        """From now on changes of other machines may be missed: every hit asks the source first."""
-        self._is_trusted = False
-        self._seen = _UNTRUSTED
+    def mark_feed_lost(self) -> None:
+        """Ask the source at every hit, because changes of other machines may be missed from now on."""
+        self._is_feed_complete = False
+        self._seen = _NO_POSITION
 
-    def trust(self) -> None:
-        """Changes arrive again. Routes loaded before may have changed meanwhile."""
+    def mark_feed_restored(self) -> None:
+        """Serve from memory again, without the routes loaded before: they may have changed in the meantime."""
         self.clear()
-        self._is_trusted = True
+        self._is_feed_complete = True
 
     def _find_dependent(self, shard: int, slug: bytes) -> Route | None:
         dependent = self._young_dependent[shard].get(slug)
         if dependent is None:
-            return self._find_further(shard, slug)
+            return self._find_old_or_source(shard, slug)
         route, seen = dependent
         if seen == self._changes:
             return route
         if not self._is_current(route, seen):
-            return self._find_further(shard, slug)
+            return self._find_old_or_source(shard, slug)
         self._young_dependent[shard][slug] = route, self._changes
         return route
 
-    def _find_further(self, shard: int, slug: bytes) -> Route | None:
-        if not self.keys.fullmatch(slug):
+    def _find_old_or_source(self, shard: int, slug: bytes) -> Route | None:
+        if not self.key_pattern.fullmatch(slug):
             return MISSING  # invalid: neither looked up nor cached, however long it is
         route = self._old[shard].pop(slug, None) or self._current(self._old_dependent[shard].pop(slug, None))
         if route is not None:
-            self._keep(slug, route)
+            self._cache(slug, route)
             return route
-        gone_until = self._missing.get(slug)
-        if gone_until is not None and time.monotonic() < gone_until:
+        missing_until = self._missing.get(slug)
+        if missing_until is not None and time.monotonic() < missing_until:
             return MISSING
-        find_now = self._source.find_now
-        if find_now is None:
+        find_sync = self._source.find_sync
+        if find_sync is None:
             return None
         try:
-            return self._remember(slug, find_now(slug))
+            return self._cache_result(slug, find_sync(slug))
         except Unavailable:
             return None  # `load` will get the same failure and can raise it
 
     def _catch_up(self) -> None:
         self._position, changed = self._feed.since(self._position)
-        if self._is_trusted:
+        if self._is_feed_complete:
             self._seen = self._position
         if changed is None:
             self.clear()
         for slug in changed or ():
             self.invalidate(slug)
 
-    def _peek(self, slug: bytes) -> Route | None:
+    def _find_without_refresh(self, slug: bytes) -> Route | None:
         shard = hash(slug) & 255
         young = self._young[shard].get(slug) or self._current(self._young_dependent[shard].get(slug))
         return young or self._old[shard].get(slug) or self._current(self._old_dependent[shard].get(slug))
 
     async def _load_once(self, slug: bytes) -> Route:
-        """Asks the source once for all concurrent visitors of a slug."""
+        """Query the source once for all concurrent visitors of a slug."""
         task = self._loading.get(slug)
         if task is None:
             task = self._loading[slug] = asyncio.ensure_future(self._load_from_source(slug))
@@ -207,25 +207,25 @@ class RouteTable:
         if self._loading.get(slug) is task:
             del self._loading[slug]
         if not task.cancelled():
-            task.exception()  # retrieved: the callers got it, if any still wait
+            task.exception()  # marks it as retrieved; callers that still wait have got it
 
     async def _load_from_source(self, slug: bytes) -> Route:
         route = await self._source.find(slug)
         if self._loading.get(slug) is asyncio.current_task():
-            return self._remember(slug, route)
-        return route or MISSING  # it changed while it was loaded: valid for this answer, not for the cache
+            return self._cache_result(slug, route)
+        return route or MISSING  # it changed while it was loaded: valid for this response, not for the cache
 
-    def _remember(self, slug: bytes, route: Route | None) -> Route:
+    def _cache_result(self, slug: bytes, route: Route | None) -> Route:
         if route is not None:
-            self._keep(slug, route)
+            self._cache(slug, route)
             return route
-        if len(self._missing) >= _MISSING_AT_MOST:
+        if len(self._missing) >= _MAX_MISSING:
             self._missing.clear()
-        self._missing[slug] = time.monotonic() + _MISSING_FOR
+        self._missing[slug] = time.monotonic() + _MISSING_LIFETIME
         return MISSING
 
-    def _keep(self, slug: bytes, route: Route) -> None:
-        """Caches a current route."""
+    def _cache(self, slug: bytes, route: Route) -> None:
+        """Cache a current route."""
         shard = hash(slug) & 255
         if len(self._young[shard]) + len(self._young_dependent[shard]) >= self._half_shard:
             self._old[shard], self._young[shard] = self._young[shard], {}
@@ -240,8 +240,8 @@ class RouteTable:
         return dependent[0] if dependent and self._is_current(*dependent) else None
 
     def _is_current(self, route: Route, seen: int) -> bool:
-        """Whether its host and pixels are unchanged since `seen` changes."""
-        if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(UNSERVED), 0) > seen:
+        """Return whether its host and pixels are unchanged since `seen` changes."""
+        if self._all_changed > seen or self._changed.get(route[HOST].removeprefix(DISABLED_PREFIX), 0) > seen:
             return False
         return all(self._changed.get(pixel, 0) <= seen for pixel in route[PIXELS])
 
@@ -249,11 +249,11 @@ class RouteTable:
 class HostTable(RouteTable):
     """Custom domains, by name. `new_host` makes their routes."""
 
-    keys = HOSTNAME
+    key_pattern = HOSTNAME
 
     def __init__(self, source: Source, feed: ChangeFeed, *, capacity: int) -> None:
         super().__init__(source, feed, capacity=capacity, shared_host=b"")
 
     def invalidate(self, change: bytes) -> None:
         """`change`: a host name or a `host_change`."""
-        self._forget(change.removeprefix(_OF_HOST))
+        self._evict(change.removeprefix(_HOST_PREFIX))

@@ -12,7 +12,7 @@ from waypost.database import Database
 from waypost.database.schema import pending
 from waypost.kit.errors import Unavailable, WaypostError
 from waypost.redirect.asgi import with_headers
-from waypost.redirect.plane import NOSNIFF
+from waypost.redirect.state import NOSNIFF
 from waypost.web import envelope
 
 

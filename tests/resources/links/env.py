@@ -72,7 +72,7 @@ class Env:
     alice: Person
     bob: Person
     changed_slugs: list[str]
-    """Announced to the redirect plane, in order."""
+    """Changes published to redirects, in order."""
 
     async def post(self, fields: dict[str, Any], who: Person | None = None) -> httpx.Response:
         headers = (who or self.alice).headers

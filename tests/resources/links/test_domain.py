@@ -325,7 +325,7 @@ async def domains_of_links(db: Database) -> set[UUID | None]:
 
 
 async def find_route(db: Database, slug: bytes) -> bytes | None:
-    """The host that the redirect plane serves it on."""
+    """The host that redirects serve it on."""
     routes = open_route_source(db, SHARED, KEYS)
     try:
         route = await routes.find(slug)

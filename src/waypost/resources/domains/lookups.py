@@ -81,7 +81,7 @@ async def is_custom_domain(tx: Tx, account_id: UUID, hostname: str) -> bool:
 class HostSource:
     """A `redirect.table.Source` of hosts, asked by visits to no link of a domain, which is no hot path."""
 
-    find_now = None
+    find_sync = None
 
     def __init__(self, db: Database) -> None:
         self._db = db

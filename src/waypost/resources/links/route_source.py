@@ -16,7 +16,7 @@ from sqlalchemy.dialects import sqlite
 from waypost.database import Database, KeyRing
 from waypost.kit.clock import from_microseconds
 from waypost.kit.errors import Unavailable
-from waypost.redirect import NEVER, Route, RouteTable, new_route, unserved
+from waypost.redirect import NEVER, Route, RouteTable, disabled_host, new_route
 from waypost.resources import domains, pixels
 from waypost.resources.links.model import NOT_DELETED, ROUTE_CHANNEL, links
 from waypost.resources.pixels import PixelTags
@@ -44,7 +44,7 @@ class SqliteRouteSource:
         self._connection.execute("PRAGMA cache_size = -4000")  # KiB
         self._newest = self._connection.execute("SELECT coalesce(max(id), 0) FROM route_changes").fetchone()[0]
 
-    def find_now(self, slug: bytes) -> Route | None:
+    def find_sync(self, slug: bytes) -> Route | None:
         try:
             rows = self._connection.execute(_FIND_ON_SQLITE, (slug.decode("utf-8", "replace"),)).fetchall()
         except sqlite3.Error as error:
@@ -59,7 +59,7 @@ class SqliteRouteSource:
         return _route(link, encrypted, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
-        return self.find_now(slug)
+        return self.find_sync(slug)
 
     def read_changes(self) -> list[str]:
         """Return the slugs changed since the last call. Rows are kept for an hour; calls are a second apart."""
@@ -86,7 +86,7 @@ class SqliteRouteSource:
 
 
 class PostgresRouteSource:
-    find_now = None  # needs the network
+    find_sync = None  # needs the network
 
     def __init__(self, db: Database, shared_host: str, keys: KeyRing) -> None:
         self._db = db
@@ -110,13 +110,13 @@ class PostgresRouteSource:
             for table in tables:
                 act(table)
 
-        for_all(RouteTable.distrust)  # until the connection is established
+        for_all(RouteTable.mark_feed_lost)  # until the connection is established
         await follow_channel(
             self._db.url,
             ROUTE_CHANNEL,
             on_payload=partial(_invalidate, tables),
-            on_connected=lambda: for_all(RouteTable.trust),
-            on_lost=lambda: for_all(RouteTable.distrust),
+            on_connected=lambda: for_all(RouteTable.mark_feed_restored),
+            on_lost=lambda: for_all(RouteTable.mark_feed_lost),
         )
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
 def _route(link: tuple[Any, ...], encrypted: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
     """`link`: the link's columns of a row of `_FIND`; `encrypted`: the pixels' columns of the rows with a pixel."""
     link_id, destination, expires_at, hostname, is_live = link
-    host = shared_host if hostname is None else hostname.encode() if is_live else unserved(hostname.encode())
+    host = shared_host if hostname is None else hostname.encode() if is_live else disabled_host(hostname.encode())
     expiry = NEVER if expires_at is None else expires_at.timestamp()
     if not encrypted:
         return new_route(host, destination, link_id, expiry)

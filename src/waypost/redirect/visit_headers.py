@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import httptools
 
 _UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
-_OF_A_VISIT = (
+_VISIT_HEADERS = (
     b"connection",
     b"host",
     b"x-forwarded-for",
@@ -26,26 +26,26 @@ _OF_A_VISIT = (
     b"dnt",
 )
 _ABSENT = b""
-_LAYOUTS_AT_MOST = 1_000
-_NAMES_AT_MOST = 40  # a head with more or longer names is unusual: it must not fill our memory
-_BYTES_OF_NAMES_AT_MOST = 1_500
+_MAX_LAYOUTS = 1_000
+_MAX_NAMES = 40  # a head with more or longer names is unusual: it must not fill our memory
+_MAX_NAME_BYTES = 1_500
 
 Values = Callable[[Mapping[bytes, bytes]], tuple[bytes, ...]]
 
 
-Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
+VisitHeaders = tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, bytes]
 """(host, forwarded for, forwarded, user agent, referrer, language, purpose, privacy): raw, b"" if not sent.
 
 All but the first are fields of `spool.Visit`. A plain tuple: a named tuple takes many times as long to create.
 """
 USER_AGENT, PURPOSE, PRIVACY = 3, 6, 7
-"""Positions in a Head."""
+"""Positions in VisitHeaders."""
 
 
-class HeadReader:
-    """Shared by all connections: between two heads it keeps only the layouts of names.
+class HeaderReader:
+    """Parses heads for all connections. Between two heads it keeps only the layouts of names.
 
-    A browser sends the same names in the same order each time. Each such layout is analysed once.
+    A browser sends the same names in the same order each time. Each such layout is analyzed once.
     """
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class HeadReader:
         self._layouts: dict[tuple[bytes, ...], Values] = {}
         self._parser = self._new_parser()
 
-    def read(self, data: bytes) -> Head | None:
-        """`data` is one complete head. None if anything is unusual."""
+    def read(self, data: bytes) -> VisitHeaders | None:
+        """Return the headers of one complete head. None if anything is unusual."""
         sent = self._sent
         sent.clear()
         try:
@@ -69,34 +69,34 @@ class HeadReader:
             self._parser = self._new_parser()  # it may be waiting for a body
             return None
         sent[_ABSENT] = b""
-        found = values(sent)
-        if found[0] and found[0].lower() != b"keep-alive":
+        header_values = values(sent)
+        if header_values[0] and header_values[0].lower() != b"keep-alive":
             self._parser = self._new_parser()
             return None
-        return _head(found)
+        return _visit_headers(header_values)
 
     def _new_layout(self, names: tuple[bytes, ...]) -> Values | None:
-        """Returns the getter of `_OF_A_VISIT` for this layout, or None for an unusual one."""
+        """Return the getter of `_VISIT_HEADERS` for this layout, or None for an unusual one."""
         sent_as = {name.lower(): name for name in names}
-        is_bounded = len(names) <= _NAMES_AT_MOST and sum(map(len, names)) <= _BYTES_OF_NAMES_AT_MOST
+        is_bounded = len(names) <= _MAX_NAMES and sum(map(len, names)) <= _MAX_NAME_BYTES
         if not is_bounded or len(sent_as) < len(names) or not sent_as.keys().isdisjoint(_UNUSUAL):
             return None
-        if len(self._layouts) >= _LAYOUTS_AT_MOST:
+        if len(self._layouts) >= _MAX_LAYOUTS:
             self._layouts.clear()
-        values = self._layouts[names] = itemgetter(*(sent_as.get(name, _ABSENT) for name in _OF_A_VISIT))
+        values = self._layouts[names] = itemgetter(*(sent_as.get(name, _ABSENT) for name in _VISIT_HEADERS))
         return values
 
     def _new_parser(self) -> httptools.HttpRequestParser:
         return httptools.HttpRequestParser(SimpleNamespace(on_header=self._sent.setdefault))
 
 
-def head_of(headers: Mapping[bytes, bytes]) -> Head:
-    """Takes ASGI headers, in lower case."""
-    return _head(tuple(headers.get(name, b"") for name in _OF_A_VISIT))
+def read_visit_headers(headers: Mapping[bytes, bytes]) -> VisitHeaders:
+    """Return the visit headers of ASGI headers, whose names are in lower case."""
+    return _visit_headers(tuple(headers.get(name, b"") for name in _VISIT_HEADERS))
 
 
-def _head(found: tuple[bytes, ...]) -> Head:
-    _, host, forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = found
+def _visit_headers(values: tuple[bytes, ...]) -> VisitHeaders:
+    _, host, forwarded_for, forwarded, user_agent, referrer, language, sec_purpose, purpose, x_moz, gpc, dnt = values
     is_private = b"1" if gpc == b"1" or dnt == b"1" else b""
     return (
         host,

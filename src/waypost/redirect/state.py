@@ -1,0 +1,208 @@
+"""State shared by the fast protocol and the ASGI entry point: routes, spool, hosts, and the bytes of responses."""
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from uuid_utils import uuid7
+from uvicorn.server import ServerState
+
+from waypost.redirect import pages, pixel_pages
+from waypost.redirect.connections import Connections
+from waypost.redirect.route import LINK_ID, MISSING, Route
+from waypost.redirect.spool import Spool, encode
+from waypost.redirect.table import HostTable, RouteTable
+from waypost.redirect.visit_headers import HeaderReader, VisitHeaders
+
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""For a year from the last response. Not for subdomains and custom domains: their owners decide."""
+REDIRECT_HEADERS = (
+    (b"cache-control", b"private, no-store"),
+    (b"referrer-policy", b"no-referrer-when-downgrade"),
+    NOSNIFF,
+)
+
+_LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
+_MAX_CACHED_LENGTH = 1024  # bytes; longer user agents are not cached
+_GENERATION_SIZE = 4_000
+
+
+class BotCache(dict[bytes, bool]):
+    """Caches whether a user agent is a bot. `bots[user_agent]` costs one dictionary look-up for a known one.
+
+    Two generations: a full young one becomes the old one, and a hit in the old one moves back. So many invented user
+    agents do not evict the real ones. Bounded in entries and bytes: a client may send a new one each time.
+    """
+
+    def __init__(self, is_bot: Callable[[bytes], bool]) -> None:
+        super().__init__({b"": is_bot(b"")})  # the first call loads the patterns, before a visitor waits for it
+        self._is_bot = is_bot
+        self._old: dict[bytes, bool] = {}
+
+    def __missing__(self, agent: bytes) -> bool:
+        if len(agent) > _MAX_CACHED_LENGTH:
+            return self._is_bot(agent)
+        is_bot = self._old.pop(agent, None)
+        if is_bot is None:
+            is_bot = self._is_bot(agent)
+        if len(self) >= _GENERATION_SIZE:
+            self._old = dict(self)
+            self.clear()
+        self[agent] = is_bot
+        return is_bot
+
+
+class WaitingConnection(Protocol):
+    """A connection with responses to visits that are not in the spool yet."""
+
+    def send_responses(self) -> None: ...
+
+
+class RedirectState:
+    now = 0.0
+    """Seconds since 1970 at the first visit of this iteration of the event loop."""
+    redirect_prefix = shared_redirect_prefix = b""
+    """The bytes of a redirect up to its location: on custom domains, and on the shared domain."""
+    pixel_page_prefix = shared_pixel_page_prefix = b""
+    """The bytes of a pixel page up to its nonce."""
+    not_found = b""
+    _at = b""
+    _id = 0
+    _default_headers: list[tuple[bytes, bytes]] | None = None
+
+    def __init__(
+        self,
+        table: RouteTable,
+        hosts: HostTable,
+        spool: Spool,
+        *,
+        is_bot: Callable[[bytes], bool],
+        shared_host: str,
+        app_host: str,
+        app_segments: Iterable[str],
+        all_hosts_segments: Iterable[str] = (),
+        has_https: bool = False,
+        time_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`is_bot` takes a raw user agent. `has_https`: the service's own hosts use HTTPS.
+
+        `app_segments`: first path segments, in lower case, that the application serves on `app_host`.
+        `all_hosts_segments`: those that it also serves on every other host except `shared_host`.
+        """
+        self._time_ns = time_ns
+        self.hsts = [HSTS] if has_https else []
+        self.table = table
+        self.hosts = hosts
+        self.spool = spool
+        self.bots = BotCache(is_bot)
+        self.shared_host = shared_host.encode()
+        self._app_host = app_host.encode()
+        self.own_hosts = frozenset([self.shared_host, self._app_host])
+        self._app_segments = frozenset(segment.encode() for segment in app_segments)
+        self._all_hosts_segments = frozenset(segment.encode() for segment in all_hosts_segments)
+        self.header_reader = HeaderReader()
+        self._visits: list[bytes] = []
+        self.waiting_connections: list[WaitingConnection] = []
+        """Connections that wait for `flush`. If there are none, the next visit begins a batch."""
+        self.nonces = _nonces()
+        self.refresh_headers([])
+
+    def refresh_headers(self, default_headers: list[tuple[bytes, bytes]]) -> None:
+        """Update the headers of responses. uvicorn makes a new list of default headers, with the date, every second."""
+        if default_headers is self._default_headers:
+            return
+        self._default_headers = default_headers
+        # whatever the scheme of a visit: browsers ignore HSTS over plain HTTP (RFC 6797, 8.1)
+        shared_headers = [*default_headers, *self.hsts]
+        missing = [*shared_headers, *pages.HEADERS, (b"content-length", b"%d" % len(pages.NOT_FOUND))]
+        self.redirect_prefix, self.shared_redirect_prefix = map(_redirect_prefix, (default_headers, shared_headers))
+        self.pixel_page_prefix, self.shared_pixel_page_prefix = map(
+            _pixel_page_prefix, (default_headers, shared_headers)
+        )
+        self.not_found = b"HTTP/1.1 404 Not Found\r\n" + _lines(missing) + b"\r\n" + pages.NOT_FOUND
+
+    def is_app(self, segment: bytes, host: bytes) -> bool:
+        """Return whether the application serves the path: on its own host, and on loopback names for health checks."""
+        if host == self._app_host:
+            return segment.lower() in self._app_segments
+        if host == self.shared_host:
+            return False
+        return segment in self._all_hosts_segments or (
+            segment.lower() in self._app_segments and _LOOPBACK.fullmatch(host) is not None
+        )
+
+    def begin_batch(self) -> None:
+        """Called before the first visit of an event loop iteration: its visits share a timestamp and consecutive ids.
+
+        RFC 9562 allows UUIDv7s of the same moment to count up from a random one.
+        """
+        now_ns = self._time_ns()
+        self.now = now_ns / 1e9
+        self._at = str(now_ns // 1000).encode()
+        self._id = uuid7().int
+
+    def record(self, route: Route, query: bytes, peer: bytes, headers: VisitHeaders, fired: bytes = b"") -> bytes:
+        """Buffer the visit's line until `flush`. Return its id."""
+        self._id += 1
+        visit = b"%032x" % self._id
+        self._visits.append(encode((visit, self._at, route[1][LINK_ID], query, peer, *headers[1:], fired)))
+        return visit
+
+    def flush_later(self, connection: WaitingConnection) -> None:
+        """Flush at the end of this event loop iteration: one write to the spool for all its connections.
+
+        One write for each visit took two fifths of the time of a redirect.
+        """
+        if not self.waiting_connections:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self.waiting_connections.append(connection)
+
+    def flush(self) -> None:
+        """Write the spool, then the responses: every visit with a response must be counted."""
+        visits, self._visits = self._visits, []
+        waiting_connections, self.waiting_connections = self.waiting_connections, []
+        if visits:
+            self.spool.append(b"".join(visits))
+        for connection in waiting_connections:
+            connection.send_responses()
+
+    def is_missing(self, route: Route, host: bytes) -> bool:
+        return route is MISSING or route[0] != host or self.now >= route[2]
+
+
+def _redirect_prefix(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    lines = _lines([*headers, *REDIRECT_HEADERS, (b"content-length", b"0"), (b"location", b"")])
+    return b"HTTP/1.1 302 Found\r\n" + lines[:-2]
+
+
+def _pixel_page_prefix(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return pixel_pages.RESPONSE_PREFIX % _lines([*headers, *pixel_pages.HEADERS])
+
+
+def _nonces() -> Iterator[bytes]:
+    """Generate nonces of 128 bits in hex. Reads many with one system call: a call for each costs as much as a page."""
+    while True:
+        pool = os.urandom(16 * 256).hex().encode()
+        yield from (pool[start : start + 32] for start in range(0, len(pool), 32))
+
+
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b"%s: %s\r\n" % header for header in headers)
+
+
+async def maintain(state: RedirectState, connections: Connections, server: ServerState) -> None:
+    """Once a second, update the date, sync the spool, and close overdue connections."""
+    while True:
+        await asyncio.sleep(1)
+        state.refresh_headers(server.default_headers)
+        await asyncio.to_thread(_sync, state.spool, connections)
+        connections.check(time.monotonic())
+
+
+def _sync(spool: Spool, connections: Connections) -> None:
+    spool.sync()
+    connections.report()
