@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from waypost.kit.errors import Unavailable
-from waypost.kit.fair_queue import Allowance, FairQueue
+from waypost.kit.fair_queue import FairQueue, TimeBudget
 
 
 class Work:
@@ -47,19 +47,19 @@ async def settled() -> None:
 
 
 @asynccontextmanager
-async def work(slots: int, *, each: int, **limits: int) -> AsyncIterator[Work]:
+async def work(slots: int, *, per_key: int, **limits: int) -> AsyncIterator[Work]:
     """The queue is empty at the end of each test."""
-    queue = FairQueue(slots, each=each, **limits)
+    queue = FairQueue(slots, per_key=per_key, **limits)
     begun = Work(queue)
     yield begun
     for task in begun.tasks:
         task.cancel()
     await asyncio.gather(*begun.tasks, return_exceptions=True)
-    assert (queue._free, queue._running, queue._lines) == (slots, {}, {})
+    assert (queue._free, queue._running, queue._queues) == (slots, {}, {})
 
 
 async def test_one_account_never_fills_the_pool() -> None:
-    async with work(3, each=2) as jobs:
+    async with work(3, per_key=2) as jobs:
         await jobs.ask(*"aaaaaa")
         assert jobs.running == ["a", "a"]
         await jobs.ask("b")
@@ -67,7 +67,7 @@ async def test_one_account_never_fills_the_pool() -> None:
 
 
 async def test_free_slots_rotate_among_waiting_accounts() -> None:
-    async with work(1, each=1) as jobs:
+    async with work(1, per_key=1) as jobs:
         await jobs.ask(*"aaaabbc")
         for key in "abcaba":
             await jobs.end(key)
@@ -75,7 +75,7 @@ async def test_free_slots_rotate_among_waiting_accounts() -> None:
 
 
 async def test_a_freed_slot_skips_an_account_at_its_limit() -> None:
-    async with work(2, each=1) as jobs:
+    async with work(2, per_key=1) as jobs:
         await jobs.ask(*"aaabb")
         await jobs.end("b")
         assert jobs.running == ["a", "b"]
@@ -83,7 +83,7 @@ async def test_a_freed_slot_skips_an_account_at_its_limit() -> None:
 
 
 async def test_an_unused_slot_goes_to_an_account_below_its_limit() -> None:
-    async with work(2, each=1) as jobs:
+    async with work(2, per_key=1) as jobs:
         await jobs.ask("a", "a")
         assert jobs.running == ["a"]
         await jobs.end("a")
@@ -91,7 +91,7 @@ async def test_an_unused_slot_goes_to_an_account_below_its_limit() -> None:
 
 
 async def test_too_many_of_one_account_are_refused_at_once() -> None:
-    async with work(1, each=1, waiting_each=2) as jobs:
+    async with work(1, per_key=1, max_waiting_per_key=2) as jobs:
         await jobs.ask(*"aaa")
         with pytest.raises(Unavailable):
             async with jobs.queue.slot("a"):
@@ -102,7 +102,7 @@ async def test_too_many_of_one_account_are_refused_at_once() -> None:
 
 
 async def test_too_many_of_all_accounts_are_refused_at_once() -> None:
-    async with work(1, each=1, waiting=3) as jobs:
+    async with work(1, per_key=1, max_waiting=3) as jobs:
         await jobs.ask(*"abcd")
         with pytest.raises(Unavailable) as refused:
             async with jobs.queue.slot("e"):
@@ -111,27 +111,27 @@ async def test_too_many_of_all_accounts_are_refused_at_once() -> None:
 
 
 async def test_a_caller_that_waits_too_long_is_refused() -> None:
-    async with work(1, each=1) as jobs:
+    async with work(1, per_key=1) as jobs:
         await jobs.ask("a")
         with pytest.raises(Unavailable):
-            async with jobs.queue.slot("b", Allowance(0)):
+            async with jobs.queue.slot("b", TimeBudget(0)):
                 pytest.fail("it was let in")
-        assert not jobs.queue._lines
+        assert not jobs.queue._queues
 
 
 async def test_several_queues_share_one_time_limit() -> None:
-    patience = Allowance(0.02)
+    budget = TimeBudget(0.02)
     with pytest.raises(TimeoutError):
-        async with patience.spend():
+        async with budget.use():
             await asyncio.Event().wait()
     with pytest.raises(TimeoutError):
-        async with patience.spend():
+        async with budget.use():
             await asyncio.sleep(0)
             await asyncio.Event().wait()
 
 
 async def test_a_cancelled_caller_leaves_the_queue() -> None:
-    async with work(1, each=1) as jobs:
+    async with work(1, per_key=1) as jobs:
         await jobs.ask(*"aab")
         jobs.tasks[1].cancel()
         await settled()
@@ -141,7 +141,7 @@ async def test_a_cancelled_caller_leaves_the_queue() -> None:
 
 @pytest.mark.parametrize("served_first", [True, False])
 async def test_cancelling_a_caller_at_its_turn_frees_the_slot(served_first: bool) -> None:
-    async with work(1, each=1) as jobs:
+    async with work(1, per_key=1) as jobs:
         await jobs.ask(*"abc")
         acts = [jobs._ends["a"].pop(0).set, jobs.tasks[1].cancel]
         for act in acts if served_first else reversed(acts):
@@ -153,7 +153,7 @@ async def test_cancelling_a_caller_at_its_turn_frees_the_slot(served_first: bool
 
 
 async def test_a_failed_job_frees_its_slot() -> None:
-    async with work(1, each=1) as jobs:
+    async with work(1, per_key=1) as jobs:
         with pytest.raises(ZeroDivisionError):
             async with jobs.queue.slot("a"):
                 raise ZeroDivisionError
@@ -162,7 +162,7 @@ async def test_a_failed_job_frees_its_slot() -> None:
 
 
 async def test_serves_many_waiting_callers() -> None:
-    queue, most = FairQueue(4, each=2, waiting=1_000, waiting_each=100), 0
+    queue, most = FairQueue(4, per_key=2, max_waiting=1_000, max_waiting_per_key=100), 0
     inside: list[int] = []
 
     async def job(key: int) -> None:
@@ -176,4 +176,4 @@ async def test_serves_many_waiting_callers() -> None:
 
     await asyncio.gather(*(job(number % 7) for number in range(200)))
     assert most == 4
-    assert (queue._free, queue._running, queue._lines) == (4, {}, {})
+    assert (queue._free, queue._running, queue._queues) == (4, {}, {})

@@ -58,12 +58,12 @@ async def test_an_account_with_a_full_share_delays_no_other(place: WebApp) -> No
     greedy, modest = await visitor(place, "greedy@example.com"), await visitor(place, "modest@example.com")
     shares = place.db._shares
     async with contextlib.AsyncExitStack() as stack:
-        for _ in range(shares._each):
+        for _ in range(shares._per_key):
             await stack.enter_async_context(shares.slot(greedy.id))
         waiting = [asyncio.create_task(greedy.get(path)) for path in PATHS]
         for path in PATHS:
             assert (path, await modest.get(path)) == (path, 200)
-        while sum(map(len, shares._lines.values())) < len(PATHS):
+        while sum(map(len, shares._queues.values())) < len(PATHS):
             await asyncio.sleep(0)
         assert not any(task.done() for task in waiting)
     assert await asyncio.gather(*waiting) == [200] * len(PATHS)
@@ -73,7 +73,7 @@ async def test_an_account_with_a_full_share_delays_no_other(place: WebApp) -> No
 @pytest.mark.parametrize("path", ["/api/v1/links", "/links"])
 async def test_refuses_too_many_waiting_requests_with_retry_after(place: WebApp, path: str) -> None:
     greedy = await visitor(place, "greedy@example.com")
-    place.db._shares._each = place.db._shares._waiting_each = 0
+    place.db._shares._per_key = place.db._shares._max_waiting_per_key = 0
     answer = await greedy.browser.get(path, headers=greedy.key)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "busy" in answer.text

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from waypost.kit.errors import Invalid
 from waypost.kit.pagination import Page, PageRequest
-from waypost.web import page_request, paginated
+from waypost.web import paginated, require_pagination
 
 BASE = "https://app.test"
 
@@ -18,7 +18,7 @@ def request(query: str = "", path: str = "/api/v1/links") -> Request:
 
 def page(items: int, total: int, query: str = "") -> dict[str, Any]:
     asked = request(query)
-    answer = paginated(Page([{"n": n} for n in range(items)], total, page_request(asked)), asked, BASE)
+    answer = paginated(Page([{"n": n} for n in range(items)], total, require_pagination(asked)), asked, BASE)
     content: dict[str, Any] = json.loads(bytes(answer.body))
     return content
 
@@ -86,18 +86,18 @@ def test_percent_encodes_the_path() -> None:
     ],
 )
 def test_reads_page_and_per_page(query: str, expected: tuple[int, int]) -> None:
-    asked = page_request(request(query))
+    asked = require_pagination(request(query))
     assert (asked.page, asked.per_page) == expected
 
 
 def test_the_farthest_page_fits_the_database() -> None:
-    asked = page_request(request(f"page={'9' * 9_000}&per_page=100"))
+    asked = require_pagination(request(f"page={'9' * 9_000}&per_page=100"))
     assert 10**12 < asked.offset + 100 < 2**63
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "x", "1.5", "1e3", "+1", " 1", "٣", "²", "0" * 5_000])
 def test_refuses_invalid_pages(text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        page_request(request(f"page={text}&per_page={text}"))
+        require_pagination(request(f"page={text}&per_page={text}"))
     message = ["This must be an integer of at least 1."]
     assert caught.value.errors == {"page": message, "per_page": message}

@@ -32,10 +32,13 @@ DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$k52hN5sRuQpMk0Bwm6P6Gw$kybiBYwgiG5R
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _threads = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="password")  # starts no thread before the first hash
 _unknown = FairQueue(
-    MAX_CONCURRENT, each=MAX_CONCURRENT, waiting=MAX_UNKNOWN_WAITING, waiting_each=MAX_WAITING_PER_CLIENT
+    MAX_CONCURRENT, per_key=MAX_CONCURRENT, max_waiting=MAX_UNKNOWN_WAITING, max_waiting_per_key=MAX_WAITING_PER_CLIENT
 )
 _all = FairQueue(
-    MAX_CONCURRENT, each=MAX_CONCURRENT, waiting=MAX_KNOWN_WAITING + MAX_CONCURRENT, waiting_each=MAX_WAITING_PER_CLIENT
+    MAX_CONCURRENT,
+    per_key=MAX_CONCURRENT,
+    max_waiting=MAX_KNOWN_WAITING + MAX_CONCURRENT,
+    max_waiting_per_key=MAX_WAITING_PER_CLIENT,
 )
 
 

@@ -123,7 +123,7 @@ class Database:
             self._writer = _postgres_engine(parsed, size=readers * 2) if read_limit else self._reader
             self._long_reader = self._writer
         shared = max(1, (readers if self.dialect == "sqlite" else readers * 4) * 3 // 4)
-        self._shares = FairQueue(shared, each=max(1, readers // 2), waiting=1_024, waiting_each=128)
+        self._shares = FairQueue(shared, per_key=max(1, readers // 2), max_waiting=1_024, max_waiting_per_key=128)
 
     @contextlib.asynccontextmanager
     async def read(self) -> AsyncIterator[Tx]:

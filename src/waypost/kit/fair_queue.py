@@ -1,7 +1,7 @@
 """A queue for resources that all accounts share: each account has its own queue, and free slots rotate among them.
 
-No account can hold all slots. Queues are short and waits are limited: a caller that cannot be served soon gets
-`Unavailable` at once and can try again.
+No account can use all slots. Queues are short and waits are limited: a caller that cannot be served soon gets
+`Unavailable` immediately and can try again.
 """
 
 import asyncio
@@ -12,15 +12,15 @@ from collections.abc import AsyncIterator, Hashable
 from waypost.kit.errors import Unavailable
 
 
-class Allowance:
-    """A time limit in seconds for several waits together; None is no limit."""
+class TimeBudget:
+    """A time limit in seconds for several waits together. None: no limit."""
 
     def __init__(self, seconds: float | None) -> None:
         self._left = seconds
 
     @contextlib.asynccontextmanager
-    async def spend(self) -> AsyncIterator[None]:
-        """Raise TimeoutError when the limit is reached."""
+    async def use(self) -> AsyncIterator[None]:
+        """Count the time of the block. Raises TimeoutError when the limit is reached."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
@@ -38,55 +38,55 @@ class FairQueue:
         self,
         slots: int,
         *,
-        each: int,
-        waiting: int = 256,
-        waiting_each: int = 16,
-        patience: float | None = 10.0,
-        busy: str = "The service is busy. Try again in a moment.",
+        per_key: int,
+        max_waiting: int = 256,
+        max_waiting_per_key: int = 16,
+        timeout: float | None = 10.0,
+        busy_message: str = "The service is busy. Try again in a moment.",
     ) -> None:
-        """`slots`, `each`: how many run at once, in total and per key; `waiting`, `waiting_each`: how many may wait.
+        """`slots`, `per_key`: how many run concurrently, in total and per key.
 
-        `patience`: seconds until a waiting caller is refused; `busy`: the error message.
+        `max_waiting`, `max_waiting_per_key`: how many may wait; `timeout`: seconds until a waiting caller is refused.
         """
         self._free = slots
-        self._each = each
-        self._waiting = waiting
-        self._waiting_each = waiting_each
-        self._patience = patience
-        self._busy = busy
+        self._per_key = per_key
+        self._max_waiting = max_waiting
+        self._max_waiting_per_key = max_waiting_per_key
+        self._timeout = timeout
+        self._busy_message = busy_message
         self._running = Counter[Hashable]()
-        self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}
-        """In serving order. A key moves to the end when one of its jobs begins, and when one ends."""
+        self._queues: dict[Hashable, deque[asyncio.Future[None]]] = {}
+        """In the order of service. A key moves to the end when one of its slots is taken, and when one is released."""
 
     @contextlib.asynccontextmanager
-    async def slot(self, key: Hashable, patience: Allowance | None = None) -> AsyncIterator[None]:
-        """Raise Unavailable if too many callers wait, or when the time limit is reached."""
-        if self._free and self._running[key] < self._each:  # no waiting caller could take this slot
+    async def slot(self, key: Hashable, budget: TimeBudget | None = None) -> AsyncIterator[None]:
+        """Hold a slot. Raises Unavailable if too many callers wait, or when the time limit is reached."""
+        if self._free and self._running[key] < self._per_key:  # no waiting caller could take this slot
             self._take(key)
         else:
-            await self._wait(key, patience or Allowance(self._patience))
+            await self._wait(key, budget or TimeBudget(self._timeout))
         try:
             yield
         finally:
             self._release(key)
 
-    async def _wait(self, key: Hashable, patience: Allowance) -> None:
-        """Return when a slot is taken."""
-        line = self._lines.get(key, ())
-        if len(line) >= self._waiting_each or sum(map(len, self._lines.values())) >= self._waiting:
-            raise Unavailable(self._busy)
-        place = asyncio.get_running_loop().create_future()
-        self._lines.setdefault(key, deque()).append(place)
+    async def _wait(self, key: Hashable, budget: TimeBudget) -> None:
+        """Wait until a slot is taken for this caller."""
+        queue = self._queues.get(key, ())
+        if len(queue) >= self._max_waiting_per_key or sum(map(len, self._queues.values())) >= self._max_waiting:
+            raise Unavailable(self._busy_message)
+        waiter = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(key, deque()).append(waiter)
         try:
-            async with patience.spend():
-                await place
+            async with budget.use():
+                await waiter
         except BaseException as error:
-            if place.done() and not place.cancelled():  # served just before it was cancelled
+            if waiter.done() and not waiter.cancelled():  # it got a slot just before it was cancelled
                 self._release(key)
             else:
-                self._leave(key, place)
+                self._remove_waiter(key, waiter)
             if isinstance(error, TimeoutError):
-                raise Unavailable(self._busy) from None
+                raise Unavailable(self._busy_message) from None
             raise
 
     def _take(self, key: Hashable) -> None:
@@ -98,26 +98,26 @@ class FairQueue:
         self._running[key] -= 1
         if not self._running[key]:
             del self._running[key]
-        if key in self._lines:
-            self._lines[key] = self._lines.pop(key)
-        self._serve()
+        if key in self._queues:
+            self._queues[key] = self._queues.pop(key)
+        self._wake_next()
 
-    def _serve(self) -> None:
+    def _wake_next(self) -> None:
         while self._free:
-            key = next((key for key in self._lines if self._running[key] < self._each), None)
+            key = next((key for key in self._queues if self._running[key] < self._per_key), None)
             if key is None:
                 return
-            line = self._lines.pop(key)
-            place = line.popleft()
-            if line:
-                self._lines[key] = line
-            if not place.cancelled():
+            queue = self._queues.pop(key)
+            waiter = queue.popleft()
+            if queue:
+                self._queues[key] = queue
+            if not waiter.cancelled():
                 self._take(key)
-                place.set_result(None)
+                waiter.set_result(None)
 
-    def _leave(self, key: Hashable, place: asyncio.Future[None]) -> None:
-        line = self._lines.get(key)
-        if line is not None and place in line:
-            line.remove(place)
-            if not line:
-                del self._lines[key]
+    def _remove_waiter(self, key: Hashable, waiter: asyncio.Future[None]) -> None:
+        queue = self._queues.get(key)
+        if queue is not None and waiter in queue:
+            queue.remove(waiter)
+            if not queue:
+                del self._queues[key]

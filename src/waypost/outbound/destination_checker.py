@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import ada_url
 
-from waypost.kit.fair_queue import Allowance, FairQueue
+from waypost.kit.fair_queue import FairQueue, TimeBudget
 from waypost.kit.urls import BadUrl, Url, canonical
 from waypost.outbound.client import Outbound, OutboundResponse
 from waypost.outbound.errors import Unreachable, Unsafe
@@ -52,13 +52,13 @@ class DestinationChecker:
     def __init__(self, outbound: Outbound, safety: UrlSafety) -> None:
         self._outbound = outbound
         self._safety = safety
-        self._checks = FairQueue(AT_ONCE, each=PER_ACCOUNT, waiting_each=64, busy=_BUSY)
+        self._checks = FairQueue(AT_ONCE, per_key=PER_ACCOUNT, max_waiting_per_key=64, busy_message=_BUSY)
         self._hosts = WeakValueDictionary[str, FairQueue]()
-        self._pages = FairQueue(1, each=1, busy=_BUSY)  # computing threads slow down the event loop
+        self._pages = FairQueue(1, per_key=1, busy_message=_BUSY)  # computing threads slow down the event loop
 
     async def inspect(self, url: Url, *, account: UUID) -> PagePreview:
         """Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting."""
-        work, wait = Allowance(DEADLINE), Allowance(MAX_WAIT)
+        work, wait = TimeBudget(DEADLINE), TimeBudget(MAX_WAIT)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, _PAGE, account, work, wait)
         async with self._pages.slot(account, wait):
@@ -69,7 +69,7 @@ class DestinationChecker:
 
         Raises NotPublic, Unreachable, Unsafe; Unavailable when too many are waiting.
         """
-        work, wait = Allowance(DEADLINE), Allowance(MAX_WAIT)
+        work, wait = TimeBudget(DEADLINE), TimeBudget(MAX_WAIT)
         expected = _Expected(_IMAGES, ",".join(_IMAGES), max_body + 1)
         async with self._checks.slot(account, wait):
             response = await self._follow(url, expected, account, work, wait)
@@ -88,14 +88,14 @@ class DestinationChecker:
             await self._outbound.resolve(url)
 
     async def _follow(
-        self, url: Url, expected: _Expected, account: UUID, work: Allowance, wait: Allowance
+        self, url: Url, expected: _Expected, account: UUID, work: TimeBudget, wait: TimeBudget
     ) -> OutboundResponse:
         for _ in range(MAX_REDIRECTS + 1):
             # shared fairly among accounts, so that none can keep a host to itself
-            host = self._hosts.setdefault(url.host, FairQueue(PER_HOST, each=PER_HOST, busy=_BUSY))
+            host = self._hosts.setdefault(url.host, FairQueue(PER_HOST, per_key=PER_HOST, busy_message=_BUSY))
             async with host.slot(account, wait):
                 try:
-                    async with work.spend():
+                    async with work.use():
                         response = await self._fetch(url, expected)
                 except TimeoutError:
                     raise Unreachable("timed out") from None

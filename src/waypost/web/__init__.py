@@ -4,7 +4,7 @@ from waypost.web.api import PAGING, PREFIX, error_responses, new_api, parameter,
 from waypost.web.body import ParsedBody, read_fields
 from waypost.web.envelope import Data, data, no_content
 from waypost.web.guard import Guard, path_id
-from waypost.web.pagination import Paginated, page_request, paginated, read_page, read_query
+from waypost.web.pagination import Paginated, paginated, read_pagination, read_query, require_pagination
 
 __all__ = [
     "PAGING",
@@ -17,12 +17,12 @@ __all__ = [
     "error_responses",
     "new_api",
     "no_content",
-    "page_request",
     "paginated",
     "parameter",
     "path_id",
     "query_parameters",
     "read_fields",
-    "read_page",
+    "read_pagination",
     "read_query",
+    "require_pagination",
 ]

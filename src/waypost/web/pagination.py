@@ -1,4 +1,4 @@
-"""Query parameters, those of a page among them, and the specification's paginated response."""
+"""Query parameters, including those of pagination, and the paginated response."""
 
 from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode
@@ -13,8 +13,8 @@ from waypost.web.envelope import JsonResponse
 
 T = TypeVar("T")
 
-_LAST = 2**53 - 1
-"""A page no list has: every reader of JSON takes the number, and its offset fits the databases' 64 bits."""
+_MAX_PAGE = 2**53 - 1
+"""No list has it, every JSON parser reads the number, and its offset fits the databases' 64 bits."""
 
 
 class PageLinks(TypedDict):
@@ -43,27 +43,27 @@ class Paginated(TypedDict, Generic[T]):
 
 
 def read_query(request: Request) -> QueryParams:
-    """An empty value means that the parameter is absent, like an untouched form field."""
+    """Read the query. An empty value means that the parameter is absent, like an untouched form field."""
     return QueryParams([(name, text) for name, text in request.query_params.multi_items() if text])
 
 
-def page_request(request: Request) -> PageRequest:
-    """Raises Invalid naming `page`, `per_page` or both."""
+def require_pagination(request: Request) -> PageRequest:
+    """Read the page of a list. Raises Invalid on `page`, `per_page` or both."""
     problems = Problems()
-    page = read_page(request, problems)
+    page = read_pagination(request, problems)
     problems.raise_if_any()
     return page
 
 
-def read_page(request: Request, problems: Problems) -> PageRequest:
-    """For lists with further parameters, whose problems are reported in the same response."""
+def read_pagination(request: Request, problems: Problems) -> PageRequest:
+    """Read the page of a list, and add problems with it to `problems`."""
     page = _natural(request, "page", 1, problems)
     per_page = _natural(request, "per_page", DEFAULT_PER_PAGE, problems)
-    return PageRequest(min(page, _LAST), min(per_page, MAX_PER_PAGE))
+    return PageRequest(min(page, _MAX_PAGE), min(per_page, MAX_PER_PAGE))
 
 
 def paginated(page: Page[T], request: Request, base_url: str) -> JsonResponse:
-    """URLs start with the base URL, never with the client's Host header, and keep other query parameters."""
+    """Return a page as JSON. URLs start with the base URL, never with the Host header, and keep other parameters."""
     current, last = page.request.page, page.last_page
     start = page.request.offset + 1
     path = base_url + quote(request.scope["path"])

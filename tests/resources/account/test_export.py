@@ -93,7 +93,7 @@ async def test_the_archive_is_written_while_it_is_read(place: WebApp, monkeypatc
     auth = new_deps(place.settings, place.db, place.clock)
     deps = SimpleNamespace(auth=auth, shared_domain="app.test", cname_target="app.test")
     assert session
-    turns = FairQueue(1, each=1)
+    turns = FairQueue(1, per_key=1)
     ahead = [len(read) async for _ in export.archive(deps, session, turns)]
     assert (sum(read), max(read)) == (333, _PAGE)
     assert sorted(set(ahead)) == [*range(len(read) + 1)]  # never two pages for one piece

@@ -174,7 +174,7 @@ async def test_does_not_block_the_event_loop() -> None:
 
 
 async def test_the_queue_of_images_is_short() -> None:
-    cleaner, account = ImageCleaner(waiting_each=1), new_id()
+    cleaner, account = ImageCleaner(max_waiting_per_key=1), new_id()
     three = await asyncio.gather(
         *[cleaner.clean(image_bytes(), account=account) for _ in range(3)], return_exceptions=True
     )

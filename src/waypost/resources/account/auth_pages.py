@@ -69,7 +69,7 @@ class AuthPages(Pages[Deps]):
 
     async def show_login(self, request: Request) -> Response:
         path = safe_next_path(request.query_params.get("next", ""))
-        if await self._auth.read_session(request):
+        if await self._auth.peek_session(request):
             return RedirectResponse(path, 303)
         return self._render_login(request, Form({"next": path}))
 
@@ -138,13 +138,13 @@ class AuthPages(Pages[Deps]):
         except (Invalid, RateLimited) as error:
             return await self.show_signup(request, form, error)
         if authenticated is None:
-            return self._views.page(request, "account/signed_up.html", email=form.text("email").strip())
+            return self._views.render_page(request, "account/signed_up.html", email=form.text("email").strip())
         return await self._sign_in(request, authenticated, "/")
 
     # ── links in emails ─────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_forgot(self, request: Request) -> Response:
-        return self._views.page(request, "account/forgot.html", form=BLANK, is_sent=False)
+        return self._views.render_page(request, "account/forgot.html", form=BLANK, is_sent=False)
 
     async def forgot(self, request: Request) -> Response:
         form = await self._read_form(request)
@@ -155,7 +155,7 @@ class AuthPages(Pages[Deps]):
         except RateLimited as error:
             return self._views.form(request, "account/forgot.html", form, error, is_sent=False)
         await sign_in.request_password_reset(self._deps.auth, email)
-        return self._views.page(request, "account/forgot.html", form=form, is_sent=True)
+        return self._views.render_page(request, "account/forgot.html", form=form, is_sent=True)
 
     async def show_reset(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
         account = await _valid_link(sign_in.get_reset_account(self._deps.auth, _token(request)))
@@ -214,7 +214,7 @@ class AuthPages(Pages[Deps]):
 
     async def show_sign_in_link(self, request: Request) -> Response:
         account = await _valid_link(sign_in.get_sign_in_link_account(self._deps.auth, _token(request)))
-        return self._views.page(request, "account/sign_in_link.html", email=account.email)
+        return self._views.render_page(request, "account/sign_in_link.html", email=account.email)
 
     async def sign_in_by_link(self, request: Request) -> Response:
         self._auth.require_same_origin(request)
@@ -234,7 +234,7 @@ class AuthPages(Pages[Deps]):
         return response
 
     async def _is_signed_in(self, request: Request, account: Account) -> bool:
-        session = await self._auth.read_session(request)
+        session = await self._auth.peek_session(request)
         return session is not None and session.account.id == account.id
 
     def _render_login(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:

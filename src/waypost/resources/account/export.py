@@ -65,7 +65,7 @@ class Downloads:
 
     def __init__(self) -> None:
         self._accounts: set[UUID] = set()
-        self._queue = FairQueue(_MAX_CONCURRENT, each=1, waiting=1_024, patience=None)
+        self._queue = FairQueue(_MAX_CONCURRENT, per_key=1, max_waiting=1_024, timeout=None)
 
     def is_running(self, account_id: UUID) -> bool:
         return account_id in self._accounts

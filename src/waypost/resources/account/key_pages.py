@@ -15,7 +15,7 @@ from waypost.kit.errors import Invalid, NotFound, Problems, RateLimited
 from waypost.kit.fields import Body, Text, Timestamp, max_entries, parse
 from waypost.resources.account.deps import Deps
 from waypost.resources.account.reauthentication import reauthentication_context, require_recent
-from waypost.web import page_request
+from waypost.web import require_pagination
 from waypost.web.dashboard import Form, NotSignedIn, Pages
 from waypost.web.dashboard.views import HEADERS
 
@@ -55,9 +55,9 @@ class KeyPages(Pages[Deps]):
         ]
 
     async def list_keys(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         now = self._deps.auth.clock()
-        pagination = replace(page_request(request), per_page=_PER_PAGE)
+        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await auth.list_keys_page(self._deps.auth.db, session.account.id, pagination, now=now)
         usable = {key.id for key in page.items if is_usable(key, now)}
         notice = "The key was revoked." if "revoked" in request.query_params else ""
@@ -65,7 +65,7 @@ class KeyPages(Pages[Deps]):
         return self._render(request, "list", page=page, usable=usable, has_active_plan=has_active_plan, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         context = await reauthentication_context(self._deps, session)
         return self._render(request, "new", form=Form({"scopes": _DEFAULT_SCOPES}), **context)
 
@@ -128,8 +128,8 @@ class KeyPages(Pages[Deps]):
         )
 
     async def _get_key(self, request: Request) -> ApiKey:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         return await auth.get_key(self._deps.auth.db, session.account.id, self._path_id(request))
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
-        return self._views.page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})
+        return self._views.render_page(request, f"account/keys_{name}.html", status=status, **{**_CONTEXT, **context})

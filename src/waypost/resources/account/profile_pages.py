@@ -83,7 +83,7 @@ class ProfilePages(Pages[Deps]):
     # ── profile ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_profile(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         context = {"account": session.account, "sends_mail": self._deps.auth.sends_mail}
         return await self._render(request, "account/profile.html", form, error, **context)
 
@@ -105,7 +105,7 @@ class ProfilePages(Pages[Deps]):
         return _redirect("/account", "email" if is_changed else "mail")
 
     async def resend_confirmation(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         await self._deps.sign_in_limiter.check_session(session)
         await profile.resend_confirmation(self._deps.auth, session.account)
         return _redirect("/account", "confirm" if self._deps.auth.sends_mail else "logged")
@@ -113,7 +113,7 @@ class ProfilePages(Pages[Deps]):
     # ── password and passkeys ───────────────────────────────────────────────────────────────────────────────────────
 
     async def show_security(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         needs_confirming = self._deps.auth.sends_mail and session.account.confirmed_at is None
         own_passkeys, keys = await sign_in.list_other_credentials(self._deps.auth, session.account)
         context = {"passkeys": own_passkeys, "keys": keys, "needs_confirming": needs_confirming}
@@ -156,7 +156,7 @@ class ProfilePages(Pages[Deps]):
         return _redirect("/account/security", "passkey")
 
     async def show_passkey_removal(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         passkey = await passkeys.get(self._deps.auth, session.account, self._path_id(request))
         return await self._render(request, "account/passkey.html", BLANK, passkey=passkey)
 
@@ -176,23 +176,23 @@ class ProfilePages(Pages[Deps]):
     # ── sessions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_sessions(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         async with self._deps.auth.db.read() as tx:
             found = await sessions.list_active(tx, session.account, now=self._deps.auth.clock())
         named = [(each, device_name(each.user_agent)) for each in found]
-        return self._views.page(
+        return self._views.render_page(
             request, "account/sessions.html", notice=_notice(request), sessions=named, current=session.id
         )
 
     async def end_session(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         async with self._deps.auth.db.write() as tx:
             if not await sessions.end(tx, session.account.id, self._path_id(request)):
                 raise NotFound
         return _redirect("/account/sessions", "ended")
 
     async def end_other_sessions(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         async with self._deps.auth.db.write() as tx:
             await sessions.end_others(tx, session)
         return _redirect("/account/sessions", "others")
@@ -200,19 +200,19 @@ class ProfilePages(Pages[Deps]):
     # ── data ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def show_data(self, request: Request) -> Response:
-        await self._auth.session(request)
-        return self._views.page(request, "account/data.html", error="")
+        await self._auth.require_session(request)
+        return self._views.render_page(request, "account/data.html", error="")
 
     async def export(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         if self._downloads.is_running(session.account.id):
             error = "A download of your data is already running. Wait until it has finished."
-            return self._views.page(request, "account/data.html", status=429, error=error)
+            return self._views.render_page(request, "account/data.html", status=429, error=error)
         await self._auth.limit_expensive(session, "export")
         return self._downloads.start(self._deps, session)
 
     async def show_deletion(self, request: Request, form: Form = BLANK, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         context = await account_deletion.count_deleted_data(self._deps, session.account)
         return await self._render(request, "account/delete.html", form, error, **context)
 
@@ -232,7 +232,7 @@ class ProfilePages(Pages[Deps]):
     async def _render(
         self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
     ) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         context |= {"notice": _notice(request), **await reauthentication_context(self._deps, session)}
         return self._views.form(request, template, form, error, **context)
 

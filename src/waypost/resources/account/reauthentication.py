@@ -45,7 +45,7 @@ class ReauthenticationPages(Pages[Deps]):
         ]
 
     async def show(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         form = Form({"next": safe_next_path(request.query_params.get("next", ""))})
         if sign_in.is_recent(self._deps.auth, session):
             return RedirectResponse(form.text("next"), 303)
@@ -60,7 +60,7 @@ class ReauthenticationPages(Pages[Deps]):
         return RedirectResponse(safe_next_path(form.text("next")), 303)
 
     async def passkey_options(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         await self._deps.sign_in_limiter.check_session(session)
         options = await passkeys.authentication_options(self._deps.auth)
         return JSONResponse(options, headers={"Cache-Control": "no-store"})

@@ -35,7 +35,7 @@ from waypost.web import (
     parameter,
     path_id,
     query_parameters,
-    read_page,
+    read_pagination,
     read_query,
 )
 
@@ -107,6 +107,6 @@ def _read_query(
 ) -> tuple[ClickFilter, PageRequest]:
     query = read_query(request)
     check_names(query, names, problems)
-    parameters = read_filter(query, problems, at), read_page(request, problems)
+    parameters = read_filter(query, problems, at), read_pagination(request, problems)
     problems.raise_if_any()
     return parameters

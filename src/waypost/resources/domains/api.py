@@ -21,10 +21,10 @@ from waypost.web import (
     data,
     error_responses,
     no_content,
-    page_request,
     paginated,
     path_id,
     query_parameters,
+    require_pagination,
 )
 
 _ONE = "/{id}"
@@ -46,7 +46,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         "", summary="List domains", response_model=Paginated[DomainJson], openapi_extra=query_parameters(*PAGING)
     )
     async def browse(caller: reader, request: Request) -> Response:
-        found = await service.browse(deps, caller, page_request(request))
+        found = await service.browse(deps, caller, require_pagination(request))
         return paginated(found.map(show), request, deps.base_url)
 
     @router.post(

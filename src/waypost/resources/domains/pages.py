@@ -14,7 +14,7 @@ from waypost.resources.domains.checks.outcome import MAX_FAILURES
 from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
-from waypost.web import page_request
+from waypost.web import require_pagination
 from waypost.web.dashboard import Form, Pages, SessionAuth, Views
 
 _ALL = "/domains"
@@ -39,7 +39,7 @@ def endpoints(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
 
 class DomainPages(Pages[WebDeps]):
     async def browse(self, request: Request) -> Response:
-        await self._auth.session(request)
+        await self._auth.require_session(request)
         return await self._list(request, Form())
 
     async def create(self, request: Request) -> Response:
@@ -75,7 +75,7 @@ class DomainPages(Pages[WebDeps]):
         return self._state(request, await self._find(request))
 
     async def verify(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         self._auth.require_active_plan(session)
         domain = await service.verify_later(self._deps, session, self._path_id(request))
         if "hx-request" in request.headers:
@@ -84,27 +84,27 @@ class DomainPages(Pages[WebDeps]):
 
     async def ask_to_delete(self, request: Request) -> Response:
         domain = await self._find(request)
-        return self._views.page(request, "domains/delete.html", **self._context(domain))
+        return self._views.render_page(request, "domains/delete.html", **self._context(domain))
 
     async def delete(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         domain = await self._find(request)
         await service.delete(self._deps, session, domain.id)
         return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
 
     async def _find(self, request: Request) -> Domain:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         return await service.find(self._deps, session, self._path_id(request))
 
     async def _list(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
-        session = await self._auth.session(request)
-        paging = replace(page_request(request), per_page=_PER_PAGE)
+        session = await self._auth.require_session(request)
+        paging = replace(require_pagination(request), per_page=_PER_PAGE)
         found = await service.browse(self._deps, session, paging)
         deleted = request.query_params.get("deleted", "")
         notice = "Domain deleted." if deleted else ""
         context: dict[str, Any] = {"page": found, "readable": names.readable}
         if request.headers.get("hx-target") == "found":  # polled while a check is in flight
-            return self._views.block(request, "domains/list.html", "found", **context)
+            return self._views.render_fragment(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
         return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)
 
@@ -114,7 +114,7 @@ class DomainPages(Pages[WebDeps]):
         return self._views.form(request, "domains/one.html", form, error, notice=notice, **self._context(domain))
 
     def _state(self, request: Request, domain: Domain) -> Response:
-        return self._views.page(request, "domains/_state.html", **self._context(domain))
+        return self._views.render_page(request, "domains/_state.html", **self._context(domain))
 
     def _context(self, domain: Domain) -> dict[str, Any]:
         records = to_json(domain, self._deps.cname_target)["dns_records"]

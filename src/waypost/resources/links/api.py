@@ -26,7 +26,7 @@ from waypost.web import (
     parameter,
     path_id,
     query_parameters,
-    read_page,
+    read_pagination,
     read_query,
 )
 
@@ -58,7 +58,8 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     async def browse(caller: reader, request: Request) -> Response:
         """Newest first. Filters are combined with AND."""
         problems = Problems()
-        page, filter_ = read_page(request, problems), read_filter(read_query(request), deps.shared_domain, problems)
+        page = read_pagination(request, problems)
+        filter_ = read_filter(read_query(request), deps.shared_domain, problems)
         problems.raise_if_any()
         async with deps.db.read_for(caller.account.id) as tx:
             found = await lists.exact_page(tx, caller.account.id, filter_, page, deps.clock())

@@ -47,7 +47,7 @@ class _LinkFormPages:
 
     async def new(self, request: Request) -> Response:
         """Blank, with `?url=` as destination, or with `?from=` as a copy of another link."""
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         source = request.query_params.get("from")
         if source is None:
             form = forms.blank(self.deps, request.query_params.get("url"))
@@ -56,7 +56,7 @@ class _LinkFormPages:
         return await self._page(request, session, form)
 
     async def create(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         form = await read_form(request)
         if not self.auth.has_active_plan(session):
             return await self._page(request, session, form, status=402)
@@ -82,13 +82,13 @@ class _LinkFormPages:
         return RedirectResponse(f"/links?done=changed&link={link.id}", 303)
 
     async def check_slug(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         slug, link_id = request.query_params.get("slug", ""), parse_id(request.query_params.get("link", ""))
         state, problem = await service.slug_state(self.deps, session, slug, link_id) if slug else ("blank", "")
-        return self.views.block(request, _TEMPLATE, "slug_state", state=state, problem=problem)
+        return self.views.render_fragment(request, _TEMPLATE, "slug_state", state=state, problem=problem)
 
     async def preview(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         form, card, problem = await read_form(request), None, ""
         try:
             if form.text("destination_url").strip():
@@ -100,10 +100,10 @@ class _LinkFormPages:
             problem = Form().with_errors(error.errors).error("destination_url")
         except (PaymentRequired, RateLimited, Unavailable) as error:
             problem = error.message
-        return self.views.block(request, _TEMPLATE, "card", card=card, problem=problem)
+        return self.views.render_fragment(request, _TEMPLATE, "card", card=card, problem=problem)
 
     async def card_image(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         is_same_origin = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
         if not is_same_origin or not self.auth.has_active_plan(session):
             raise NotFound
@@ -112,7 +112,7 @@ class _LinkFormPages:
         return Response(image.content, media_type=media.TYPES[image.extension], headers=_IMAGE_HEADERS)
 
     async def _link(self, request: Request) -> tuple[Session, Link]:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         return session, await service.find(self.deps, session, await path_id(request.path_params["id"]))
 
     async def _refused(
@@ -127,7 +127,7 @@ class _LinkFormPages:
     ) -> Response:
         async with self.deps.db.read() as tx:
             choices = await find_choices(tx, session.account.id)
-        return self.views.page(
+        return self.views.render_page(
             request,
             _TEMPLATE,
             status=status,

@@ -65,10 +65,12 @@ class ImageCleaner:
     Accounts take turns. The queue is short: when it is full, requests are refused instead of keeping their bodies here.
     """
 
-    def __init__(self, waiting: int = 32, waiting_each: int = 8) -> None:
+    def __init__(self, max_waiting: int = 32, max_waiting_per_key: int = 8) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="image")
         busy = "Too many images are waiting to be processed. Try again in a moment."
-        self._queue = FairQueue(_THREADS, each=1, waiting=waiting, waiting_each=waiting_each, busy=busy)
+        self._queue = FairQueue(
+            _THREADS, per_key=1, max_waiting=max_waiting, max_waiting_per_key=max_waiting_per_key, busy_message=busy
+        )
 
     async def clean(self, content: bytes, *, account: UUID) -> CleanImage:
         """Raises BadImage, or Unavailable when the queue is full."""

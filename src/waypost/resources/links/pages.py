@@ -18,7 +18,7 @@ from waypost.resources.links.deps import Deps
 from waypost.resources.links.lists import FILTERS, Order, find_choices, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
-from waypost.web import path_id, read_page, read_query
+from waypost.web import path_id, read_pagination, read_query
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
@@ -67,10 +67,10 @@ class _LinkPages:
     sparklines: Sparklines
 
     async def browse(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         problems = Problems()
         filter_ = read_filter(read_query(request), self.deps.shared_domain, problems)
-        page = PageRequest(read_page(request, Problems()).page, _PER_PAGE)
+        page = PageRequest(read_pagination(request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(request)), problems.errors)
         query, is_part = _query(request), _is_part(request)
         async with self.deps.db.read_for(session.account.id) as tx:
@@ -84,15 +84,15 @@ class _LinkPages:
         context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
         if is_part:
-            answer = self.views.block(request, "links/list.html", "found", status=status, **context)
+            answer = self.views.render_fragment(request, "links/list.html", "found", status=status, **context)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
         context |= {"choices": choices, "shared_domain": self.deps.shared_domain}
         context["notice"] = _DONE.get(request.query_params.get("done", ""))
-        return self.views.page(request, "links/list.html", status=status, **context)
+        return self.views.render_page(request, "links/list.html", status=status, **context)
 
     async def toggle(self, request: Request) -> Response:
-        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
             self.auth.require_active_plan(session)
@@ -102,19 +102,19 @@ class _LinkPages:
         async with self.deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self.views.block(request, "links/toggled.html", "row", **context)
+        return self.views.render_fragment(request, "links/toggled.html", "row", **context)
 
     async def confirm_delete(self, request: Request) -> Response:
         """A page, or for a script the content of a dialog."""
-        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
         link = await service.find(self.deps, session, id_)
         context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
         if "hx-request" in request.headers:
-            return self.views.block(request, "links/delete.html", "question", **context)
-        return self.views.page(request, "links/delete.html", **context)
+            return self.views.render_fragment(request, "links/delete.html", "question", **context)
+        return self.views.render_page(request, "links/delete.html", **context)
 
     async def delete(self, request: Request) -> Response:
-        session, id_ = await self.auth.session(request), await path_id(request.path_params["id"])
+        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
         await service.delete(self.deps, session, id_)
         return _back(request, "deleted", None)
 

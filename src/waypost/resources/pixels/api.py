@@ -26,10 +26,10 @@ from waypost.web import (
     ParsedBody,
     data,
     no_content,
-    page_request,
     paginated,
     path_id,
     query_parameters,
+    require_pagination,
 )
 
 _PATH = "/{id}"
@@ -46,7 +46,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
 
     @router.get("", summary="List pixels", response_model=Paginated[PixelJson], openapi_extra=query_parameters(*PAGING))
     async def browse(caller: reader, request: Request) -> Response:
-        pixels = await service.list_pixels(deps, caller, page_request(request))
+        pixels = await service.list_pixels(deps, caller, require_pagination(request))
         return paginated(pixels.map(to_json), request, deps.base_url)
 
     @router.post("", summary="Create a pixel", status_code=201, response_model=Data[PixelJson])

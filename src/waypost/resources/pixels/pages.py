@@ -15,7 +15,7 @@ from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web import page_request, path_id
+from waypost.web import path_id, require_pagination
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _LIST_PATH = "/pixels"
@@ -45,18 +45,18 @@ class _Pages:
     views: Views
 
     async def list_pixels(self, request: Request) -> Response:
-        session = await self.auth.session(request)
-        pixels = await service.list_pixels(self.deps, session, replace(page_request(request), per_page=_PER_PAGE))
+        session = await self.auth.require_session(request)
+        pixels = await service.list_pixels(self.deps, session, replace(require_pagination(request), per_page=_PER_PAGE))
         counts = await service.count_links_per_pixel(self.deps, [pixel.id for pixel in pixels.items])
         notice = "Pixel deleted." if "deleted" in request.query_params else ""
         return self._render(request, "list", page=pixels, counts=counts, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self.auth.session(request)
+        await self.auth.require_session(request)
         return self._render(request, "new", form=Form({"platform": "facebook"}))
 
     async def create(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         form = await read_form(request)
         new, problems = parse(NewPixel, form.fields)
         if not self.auth.has_active_plan(session):
@@ -97,12 +97,12 @@ class _Pages:
         return self._render(request, "delete", pixel=pixel, count=await self._count_links(pixel))
 
     async def delete(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         await service.delete(self.deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/pixels?deleted=1", 303)
 
     async def _get(self, request: Request) -> tuple[Session, Pixel]:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         return session, await service.get(self.deps, session, await path_id(request.path_params["id"]))
 
     async def _count_links(self, pixel: Pixel) -> int:
@@ -118,7 +118,7 @@ class _Pages:
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         defaults = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS, "warning": ""}
-        return self.views.page(request, f"pixels/{name}.html", status=status, **defaults | context)
+        return self.views.render_page(request, f"pixels/{name}.html", status=status, **defaults | context)
 
 
 def _id_warning(form: Form, platform: str | None, pixel_id: str | None) -> str:

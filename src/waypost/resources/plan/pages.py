@@ -39,7 +39,7 @@ def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
 
 class PlanPages(Pages[Deps]):
     async def show(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         is_paid = "paid" in request.query_params
         return await self._page(
             request, session, notice="Thank you. Stripe has received your order." if is_paid else ""
@@ -52,12 +52,12 @@ class PlanPages(Pages[Deps]):
         )
 
     async def open_portal(self, request: Request) -> Response:
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         return await self._to_stripe(request, session, lambda: service.open_portal(self._deps, session.account))
 
     async def paid(self, request: Request) -> Response:
         """Where Stripe returns after a payment. If Stripe is not available, its event updates the plan later."""
-        session = await self._auth.session(request)
+        session = await self._auth.require_session(request)
         try:
             await self._auth.limit_expensive(session, "stripe")
             await service.sync_checkout(self._deps, session.account, request.query_params.get("checkout", "")[:255])
@@ -88,6 +88,6 @@ class PlanPages(Pages[Deps]):
             "per_minute": REQUESTS_PER_MINUTE,
             "error": "",
         }
-        response = self._views.page(request, "plan/plan.html", status=status, **shared | context)
+        response = self._views.render_page(request, "plan/plan.html", status=status, **shared | context)
         response.headers["Content-Security-Policy"] = _POLICY
         return response

@@ -52,7 +52,9 @@ class ImageCache:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="qrcode")
         self._cached: OrderedDict[CodeImage, bytes] = OrderedDict()
         self._free_bytes = _MAX_BYTES
-        self._queue = FairQueue(1, each=1, waiting=_WAITING, waiting_each=_WAITING_EACH, busy=_BUSY)
+        self._queue = FairQueue(
+            1, per_key=1, max_waiting=_WAITING, max_waiting_per_key=_WAITING_EACH, busy_message=_BUSY
+        )
         self._in_progress: dict[CodeImage, asyncio.Task[bytes]] = {}
         self._is_closed = False
 

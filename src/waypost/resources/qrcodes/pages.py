@@ -49,7 +49,7 @@ class _DesignPages:
         return self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
     async def save(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         code = await self._code(request)
         form = await read_form(request)
         if not self.auth.has_active_plan(session):
@@ -64,7 +64,7 @@ class _DesignPages:
     async def show_style(self, request: Request) -> Response:
         """Faults, warnings and downloads of an unsaved style."""
         code = await self._code(request)
-        return self.views.page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
+        return self.views.render_page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
 
     async def show_preview(self, request: Request) -> Response:
         """The image of an unsaved style."""
@@ -72,18 +72,18 @@ class _DesignPages:
         new, problems = parse(NewStyle, of_form(_query_form(request).fields))
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         image = CodeImage(self.deps.encoded_url(code.target), style_text(style), "svg")
         content = await self.deps.image_cache.content(image, account=session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
     async def _code(self, request: Request) -> QrCode:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         return await service.find(self.deps, session, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
         context = self._context(code, form)
-        return self.views.page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
+        return self.views.render_page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
         new, problems = parse(NewStyle, of_form(form.fields))

@@ -28,13 +28,13 @@ from waypost.web import (
     ParsedBody,
     data,
     no_content,
-    page_request,
     paginated,
     parameter,
     path_id,
     query_parameters,
-    read_page,
+    read_pagination,
     read_query,
+    require_pagination,
 )
 
 _ONE = "/{id}"
@@ -66,7 +66,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
         "", summary="List webhooks", response_model=Paginated[WebhookJson], openapi_extra=query_parameters(*PAGING)
     )
     async def list_(caller: AllowedCaller, request: Request) -> Response:
-        page = await service.list_webhooks(deps, caller, page_request(request))
+        page = await service.list_webhooks(deps, caller, require_pagination(request))
         return paginated(page.map(to_json), request, deps.base_url)
 
     @router.post("", summary="Create a webhook", status_code=201, response_model=Data[CreatedWebhookJson])
@@ -95,7 +95,7 @@ def endpoints(deps: Deps, guard: Guard) -> APIRouter:
     async def list_deliveries(caller: AllowedCaller, webhook_id: PathId, request: Request) -> Response:
         """Newest first."""
         problems = Problems()
-        pagination, filters = read_page(request, problems), _read_filters(request, problems)
+        pagination, filters = read_pagination(request, problems), _read_filters(request, problems)
         problems.raise_if_any()
         page = await service.list_deliveries(deps, caller, webhook_id, filters, pagination)
         return paginated(page.map(delivery_to_json), request, deps.base_url)

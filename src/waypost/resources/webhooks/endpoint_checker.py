@@ -16,7 +16,7 @@ PER_ACCOUNT = 4
 class EndpointChecker:
     def __init__(self, outbound: Outbound) -> None:
         self._outbound = outbound
-        self._lookups = FairQueue(MAX_CONCURRENT, each=PER_ACCOUNT)
+        self._lookups = FairQueue(MAX_CONCURRENT, per_key=PER_ACCOUNT)
 
     async def check(self, url: Url, *, account: UUID) -> None:
         """Raises NotPublic and Unreachable, and Unavailable if too many checks of the account are queued."""

@@ -21,7 +21,7 @@ from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.web import page_request, path_id, read_query
+from waypost.web import path_id, read_query, require_pagination
 from waypost.web.dashboard import Form, SessionAuth, Views, read_form
 
 _ALL = "/webhooks"
@@ -59,20 +59,20 @@ class _WebhookPages:
     views: Views
 
     async def list_webhooks(self, request: Request) -> Response:
-        session = await self.auth.session(request)
-        page_of_25 = replace(page_request(request), per_page=_PER_PAGE)
+        session = await self.auth.require_session(request)
+        page_of_25 = replace(require_pagination(request), per_page=_PER_PAGE)
         page = await service.list_webhooks(self.deps, session, page_of_25)
         latest = await service.find_latest_deliveries(self.deps, [webhook.id for webhook in page.items])
         notice = "Webhook deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=page, latest=latest, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self.auth.session(request)
+        await self.auth.require_session(request)
         return self._page(request, "new", form=Form())
 
     async def create(self, request: Request) -> Response:
         """Show the secret in the response instead of redirecting: it is never shown again."""
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         form = await read_form(request)
         if not self.auth.has_active_plan(session):
             return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
@@ -84,7 +84,7 @@ class _WebhookPages:
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=snippets())
 
     async def show(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         webhook = await self._get(request)
         filters, before = _read_filters(request), parse_id(request.query_params.get("before", ""))
         deliveries, next_before = await service.list_deliveries_before(
@@ -102,7 +102,7 @@ class _WebhookPages:
 
     async def show_delivery(self, request: Request) -> Response:
         """While it is pending, the page requests again the fragment that can change."""
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         webhook_id, delivery_id = await _path_ids(request)
         webhook, delivery, bodies = await service.get_delivery(self.deps, session, webhook_id, delivery_id)
         name = "_attempts" if "hx-request" in request.headers else "delivery"
@@ -119,24 +119,24 @@ class _WebhookPages:
         return self._page(request, "delete", webhook=await self._get(request))
 
     async def delete(self, request: Request) -> Response:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         await service.delete(self.deps, session, await path_id(request.path_params["id"]))
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _session_that_may_send(self, request: Request) -> Session:
         """Raises PaymentRequired and RateLimited."""
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         self.auth.require_active_plan(session)
         await self.auth.limit_expensive(session, "delivery")
         return session
 
     async def _get(self, request: Request) -> Webhook:
-        session = await self.auth.session(request)
+        session = await self.auth.require_session(request)
         return await service.get(self.deps, session, await path_id(request.path_params["id"]))
 
     def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "max_attempts": MAX_ATTEMPTS}
-        return self.views.page(request, f"webhooks/{name}.html", status=status, **shared | context)
+        return self.views.render_page(request, f"webhooks/{name}.html", status=status, **shared | context)
 
 
 @cache

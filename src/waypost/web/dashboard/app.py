@@ -54,7 +54,7 @@ class _ErrorPages:
         return self._page(Request(scope), 500, message, {})
 
     def _page(self, request: Request, status: int, message: str, headers: Mapping[str, str]) -> Response:
-        page = self._views.page(request, "frame/error.html", status=status, status_code=status, message=message)
+        page = self._views.render_page(request, "frame/error.html", status=status, status_code=status, message=message)
         page.headers.update(headers)
         return page
 

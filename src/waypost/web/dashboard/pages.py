@@ -33,7 +33,7 @@ class Pages(Generic[D]):
         self._views = views
 
     async def _read(self, request: Request) -> tuple[Session, Form]:
-        return await self._auth.session(request), await read_form(request)
+        return await self._auth.require_session(request), await read_form(request)
 
     def _path_id(self, request: Request, name: str = "id") -> UUID:
         """Raises NotFound: no resource has an id that is not a UUID."""

@@ -1,6 +1,6 @@
-"""Sessions of the dashboard's requests: who is signed in, and whether an unsafe request comes from our own pages.
+"""Sessions of the dashboard: who is signed in, and whether an unsafe request comes from our own pages.
 
-Refuses cross-site requests that carry our visitor's cookie, whatever the browser lets through (R14).
+Refuses cross-site requests with the visitor's cookie, even if the browser sends them.
 """
 
 from collections.abc import Sequence
@@ -55,25 +55,25 @@ class SessionAuth:
         self._is_secure = is_secure
         self._cookie = "__Host-waypost" if is_secure else "waypost"
 
-    async def session(self, request: Request) -> Session:
-        """Raises NotSignedIn, Forbidden for a cross-site request, and RateLimited."""
+    async def require_session(self, request: Request) -> Session:
+        """Return the session. Raises NotSignedIn, Forbidden for a cross-site request, and RateLimited."""
         self.require_same_origin(request)
-        found = await self.optional_session(request)
-        if found is None:
+        session = await self.find_session(request)
+        if session is None:
             raise NotSignedIn
-        return found
+        return session
 
-    async def optional_session(self, request: Request) -> Session | None:
-        """The session, if there is one. Counts each request once, however often called. Raises RateLimited."""
-        found = await self.read_session(request)
-        if found and _COUNTED not in request.scope:
+    async def find_session(self, request: Request) -> Session | None:
+        """Return the session or None. Counts a request once, however often it is called. Raises RateLimited."""
+        session = await self.peek_session(request)
+        if session and _COUNTED not in request.scope:
             request.scope[_COUNTED] = True
-            await self._pages.require(found.account.id.bytes)
-        return found
+            await self._pages.require(session.account.id.bytes)
+        return session
 
-    async def limit_expensive(self, session: Session, what: str) -> None:
-        """Before an action that costs more than a page; each kind has its own limit. Raises RateLimited."""
-        await self._expensive.require(session.account.id.bytes + what.encode())
+    async def limit_expensive(self, session: Session, action: str) -> None:
+        """Count an action that costs more than a page; each kind has its own limit. Raises RateLimited."""
+        await self._expensive.require(session.account.id.bytes + action.encode())
 
     def has_active_plan(self, session: Session) -> bool:
         return is_plan_active(session.account.plan, self._clock())
@@ -83,11 +83,11 @@ class SessionAuth:
         if not self.has_active_plan(session):
             raise PaymentRequired
 
-    async def read_session(self, request: Request) -> Session | None:
+    async def peek_session(self, request: Request) -> Session | None:
+        """Return the session or None, without rate limit and origin check."""
         if SESSION not in request.scope:
             token = request.cookies.get(self._cookie)
-            found = await sessions.find(self._db, token, now=self._clock()) if token else None
-            request.scope[SESSION] = found
+            request.scope[SESSION] = await sessions.find(self._db, token, now=self._clock()) if token else None
         session: Session | None = request.scope[SESSION]
         return session
 
@@ -103,7 +103,7 @@ class SessionAuth:
 
     async def sign_in(self, request: Request, authenticated: AuthenticationResult, response: Response) -> None:
         """Replace any session with a new one. Raises NotSignedIn if the credentials are no longer valid."""
-        before = await self.read_session(request)
+        before = await self.peek_session(request)
         try:
             async with self._db.write() as tx:
                 token = await sessions.create(
@@ -129,7 +129,7 @@ class SessionAuth:
         )
 
     async def sign_out(self, request: Request, response: Response) -> None:
-        session = await self.read_session(request)
+        session = await self.peek_session(request)
         if session:
             async with self._db.write() as tx:
                 await sessions.end(tx, session.account.id, session.id)

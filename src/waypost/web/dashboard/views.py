@@ -51,34 +51,36 @@ class Views:
         self._environment.globals.update(base_url=base_url)
         self._clock = clock
 
-    def page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+    def render_page(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         return self._respond(request, self.render(request, template, **context), status)
 
     def form(
         self, request: Request, template: str, form: Form, error: WaypostError | None = None, **context: Any
     ) -> Response:
-        """`error`: why the form was refused."""
+        """Render a page with a form. `error`: why the form was refused."""
         if error is None:
-            return self.page(request, template, form=form, **context)
-        response = self.page(request, template, status=status_of(error), form=form.with_error(error), **context)
+            return self.render_page(request, template, form=form, **context)
+        response = self.render_page(request, template, status=status_of(error), form=form.with_error(error), **context)
         response.headers.update(headers_of(error))
         return response
 
     def render(self, request: Request, template: str, **context: Any) -> str:
         return self._environment.get_template(template).render(self._context(request, context))
 
-    def block(self, request: Request, template: str, block: str, *, status: int = 200, **context: Any) -> Response:
-        """Only one block of a template, which htmx replaces on the page."""
-        found = self._environment.get_template(template)
-        html = "".join(found.blocks[block](found.new_context(self._context(request, context))))
+    def render_fragment(
+        self, request: Request, template: str, block: str, *, status: int = 200, **context: Any
+    ) -> Response:
+        """Render one block of a template, which htmx replaces on the page."""
+        source = self._environment.get_template(template)
+        html = "".join(source.blocks[block](source.new_context(self._context(request, context))))
         return self._respond(request, html, status)
 
     def _context(self, request: Request, context: Mapping[str, Any]) -> dict[str, Any]:
         return {"request": request, "session": request.scope.get(SESSION), "now": self._clock(), **context}
 
     def _respond(self, request: Request, html: str, status: int) -> Response:
-        """Compressed, which costs a millisecond. Pages that can be requested twice have no secrets, so their compressed
-        size reveals none.
+        """Compress the page, which takes a millisecond. A page that can be requested twice has no secrets, so that its
+        compressed size reveals none.
         """
         if "gzip" not in request.headers.get("accept-encoding", "") or len(html) < _MIN_COMPRESSED:
             return HTMLResponse(html, status, HEADERS)

@@ -45,7 +45,7 @@ class StatsPages:
         ]
 
     async def _overview(self, request: Request) -> Response:
-        session, deps = await self._auth.session(request), self._deps
+        session, deps = await self._auth.require_session(request), self._deps
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
         async with deps.db.read_for(session.account.id) as tx:
@@ -53,7 +53,7 @@ class StatsPages:
         return self._respond(request, "clicks/overview.html", choice, context | {"live_url": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
-        session, deps = await self._auth.session(request), self._deps
+        session, deps = await self._auth.require_session(request), self._deps
         now = deps.clock()
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
@@ -100,19 +100,19 @@ class StatsPages:
         context |= {"choice": choice, **options}
         status = 422 if choice.form.errors else 200
         if _is_for_lists(request):
-            return self._views.block(request, "clicks/_lists.html", "lists", status=status, **context)
+            return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
         if _is_for_part(request):
-            return self._views.block(request, template, "statistics", status=status, **context)
-        return self._views.page(request, template, status=status, **context)
+            return self._views.render_fragment(request, template, "statistics", status=status, **context)
+        return self._views.render_page(request, template, status=status, **context)
 
     async def _live(self, request: Request) -> Response:
         """204 keeps the browser from retrying. Accounts with an unverified email are too easy to get."""
 
         async def is_signed_in() -> bool:
             request.scope.pop(SESSION, None)  # after an outage there is none
-            return await self._auth.read_session(request) is not None
+            return await self._auth.peek_session(request) is not None
 
-        session = await self._auth.optional_session(request)
+        session = await self._auth.find_session(request)
         if session is None or session.account.confirmed_at is None:
             return Response(status_code=204)
         subject = Subject(session.account.id, is_account=True)
