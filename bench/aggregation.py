@@ -12,7 +12,7 @@ from sqlalchemy import text
 from waypost.database import Database
 from waypost.kit.clock import now
 from waypost.resources.clicks.model import DIMENSIONS, WHOLE_DAY
-from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
+from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 
 _OWN = {
     "sqlite": {

@@ -21,7 +21,7 @@ from waypost.database.schema import SchemaUnknown, pending, refuse_unknown
 from waypost.kit import clock
 from waypost.kit.clock import EPOCH, Clock
 from waypost.kit.errors import SettingsError, Unavailable
-from waypost.resources.clicks.days import kept_since
+from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.intake import countries
 from waypost.settings import SettingFault, Settings
 from waypost.worker import jobs
@@ -266,7 +266,7 @@ async def _queue(tx: Tx) -> Finding:
 
 
 async def _clicks(tx: Tx, days: int | None, today: int) -> Finding:
-    kept = await kept_since(tx)
+    kept = await find_kept_since(tx)
     message = f"stored since {(EPOCH + timedelta(days=kept)).date()}" if kept else "none deleted"
     if kept > today:
         advice = f"Correct the clock. If it is correct now, set kept_since in the table click_retention to {today}."

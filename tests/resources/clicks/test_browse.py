@@ -144,8 +144,8 @@ async def test_filters_by_time(env: Env, link: links.Link) -> None:
     chance = random.Random(3)
     starts = [None, START - 50 * HOUR, START - 60 * HOUR, START - 2 * HOUR]
     ends = [None, START - HOUR, START - timedelta(microseconds=1), START + 999 * HOUR]
-    edges = [at for at in (*starts, *ends) if at and at <= START]
-    made = some_clicks(link, [*spread(START - 72 * HOUR, START, 100, chance), *edges], chance)
+    partial_days = [at for at in (*starts, *ends) if at and at <= START]
+    made = some_clicks(link, [*spread(START - 72 * HOUR, START, 100, chance), *partial_days], chance)
     await fill(env.db, made)
     for start, end, more in itertools.product(starts, ends, ({}, {"country": "DE"})):
         env.clock.move(timedelta(minutes=1))  # with a new budget of requests

@@ -6,7 +6,7 @@ from sqlalchemy import insert
 
 from waypost.database import Database
 from waypost.kit.ids import new_id
-from waypost.resources.clicks.days import KnownDays, known_days
+from waypost.resources.clicks.days import KnownDays, find_known_days
 from waypost.resources.clicks.model import WHOLE_DAY, click_retention, click_totals
 
 YEAR = range(20_000, 20_365)
@@ -17,7 +17,7 @@ async def of_visits_on(db: Database, days: Sequence[int]) -> KnownDays:
     async with db.write() as tx:
         await tx.execute(insert(click_totals), rows)
     async with db.read() as tx:
-        return await known_days(tx)
+        return await find_known_days(tx)
 
 
 async def test_days_of_a_year_are_known(db: Database) -> None:
@@ -47,4 +47,4 @@ async def test_no_visits(db: Database) -> None:
     async with db.write() as tx:
         await tx.execute(insert(click_retention), {"id": 1, "kept_since": 7})
     async with db.read() as tx:
-        assert await known_days(tx) == KnownDays([], 7)
+        assert await find_known_days(tx) == KnownDays([], 7)

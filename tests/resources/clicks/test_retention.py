@@ -15,7 +15,7 @@ from waypost.kit.clock import EPOCH, microseconds
 from waypost.kit.ids import new_id
 from waypost.resources.clicks import retention as module
 from waypost.resources.clicks import store
-from waypost.resources.clicks.days import kept_since
+from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import aggregate
@@ -56,7 +56,7 @@ async def contents(db: Database) -> list[list[Any]]:
 
 async def boundary(db: Database) -> int:
     async with db.read() as tx:
-        return TODAY - await kept_since(tx)
+        return TODAY - await find_kept_since(tx)
 
 
 def retention(db: Database, keep: int | None, clock: FakeClock | None = None) -> Retention:

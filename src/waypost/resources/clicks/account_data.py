@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import delete, select
 
 from waypost.database import Database, Tx
-from waypost.resources.clicks.days import days_of
+from waypost.resources.clicks.days import find_days
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate
 
@@ -14,7 +14,7 @@ from waypost.resources.clicks.stats import aggregate
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
     """Yields after each transaction."""
     async with db.read() as tx:
-        days = await days_of(tx, clicks)
+        days = await find_days(tx, clicks)
     for day in days:
         while await _has_clicks(db, account_id, day):
             async with db.write() as tx:

@@ -77,7 +77,7 @@ class DaySlice(NamedTuple):
     def time_range(self) -> TimeRange:
         return TimeRange(from_microseconds(self.begin), from_microseconds(self.end))
 
-    def shorter_side(self) -> "SignedSlice":
+    def cheaper_half(self) -> "SignedSlice":
         """Itself to add, or what it lacks of its day to subtract: counts the clicks of half a day at most."""
         midnight, next_midnight = self.day * DAY, (self.day + 1) * DAY
         if self.begin == midnight and self.end - midnight > DAY // 2:
@@ -99,7 +99,7 @@ def whole_day(day: int) -> DaySlice:
     return DaySlice(0, day, day * DAY, (day + 1) * DAY)
 
 
-def slices_of(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
+def slice_by_day(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
     """One slice for each of `days` (in order) within these microseconds."""
     for index in range(bisect_left(days, begin // DAY), len(days)):
         day = days[index]
@@ -108,9 +108,9 @@ def slices_of(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator
         yield DaySlice(label, day, max(begin, day * DAY), min(end, (day + 1) * DAY))
 
 
-def slices_between(start: datetime | None, end: datetime | None, days: Sequence[int]) -> list[DaySlice]:
+def slice_between(start: datetime | None, end: datetime | None, days: Sequence[int]) -> list[DaySlice]:
     until = microseconds(end) if end else _END_OF_DAYS
-    return [*slices_of(0, microseconds(start) if start else 0, until, days)]
+    return [*slice_by_day(0, microseconds(start) if start else 0, until, days)]
 
 
 def any_of(tx: Tx, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
@@ -132,24 +132,24 @@ class KnownDays:
         return self.days[bisect_left(self.days, first) : bisect_right(self.days, last)]
 
 
-async def known_days(tx: Tx) -> KnownDays:
+async def find_known_days(tx: Tx) -> KnownDays:
     rows = (await tx.execute(_KNOWN_DAYS, {"stride": _STRIDE})).all()
     strides = (range(row.day, (row.day // _STRIDE + 1) * _STRIDE) for row in rows[:-1])
     return KnownDays(list(chain.from_iterable(strides)), rows[-1].kept_since or 0)
 
 
-async def kept_since(tx: Tx) -> int:
+async def find_kept_since(tx: Tx) -> int:
     """The first day of which clicks are kept; 0 when all are."""
     return (await tx.execute(select(click_retention.c.kept_since))).scalar_one_or_none() or 0
 
 
-def is_within(part: DaySlice) -> list[ColumnElement[bool]]:
+def within(part: DaySlice) -> list[ColumnElement[bool]]:
     """Conditions on a click."""
     (start, end), at = part.time_range, clicks.c.created_at
     return [clicks.c.day == part.day, *([] if part.is_whole_day else [at >= start, at < end])]
 
 
-async def days_of(tx: Tx, table: Table) -> list[int]:
+async def find_days(tx: Tx, table: Table) -> list[int]:
     """The days in a table whose key begins with the day: one seek for each."""
     found: list[int] = []
     day = await tx.scalar(select(func.min(table.c.day)))

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, func, literal, select, tuple_
 from waypost.auth import select_account_ids
 from waypost.database import Database, Id, Instant
 from waypost.kit.clock import from_microseconds, microseconds
-from waypost.resources.clicks.days import DaySlice, days_of, is_within, kept_since, slices_between
+from waypost.resources.clicks.days import DaySlice, find_days, find_kept_since, slice_between, within
 from waypost.resources.clicks.model import HUMAN, Click, ClickKind, Subject, clicks
 from waypost.resources.clicks.schemas import ClickJson, to_json
 from waypost.resources.clicks.store import COLUMNS, read_click
@@ -102,8 +102,8 @@ async def pages(db: Database, query: ExportQuery, shared_domain: str) -> AsyncIt
 async def _days(db: Database, query: ExportQuery) -> list[DaySlice]:
     """The days with clicks, cut at the start and the end of the query."""
     async with db.read_long() as tx:
-        first, days = await kept_since(tx), await days_of(tx, clicks)
-    return slices_between(query.start, query.end, [day for day in days if day >= first])
+        first, days = await find_kept_since(tx), await find_days(tx, clicks)
+    return slice_between(query.start, query.end, [day for day in days if day >= first])
 
 
 async def _parts(db: Database, day: DaySlice, query: ExportQuery) -> list[DaySlice]:
@@ -113,8 +113,8 @@ async def _parts(db: Database, day: DaySlice, query: ExportQuery) -> list[DaySli
     async with db.read_long() as tx:
         count = await tx.scalar(select(func.count()).select_from(clicks).where(clicks.c.day == day.day)) or 0
     parts = count // _PAGE + 1
-    edges = [day.begin + n * (day.end - day.begin) // parts for n in range(parts + 1)]
-    return [day._replace(begin=begin, end=end) for begin, end in pairwise(edges)]
+    partial_days = [day.begin + n * (day.end - day.begin) // parts for n in range(parts + 1)]
+    return [day._replace(begin=begin, end=end) for begin, end in pairwise(partial_days)]
 
 
 async def _page(
@@ -139,7 +139,7 @@ async def _page(
 def _conditions(part: DaySlice, query: ExportQuery) -> list[ColumnElement[bool]]:
     # naming every account lets the index find the part in each; otherwise all of the day would be read
     owned = query.subject.clicks if query.subject else clicks.c.account_id.in_(select_account_ids())
-    conditions = [owned, *is_within(part)]
+    conditions = [owned, *within(part)]
     return conditions if query.kind is None else [*conditions, clicks.c.kind == query.kind]
 
 

@@ -16,7 +16,7 @@ from waypost.auth import Caller
 from waypost.database import Database, Tx
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, any_of, is_within, known_days, slices_between
+from waypost.resources.clicks.days import DaySlice, any_of, find_known_days, slice_between, within
 from waypost.resources.clicks.filters import ClickFilter, FilterField
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -121,8 +121,8 @@ def _can_join(before: PageSlice, part: DaySlice, *, is_complete: bool) -> bool:
 
 async def _days(tx: Tx, click_filter: ClickFilter) -> list[DaySlice]:
     """The days that can have matching clicks, oldest first: of the first and the last one perhaps a part."""
-    known = await known_days(tx)
-    return slices_between(click_filter.start, click_filter.end, [day for day in known.days if day >= known.kept_since])
+    known = await find_known_days(tx)
+    return slice_between(click_filter.start, click_filter.end, [day for day in known.days if day >= known.kept_since])
 
 
 async def _counted(
@@ -189,4 +189,4 @@ def _conditions(
     conditions = [subject.clicks, *click_filter.conditions]
     if len(days) > 1:
         return [any_of(tx, clicks.c.day, [each.day for each in days]), *conditions]
-    return [*is_within(days[0]), *conditions]
+    return [*within(days[0]), *conditions]

@@ -95,16 +95,16 @@ click_dimensions = Table(
     sqlite_with_rowid=False,
 )
 
-click_leaders = Table(
-    "click_leaders",
+top_values_cache = Table(
+    "top_values_cache",
     metadata,
     Column("subject_id", Id, primary_key=True),
-    Column("period", Text, primary_key=True),  # a time range of the dashboard; these days are most of it
+    Column("time_range", Text, primary_key=True),  # of the dashboard; these days are most of it
     Column("account_id", Id, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("first_day", Integer, nullable=False),
     Column("last_day", Integer, nullable=False),
     Column("clicks", BigInteger, nullable=False),  # of humans on these days; 0 until the top values are known
-    Column("leaders", Text, nullable=False),  # JSON: [value, clicks] by dimension
+    Column("top_values", Text, nullable=False),  # JSON: [value, clicks] by dimension
     Column("attempt", Id, nullable=False),  # the last attempt to compute them
     sqlite_with_rowid=False,
 )

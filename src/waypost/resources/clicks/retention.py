@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, Clock
-from waypost.resources.clicks.days import kept_since
+from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate
 
@@ -51,7 +51,7 @@ class Retention:
                 await aggregate.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
         async with self._db.read() as tx:
-            return await kept_since(tx)
+            return await find_kept_since(tx)
 
     def _trusted_boundary(self) -> int | None:
         """The first day to keep. At most a day after the one an hour ago: a wrong clock must not delete clicks."""

@@ -12,7 +12,7 @@ from waypost.resources.clicks.dashboard.pages import StatsPages
 from waypost.resources.clicks.intake import countries
 from waypost.resources.clicks.retention import Retention
 from waypost.resources.clicks.stats import api as stats_api
-from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher
+from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher
 from waypost.secret_key import derived_key
 from waypost.settings import Settings
 from waypost.web.api import Endpoints

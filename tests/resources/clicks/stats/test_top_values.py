@@ -21,14 +21,14 @@ from waypost.kit.clock import EPOCH, timestamp
 from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import TimeRange
-from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, click_leaders
+from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
 from waypost.resources.clicks.stats import aggregate, read, top_values
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
 from waypost.resources.clicks.stats.rebuild import rebuild
-from waypost.resources.clicks.stats.top_values import CachedRun
-from waypost.resources.clicks.stats.top_values_cache import TopValuesRefresher, runs_to_cache
+from waypost.resources.clicks.stats.top_values import CachedDays
+from waypost.resources.clicks.stats.top_values_refresher import TopValuesRefresher, choose_days_to_cache
 from waypost.resources.links import model as link_model
 from waypost.resources.links import store as link_store
 
@@ -47,7 +47,7 @@ async def env(db: Database, tmp_path: Path) -> AsyncIterator[Env]:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred clicks count as busy, like a hundred thousand."""
-    for name, count in (("BUSY", 60), ("TOP", 4), ("CACHED", 8), ("_MAX_CANDIDATES", 3)):
+    for name, count in (("CACHE_THRESHOLD", 60), ("TOP_COUNT", 4), ("CACHED_COUNT", 8), ("_MAX_CANDIDATES", 3)):
         monkeypatch.setattr(top_values, name, count)
 
 
@@ -55,13 +55,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def uncached(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of days in each sum that the cache did not serve."""
     noted_days: list[int] = []
-    ranked = top_values.ranked
+    rank_values = top_values.rank_values
 
     async def noted(tx: Any, subject: Any, days: Sequence[int], *rest: Any) -> Any:
         noted_days.append(len(days))
-        return await ranked(tx, subject, days, *rest)
+        return await rank_values(tx, subject, days, *rest)
 
-    monkeypatch.setattr(top_values, "ranked", noted)
+    monkeypatch.setattr(top_values, "rank_values", noted)
     return noted_days
 
 
@@ -71,11 +71,11 @@ async def refresh(env: Env) -> None:
         pass
 
 
-async def cached(db: Database) -> dict[tuple[UUID, str], CachedRun]:
+async def cached(db: Database) -> dict[tuple[UUID, str], CachedDays]:
     async with db.read() as tx:
-        found: dict[tuple[UUID, str], CachedRun] = {}
+        found: dict[tuple[UUID, str], CachedDays] = {}
         for account in await tx.scalars(select(accounts.c.id)):
-            found |= await top_values.cached_runs(tx, account)
+            found |= await top_values.find_cached_days(tx, account)
         return found
 
 
@@ -88,7 +88,7 @@ async def lists(env: Env, link: links.Link | None = None, **query: Any) -> dict[
 async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict[str, Any]:
     """As `lists`, without the cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(top_values, "BUSY", 10**9)
+        patch.setattr(top_values, "CACHE_THRESHOLD", 10**9)
         return await lists(env, link, **query)
 
 
@@ -134,10 +134,10 @@ async def cache_some(env: Env, link: links.Link, chance: random.Random) -> None:
             of_days = await read.totals_by_day(tx, subject.id, range(TODAY - 21, TODAY + 1))
             days = list(of_days)[chance.randrange(6) : chance.randrange(12, 21)]
             clicks = sum(of_days[day].clicks for day in days)
-            found = await top_values.ranked(tx, subject, days, (), top_values.CACHED)
-            row = {"subject_id": subject.id, "period": "some", "account_id": env.alice.account_id, "clicks": clicks}
-            rest = {"first_day": days[0], "last_day": days[-1], "leaders": json.dumps(found), "attempt": new_id()}
-            await tx.execute(insert(click_leaders).values(row | rest))
+            found = await top_values.rank_values(tx, subject, days, (), top_values.CACHED_COUNT)
+            row = {"subject_id": subject.id, "time_range": "some", "account_id": env.alice.account_id, "clicks": clicks}
+            rest = {"first_day": days[0], "last_day": days[-1], "top_values": json.dumps(found), "attempt": new_id()}
+            await tx.execute(insert(top_values_cache).values(row | rest))
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -145,19 +145,22 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
     chance = random.Random(seed)
     made = await three_weeks(env, chance)
     from_cache_count = 0
-    from_run = top_values._from_cache
+    rank_with_cache = top_values._rank_with_cache
 
     async def noted(*given: Any) -> Any:
         nonlocal from_cache_count
-        found = await from_run(*given)
+        found = await rank_with_cache(*given)
         from_cache_count += found is not None
         return found
 
-    monkeypatch.setattr(top_values, "_from_cache", noted)
+    monkeypatch.setattr(top_values, "_rank_with_cache", noted)
     for _ in range(ROUNDS):
-        for name, count in (("TOP", chance.choice([1, 2, 4, 6])), ("_MAX_CANDIDATES", chance.choice([0, 3, 10, 30]))):
+        for name, count in (
+            ("TOP_COUNT", chance.choice([1, 2, 4, 6])),
+            ("_MAX_CANDIDATES", chance.choice([0, 3, 10, 30])),
+        ):
             monkeypatch.setattr(top_values, name, count)
-        monkeypatch.setattr(top_values, "CACHED", top_values.TOP + chance.choice([0, 1, 4, 9]))
+        monkeypatch.setattr(top_values, "CACHED_COUNT", top_values.TOP_COUNT + chance.choice([0, 1, 4, 9]))
         await cache_some(env, made[0], chance)
         start = START - timedelta(minutes=chance.randrange(16 * 1440, 22 * 1440))
         end = START + DAY - timedelta(minutes=chance.randrange(4 * 1440))
@@ -165,7 +168,7 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
         subject = chance.choice((Subject(env.alice.account_id, is_account=True), Subject(made[0].id)))
         found = []
         for busy in (0, 10**9):  # the second counts
-            monkeypatch.setattr(top_values, "BUSY", busy)
+            monkeypatch.setattr(top_values, "CACHE_THRESHOLD", busy)
             async with env.db.read() as tx:
                 series = await read_series(tx, subject, query, START + DAY)
                 found.append((await read_lists(tx, series, shared_domain="x")).values)
@@ -174,7 +177,7 @@ async def test_cached_lists_equal_summed_lists(env: Env, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-async def test_a_period_of_the_dashboard_is_served_from_the_cache(env: Env, uncached: list[int], zone: str) -> None:
+async def test_a_time_range_of_the_dashboard_is_served_from_the_cache(env: Env, uncached: list[int], zone: str) -> None:
     made = [await env.link() for _ in range(12)]
     clicks = [click for day in range(40) for n, link in enumerate(made) for click in some(link, day, max(0, 9 - n))]
     await fill(env.db, clicks)
@@ -203,8 +206,8 @@ async def test_values_that_rise_today_are_listed(env: Env, uncached: list[int]) 
 async def test_a_cached_value_loses_its_rank_by_a_partial_day(
     env: Env, monkeypatch: pytest.MonkeyPatch, uncached: list[int]
 ) -> None:
-    """The first of them had most of its clicks in the hours of a day that the period leaves out."""
-    for name, count in (("BUSY", 40), ("TOP", 2), ("CACHED", 3)):
+    """The first of them had most of its clicks in the hours of a day that the time range leaves out."""
+    for name, count in (("CACHE_THRESHOLD", 40), ("TOP_COUNT", 2), ("CACHED_COUNT", 3)):
         monkeypatch.setattr(top_values, name, count)
     a, b, c, d = [await env.link() for _ in range(4)]
     left_out = [new_click(a, at(10, 2), visitor_id=number) for number in range(15)]
@@ -268,7 +271,7 @@ async def test_runs_move_on_with_the_days(env: Env) -> None:
     assert (before[its].last_day, after[its].last_day) == (TODAY - 1, TODAY)
     env.clock.move(60 * DAY)
     await refresh(env)
-    assert {period for _, period in await cached(env.db)} == {"90d", "12m"}
+    assert {time_range for _, time_range in await cached(env.db)} == {"90d", "12m"}
 
 
 async def test_current_runs_are_not_refreshed(env: Env, uncached: list[int]) -> None:
@@ -295,7 +298,7 @@ async def test_a_run_with_few_of_the_clicks_is_not_used(env: Env, uncached: list
     await fill(env.db, [click for day in range(60) for click in some(link, day, 20 if day < 6 else 30)])
     await refresh(env)
     async with env.db.write() as tx:
-        await tx.execute(delete(click_leaders).where(click_leaders.c.period != "7d"))
+        await tx.execute(delete(top_values_cache).where(top_values_cache.c.time_range != "7d"))
     uncached.clear()
     assert (await lists(env))["countries"] == [{"value": "DE", "clicks": 6 * 20 + 24 * 30}]
     assert len(uncached) == 1
@@ -331,32 +334,32 @@ async def test_a_rebuild_clears_the_cache(env: Env) -> None:
 async def test_a_refresh_does_not_overwrite_a_correction(
     env: Env, monkeypatch: pytest.MonkeyPatch, is_there: bool, another_begins: bool
 ) -> None:
-    """`is_there`: leaders of the day before are. `another_begins`: a worker elsewhere, behind the correction."""
+    """`is_there`: top values of the day before are cached. `another_begins`: another worker, after the correction."""
     link = await env.link()
     await fill(env.db, [click for day in range(30) for click in some(link, day, 5)])
-    ranked = top_values.ranked
+    rank_values = top_values.rank_values
     if is_there:
         await refresh(env)
         env.clock.move(DAY)
 
     async def overtaken(*given: Any) -> Any:
-        found = await ranked(*given)
+        found = await rank_values(*given)
         async with env.db.write() as tx:
             await top_values.clear_cache_of(tx, env.alice.account_id)
         if another_begins:
-            monkeypatch.setattr(top_values, "ranked", ended)
+            monkeypatch.setattr(top_values, "rank_values", ended)
             with pytest.raises(ZeroDivisionError):
                 await refresh(env)
-            monkeypatch.setattr(top_values, "ranked", overtaken)
+            monkeypatch.setattr(top_values, "rank_values", overtaken)
         return found
 
     async def ended(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(top_values, "ranked", overtaken)
+    monkeypatch.setattr(top_values, "rank_values", overtaken)
     await refresh(env)
     assert {run.clicks for run in (await cached(env.db)).values()} <= {0}
-    monkeypatch.setattr(top_values, "ranked", ranked)
+    monkeypatch.setattr(top_values, "rank_values", rank_values)
     assert (await lists(env))["top_links"][0]["clicks"] >= 29 * 5
     await refresh(env)
     assert min(run.clicks for run in (await cached(env.db)).values()) >= 28 * 5
@@ -392,7 +395,7 @@ async def test_a_partial_day_with_very_many_values_is_not_read_from_the_cache(
     env: Env, monkeypatch: pytest.MonkeyPatch, uncached: list[int]
 ) -> None:
     """The referrer is chosen by the visitor."""
-    monkeypatch.setattr(top_values, "_MAX_EDGE_VALUES", 20)
+    monkeypatch.setattr(top_values, "_MAX_PARTIAL_DAY_VALUES", 20)
     link = await env.link()
     before = [click for day in range(2, 30) for click in some(link, day, 5)]
     await fill(env.db, before + [new_click(link, at(1, 5), referrer=f"https://{n}.example/") for n in range(20)])
@@ -428,13 +431,13 @@ async def test_runs_of_deleted_links_are_removed(env: Env) -> None:
     async with env.db.write() as tx:
         await tx.execute(delete(link_model.links))
         await tx.execute(delete(accounts).where(accounts.c.id == env.alice.account_id))
-        assert (await tx.execute(select(click_leaders))).all() == []
+        assert (await tx.execute(select(top_values_cache))).all() == []
 
 
-def test_each_period_has_a_run() -> None:
+def test_chooses_days_for_each_time_range() -> None:
     clicks = dict.fromkeys(range(TODAY - 500, TODAY + 2), 20)
-    found = runs_to_cache(clicks, TODAY)
-    assert {period: TODAY - run.first_day for period, run in found.items()} == {
+    found = choose_days_to_cache(clicks, TODAY)
+    assert {time_range: TODAY - days.first_day for time_range, days in found.items()} == {
         "7d": 5,
         "30d": 28,
         "90d": 88,
@@ -447,7 +450,7 @@ def test_each_period_has_a_run() -> None:
 
 def test_runs_begin_and_end_with_a_day_with_clicks() -> None:
     clicks = {TODAY - 20: 1000, TODAY - 10: 50, TODAY - 4: 5, TODAY - 3: 6, TODAY: 1000}
-    assert runs_to_cache(clicks, TODAY) == {
-        "30d": CachedRun(TODAY - 10, TODAY - 3, 61)
+    assert choose_days_to_cache(clicks, TODAY) == {
+        "30d": CachedDays(TODAY - 10, TODAY - 3, 61)
     }  # the first day may have begun elsewhere
-    assert runs_to_cache({}, TODAY) == {}
+    assert choose_days_to_cache({}, TODAY) == {}

@@ -5,16 +5,23 @@ from alembic import op
 revision = "0025"
 down_revision = "0024"
 
-_TABLES: dict[str, str] = {"left_addresses": "past_emails", "pixel_lots": "pixel_batches", "qr_looks": "qr_styles"}
+_TABLES: dict[str, str] = {
+    "click_leaders": "top_values_cache",
+    "left_addresses": "past_emails",
+    "pixel_lots": "pixel_batches",
+    "qr_looks": "qr_styles",
+}
 _COLUMNS: dict[str, dict[str, str]] = {
     # by the new name of the table
     "accounts": {"closed_at": "deleted_at"},
     "domains": {"told_at": "notified_at"},
     "links": {"is_on": "is_enabled", "og_image_media": "og_image_file_name"},
     "past_emails": {"left_at": "recorded_at"},
+    "top_values_cache": {"leaders": "top_values", "period": "time_range"},
     "webhook_deliveries": {"answer": "response_body"},
 }
 _INDEXES = {
+    "ix_click_leaders_account_id": ("ix_top_values_cache_account_id", "top_values_cache", ["account_id"]),
     "ix_left_addresses_left_at": ("ix_past_emails_recorded_at", "past_emails", ["recorded_at"]),
     "ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"]),
 }

@@ -86,7 +86,7 @@ class StatsPages:
             "lists": (),
             "latest": (),
         }
-        if series.total.clicks <= top_values.BUSY or "lists" in request.query_params:
+        if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
             lists = await read.read_lists(tx, series, shared_domain=shared_domain)
             context["lists"] = rendering.value_lists(series, lists)
         if not _is_for_part(request):

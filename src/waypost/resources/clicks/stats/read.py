@@ -21,13 +21,13 @@ from waypost.resources.clicks.days import (
     TimeRange,
     any_of,
     day_of,
-    is_within,
-    known_days,
-    slices_of,
+    find_known_days,
+    slice_by_day,
+    within,
 )
 from waypost.resources.clicks.model import CRAWLER, HUMAN, PREVIEW, WHOLE_DAY, Subject, click_totals, clicks
 from waypost.resources.clicks.stats.query import StatsQuery
-from waypost.resources.clicks.stats.top_values import RankedValues, top_values
+from waypost.resources.clicks.stats.top_values import RankedValues, find_top_values
 
 SPARKLINE_DAYS = 14
 _TOTAL = -1
@@ -110,10 +110,10 @@ class StatsLists:
 
 
 async def read_series(tx: Tx, subject: Subject, query: StatsQuery, now: datetime) -> StatsSeries:
-    known = await known_days(tx)
+    known = await find_known_days(tx)
     start, end = microseconds(query.range.start), _end(query.range.end, now, known.days)
     by_day = await totals_by_day(tx, subject.id, known.between(start // DAY, (end - 1) // DAY))
-    slices = list(slices_of(_TOTAL, start, end, list(by_day)))
+    slices = list(slice_by_day(_TOTAL, start, end, list(by_day)))
     all_slices = [*slices, *_slices_of_buckets(query, end, list(by_day))]
     found = await _sum_up(tx, subject, all_slices, by_day, known.kept_since)
     points = [found.get(label, StatsTotals()) for label in range(len(query.buckets))]
@@ -123,17 +123,17 @@ async def read_series(tx: Tx, subject: Subject, query: StatsQuery, now: datetime
 async def read_total(tx: Tx, subject: Subject, time_range: TimeRange, known: KnownDays) -> StatsTotals:
     start, end = map(microseconds, time_range)
     by_day = await totals_by_day(tx, subject.id, known.between(start // DAY, (end - 1) // DAY))
-    slices = slices_of(_TOTAL, start, end, list(by_day))
+    slices = slice_by_day(_TOTAL, start, end, list(by_day))
     return (await _sum_up(tx, subject, slices, by_day, known.kept_since)).get(_TOTAL, StatsTotals())
 
 
 async def read_lists(tx: Tx, series: StatsSeries, *, shared_domain: str) -> StatsLists:
     """Of days whose clicks are gone, a part counts as the whole day."""
     partial = [each for each in series.slices if not each.is_whole_day and each.day >= series.known.kept_since]
-    edges = [each.shorter_side() for each in partial]
-    added = {each.day for sign, each in edges if sign > 0}
+    partial_days = [each.cheaper_half() for each in partial]
+    added = {each.day for sign, each in partial_days if sign > 0}
     days = {each.day: series.by_day[each.day].clicks for each in series.slices if each.day not in added}
-    values = await top_values(tx, series.subject, days, edges)
+    values = await find_top_values(tx, series.subject, days, partial_days)
     ids = [UUID(value) for value, _ in values.get("link", ())]
     names = await links.find_names(tx, ids, shared_domain=shared_domain) if ids else {}
     return StatsLists(values, names)
@@ -154,7 +154,7 @@ def _slices_of_buckets(query: StatsQuery, end: int, days: Sequence[int]) -> Iter
     first = min(last, bisect_right(buckets, since, key=lambda bucket: bucket.end))
     for label in range(max(0, first), last + 1):
         until = end if label == last else microseconds(buckets[label].end)
-        yield from slices_of(label, microseconds(buckets[label].start), until, days)
+        yield from slice_by_day(label, microseconds(buckets[label].start), until, days)
 
 
 async def _sum_up(
@@ -206,7 +206,7 @@ async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
         func.min(clicks.c.created_at).filter(is_human),
         func.max(clicks.c.created_at).filter(is_human),
     )
-    return StatsTotals(*(await tx.execute(counts.where(subject.clicks, *is_within(of)))).one())
+    return StatsTotals(*(await tx.execute(counts.where(subject.clicks, *within(of)))).one())
 
 
 async def count_recent_clicks(db: Database, clock: Clock, subjects: Collection[UUID]) -> Mapping[UUID, int]:

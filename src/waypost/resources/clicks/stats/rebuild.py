@@ -12,7 +12,7 @@ from sqlalchemy import Row, Subquery, bindparam, func, select
 
 from waypost.database import Database, Tx
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.days import any_of, days_of, kept_since
+from waypost.resources.clicks.days import any_of, find_days, find_kept_since
 from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate, top_values
 from waypost.resources.clicks.stats.recount import Recount, recounts
@@ -86,9 +86,9 @@ async def rebuild(
 async def _days(db: Database, from_day: int | None) -> list[int]:
     """Days with clicks or statistics, except those whose clicks retention has removed."""
     async with db.read() as tx:
-        first = max(from_day or 0, await kept_since(tx))
+        first = max(from_day or 0, await find_kept_since(tx))
         tables = clicks, click_totals, click_dimensions, visitor_days
-        return sorted({day for table in tables for day in await days_of(tx, table) if day >= first})
+        return sorted({day for table in tables for day in await find_days(tx, table) if day >= first})
 
 
 async def account_days(db: Database, day: int) -> AsyncIterator[AccountDay]:
@@ -179,7 +179,7 @@ async def _correct(tx: Tx, of: AccountDay, correction: Correction) -> None:
 async def _may_write(tx: Tx, day: int) -> bool:
     """Nobody else adds clicks until the transaction ends, and retention has not reached this day meanwhile."""
     await aggregate.lock(tx)
-    return day >= await kept_since(tx)
+    return day >= await find_kept_since(tx)
 
 
 async def count_links(db: Database) -> int:
@@ -208,6 +208,6 @@ def _sums_of_links() -> Subquery:
 
 async def _find_sums(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
     """(clicks, scans) of links that have any."""
-    days = await days_of(tx, click_totals)
+    days = await find_days(tx, click_totals)
     sums = _SUMS.where(_T.subject_id.in_(link_ids), any_of(tx, _T.day, days))
     return {row.subject_id: (int(row.clicks), int(row.scans)) for row in await tx.execute(sums)}

@@ -1,8 +1,8 @@
 """The values with the most clicks in a time range: exact, although most of its days are read from a cache.
 
-The cache holds unbroken runs of past days, and of each list the CACHED values with the most clicks in a run. Any other
-value has at most as many clicks there as the last of them. So it is a top value only if the remaining days of the time
-range give it what it lacks. Such values are candidates; their clicks are summed up.
+The cache holds, for a range of past days, the CACHED_COUNT most frequent values of each dimension. Any other value has
+at most as many clicks there as the last of these, so it is a candidate only if the other days could make up the
+difference. The clicks of candidates are summed up.
 """
 # ruff: noqa: S608  # these statements consist of constants of this file
 
@@ -33,15 +33,15 @@ from sqlalchemy import (
 )
 
 from waypost.database import Id, Tx
-from waypost.resources.clicks.days import DaySlice, SignedSlice, any_of, is_within
+from waypost.resources.clicks.days import DaySlice, SignedSlice, any_of, within
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
     Dimension,
     Subject,
     click_dimensions,
-    click_leaders,
     clicks,
+    top_values_cache,
 )
 
 AGENT = ("device", "browser", "platform")
@@ -53,19 +53,19 @@ ValueCounts = dict[str, Counter[str]]
 RankedValues = dict[str, list[tuple[str, int]]]
 """As ValueCounts, most clicks first, ties in the order of the values."""
 
-TOP = 50
-CACHED = 128
-BUSY = 20_000
+TOP_COUNT = 50
+CACHED_COUNT = 128
+CACHE_THRESHOLD = 20_000
 """Clicks in a time range. Above it, summing up values takes longer than all other statistics: so the worker caches
 them, and a page loads its lists after itself.
 """
 _MAX_CANDIDATES = 200
-"""Where more values of a list could be top values, clicks are so scattered that the cache does not help."""
-_MAX_EDGE_VALUES = 10_000
+"""If more values of a list could be top values, clicks are so scattered that the cache does not help."""
+_MAX_PARTIAL_DAY_VALUES = 10_000
 """Values of a list read from click rows. Visitors can invent any number of referrers."""
 
-_D, _L = click_dimensions.c, click_leaders.c
-_RUN = (_L.first_day, _L.last_day, _L.clicks)
+_dimensions, _cache = click_dimensions.c, top_values_cache.c
+_CACHED_DAYS_COLUMNS = (_cache.first_day, _cache.last_day, _cache.clicks)
 
 # SQL texts, because SQLAlchemy takes milliseconds to build these statements. Days and values are sent as JSON: one
 # parameter, and PostgreSQL does not estimate the rows of each of them.
@@ -79,11 +79,11 @@ _IN_VALUES = {
 }
 
 CacheKey = tuple[UUID, str]
-"""(subject, period of the dashboard)"""
+"""(subject, time range of the dashboard)"""
 
 
 @dataclass(frozen=True, slots=True)
-class CachedRun:
+class CachedDays:
     first_day: int
     last_day: int
     clicks: int
@@ -93,142 +93,159 @@ class CachedRun:
         return self.first_day <= day <= self.last_day
 
 
-async def top_values(tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[SignedSlice]) -> RankedValues:
-    """TOP values of each list. `days`: the clicks of each whole day; `edges`: the partial days."""
-    found = await _from_cache(tx, subject, days, edges) if sum(days.values()) > BUSY else None
-    if found is None:
-        found = await ranked(tx, subject, list(days), edges, TOP)
-    return {name: counted[:TOP] for name, counted in found.items()}
+async def find_top_values(
+    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
+) -> RankedValues:
+    """Return TOP_COUNT values of each list. `days`: the clicks of each whole day."""
+    ranked = await _rank_with_cache(tx, subject, days, partial_days) if sum(days.values()) > CACHE_THRESHOLD else None
+    if ranked is None:
+        ranked = await rank_values(tx, subject, list(days), partial_days, TOP_COUNT)
+    return {name: counted[:TOP_COUNT] for name, counted in ranked.items()}
 
 
-async def cached_runs(tx: Tx, account_id: UUID) -> dict[CacheKey, CachedRun]:
-    rows = await tx.execute(select(_L.subject_id, _L.period, *_RUN).where(_L.account_id == account_id))
-    return {(row.subject_id, row.period): CachedRun(*row[2:]) for row in rows}
+async def find_cached_days(tx: Tx, account_id: UUID) -> dict[CacheKey, CachedDays]:
+    query = select(_cache.subject_id, _cache.time_range, *_CACHED_DAYS_COLUMNS).where(_cache.account_id == account_id)
+    return {(row.subject_id, row.time_range): CachedDays(*row[2:]) for row in await tx.execute(query)}
 
 
 async def clear_cache(tx: Tx) -> None:
-    await tx.execute(delete(click_leaders))
+    await tx.execute(delete(top_values_cache))
 
 
 async def clear_cache_of(tx: Tx, account_id: UUID) -> None:
-    await tx.execute(delete(click_leaders).where(_L.account_id == account_id))
+    await tx.execute(delete(top_values_cache).where(_cache.account_id == account_id))
 
 
-async def _from_cache(
-    tx: Tx, subject: Subject, days: Mapping[int, int], edges: Sequence[SignedSlice]
+async def _rank_with_cache(
+    tx: Tx, subject: Subject, days: Mapping[int, int], partial_days: Sequence[SignedSlice]
 ) -> RankedValues | None:
-    run, cached = await _longest_run(tx, subject.id, days)
-    if run is None:
+    cached_days, cached = await _find_largest_cached_days(tx, subject.id, days)
+    if cached_days is None:
         return None
-    other_days = [day for day in days if not run.has(day)]
-    of_edges = await sum_edges(tx, subject, edges, _MAX_EDGE_VALUES) if edges else {}
-    if any(len(counts) >= _MAX_EDGE_VALUES for counts in of_edges.values()):
+    other_days = [day for day in days if not cached_days.has(day)]
+    partial_counts: ValueCounts = {}
+    if partial_days:
+        partial_counts = await sum_partial_days(tx, subject, partial_days, _MAX_PARTIAL_DAY_VALUES)
+        if any(len(counts) >= _MAX_PARTIAL_DAY_VALUES for counts in partial_counts.values()):
+            return None
+    candidates = await _find_candidates(tx, subject, cached, other_days, partial_counts)
+    if any(len(values) > _MAX_CANDIDATES for values in candidates.values()):
         return None
-    candidates = await _candidates(tx, subject, cached, other_days, of_edges)
-    if any(len(found) > _MAX_CANDIDATES for found in candidates.values()):
-        return None
-    known: dict[Dimension, list[str]] = {name: [value for value, _ in cached[name]] for name in candidates}
-    counts = await sum_values(tx, subject, other_days, {**known, "agent": None})
-    of_candidates = await sum_values(tx, subject, list(days), candidates) if any(candidates.values()) else {}
-    for name, counted in counts.items():
-        for more in (dict(cached.get(name, ())), of_candidates.get(name), of_edges.get(name)):
-            counted.update(more or {})
-    return in_order(counts)
+    cached_values: dict[Dimension, list[str]] = {name: [value for value, _ in cached[name]] for name in candidates}
+    totals = await sum_values(tx, subject, other_days, {**cached_values, "agent": None})
+    candidate_counts = await sum_values(tx, subject, list(days), candidates) if any(candidates.values()) else {}
+    for name, counts in totals.items():
+        for added in (dict(cached.get(name, ())), candidate_counts.get(name), partial_counts.get(name)):
+            counts.update(added or {})
+    return rank(totals)
 
 
-async def _candidates(
-    tx: Tx, subject: Subject, cached: RankedValues, other_days: Sequence[int], of_edges: ValueCounts
+async def _find_candidates(
+    tx: Tx, subject: Subject, cached: RankedValues, other_days: Sequence[int], partial_counts: ValueCounts
 ) -> dict[Dimension, set[str]]:
-    """Values of each list that are not cached and could be top values by their clicks on the other days."""
+    """Return values of each list that are not cached and could be top values by their clicks on the other days."""
     names: list[Dimension] = [name for name in subject.dimensions if name != "agent"]
-    addends = len(other_days) + bool(of_edges)
-    least = {name: _least_clicks(cached[name], of_edges.get(name, {}), addends) for name in names}
-    limit = len(other_days) * (CACHED + _MAX_CANDIDATES) + 1
-    found = await with_clicks_on_a_day(tx, subject, other_days, least, limit)
-    for name in found:
-        found[name] |= {value for value, count in of_edges.get(name, {}).items() if count >= least[name]}
-        found[name] -= dict(cached[name]).keys()
-    return found
+    parts = len(other_days) + bool(partial_counts)
+    min_clicks = {name: _min_clicks(cached[name], partial_counts.get(name, {}), parts) for name in names}
+    limit = len(other_days) * (CACHED_COUNT + _MAX_CANDIDATES) + 1
+    candidates = await find_values_with_clicks(tx, subject, other_days, min_clicks, limit)
+    for name, values in candidates.items():
+        values.update(value for value, count in partial_counts.get(name, {}).items() if count >= min_clicks[name])
+        values.difference_update(dict(cached[name]))
+    return candidates
 
 
-def _least_clicks(cached: Sequence[tuple[str, int]], of_edges: Mapping[str, int], addends: int) -> int:
-    """Clicks that a top value that is not cached has at least in one of the addends: another day, or the edges."""
-    if len(cached) < TOP:
+def _min_clicks(cached: Sequence[tuple[str, int]], partial_counts: Mapping[str, int], parts: int) -> int:
+    """Return the clicks that a top value has in one of the parts if it is not cached.
+
+    A part is one of the other days, or all partial days.
+    """
+    if len(cached) < TOP_COUNT:
         return 1
-    counts = sorted((count + min(0, of_edges.get(value, 0)) for value, count in cached), reverse=True)
-    missing = counts[TOP - 1] - cached[-1][1]
-    return max(1, math.ceil(missing / max(1, addends)))
+    counts = sorted((count + min(0, partial_counts.get(value, 0)) for value, count in cached), reverse=True)
+    missing = counts[TOP_COUNT - 1] - cached[-1][1]
+    return max(1, math.ceil(missing / max(1, parts)))
 
 
-async def _longest_run(tx: Tx, subject_id: UUID, days: Mapping[int, int]) -> tuple[CachedRun | None, RankedValues]:
-    """Only one with half of the clicks saves time."""
-    is_inside = _L.first_day >= min(days), _L.last_day <= max(days), _L.clicks > sum(days.values()) // 2
-    runs = select(_L.leaders, *_RUN).where(_L.subject_id == subject_id, *is_inside).order_by(_L.clicks.desc())
-    for row in await tx.execute(runs):
-        run = CachedRun(*row[1:])
-        if sum(clicks for day, clicks in days.items() if run.has(day)) == run.clicks:
-            return run, json.loads(row.leaders)
+async def _find_largest_cached_days(
+    tx: Tx, subject_id: UUID, days: Mapping[int, int]
+) -> tuple[CachedDays | None, RankedValues]:
+    """Return those with the most clicks. Fewer than half of all clicks would not save time."""
+    conditions = (
+        _cache.subject_id == subject_id,
+        _cache.first_day >= min(days),
+        _cache.last_day <= max(days),
+        _cache.clicks > sum(days.values()) // 2,
+    )
+    query = select(_cache.top_values, *_CACHED_DAYS_COLUMNS).where(*conditions).order_by(_cache.clicks.desc())
+    for row in await tx.execute(query):
+        cached_days = CachedDays(*row[1:])
+        if sum(clicks for day, clicks in days.items() if cached_days.has(day)) == cached_days.clicks:
+            return cached_days, json.loads(row.top_values)
     return None, {}
 
 
-async def ranked(
-    tx: Tx, subject: Subject, days: Sequence[int], edges: Sequence[SignedSlice], limit: int
+async def rank_values(
+    tx: Tx, subject: Subject, days: Sequence[int], partial_days: Sequence[SignedSlice], limit: int
 ) -> RankedValues:
-    """The first values of each list, and all of AGENT: of `days` from their totals, of `edges` from click rows.
+    """Return the first values of each list, and all of AGENT: of `days` from totals, of `partial_days` from click rows.
 
     A list has a statement of its own, so that a database keeps only its beginning: an account can have 100,000 links.
     """
-    is_of_subject = any_of(tx, _D.day, days), _D.subject_id == subject.id
-    of_edges = _edges(tx, subject, edges) if edges else None
+    matches_subject = any_of(tx, _dimensions.day, days), _dimensions.subject_id == subject.id
+    partial = _partial_days_cte(tx, subject, partial_days) if partial_days else None
     by_code_point = "C" if tx.dialect.name == "postgresql" else "BINARY"
     lists = []
     for name in subject.dimensions:
-        counts: Any = select(_D.value, _D.clicks).where(*is_of_subject, _D.dimension == DIMENSIONS[name])
-        if of_edges is not None:
-            counts = union_all(counts, select(of_edges.c[name], func.sum(of_edges.c.sign)).group_by(of_edges.c[name]))
+        counts: Any = select(_dimensions.value, _dimensions.clicks).where(
+            *matches_subject, _dimensions.dimension == DIMENSIONS[name]
+        )
+        if partial is not None:
+            counts = union_all(counts, select(partial.c[name], func.sum(partial.c.sign)).group_by(partial.c[name]))
         value, count = counts.subquery().c
         total = func.sum(count).label("total")
         sums = select(literal(name).label("dimension"), value.label("value"), total).group_by(value).having(total > 0)
         if name != "agent":
             sums = sums.order_by(total.desc(), value.collate(by_code_point)).limit(limit)
         lists.append(select(sums.subquery()))
-    return in_order(await _counted(tx, union_all(*lists)))
+    return rank(await _read_counts(tx, union_all(*lists)))
 
 
 async def sum_values(
     tx: Tx, subject: Subject, days: Collection[int], values: Mapping[Dimension, Collection[str] | None]
 ) -> ValueCounts:
-    """Clicks of these values on these days; of all values of a dimension where there is None."""
-    given: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days])}
-    given |= {name: json.dumps([*some]) for name, some in values.items() if some is not None}
-    return await _counted(tx, _sums(tx.dialect.name, tuple(values), frozenset(given)), given)
+    """Sum up the clicks of these values on these days. None: all values of the dimension."""
+    parameters: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days])}
+    parameters |= {name: json.dumps([*selected]) for name, selected in values.items() if selected is not None}
+    return await _read_counts(tx, _sums(tx.dialect.name, tuple(values), frozenset(parameters)), parameters)
 
 
-async def sum_edges(tx: Tx, subject: Subject, edges: Sequence[SignedSlice], limit: int) -> ValueCounts:
-    """From click rows: `limit` values of each list, and all of AGENT."""
-    c = _edges(tx, subject, edges).c
+async def sum_partial_days(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice], limit: int) -> ValueCounts:
+    """Count clicks of `limit` values of each list, and of all of AGENT, from click rows."""
+    columns = _partial_days_cte(tx, subject, partial_days).c
     lists = []
     for name in subject.dimensions:
-        counts = select(literal(name).label("dimension"), c[name].label("value"), func.sum(c.sign)).group_by(c[name])
+        value = columns[name]
+        counts = select(literal(name).label("dimension"), value.label("value"), func.sum(columns.sign)).group_by(value)
         lists.append(select((counts if name == "agent" else counts.limit(limit)).subquery()))
-    return await _counted(tx, union_all(*lists))
+    return await _read_counts(tx, union_all(*lists))
 
 
-async def with_clicks_on_a_day(
+async def find_values_with_clicks(
     tx: Tx, subject: Subject, days: Collection[int], min_clicks: Mapping[Dimension, int], limit: int
 ) -> dict[Dimension, set[str]]:
-    """Values that have so many clicks on one of the days, from `limit` rows of each dimension."""
-    given: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days]), "limit": limit} | {**min_clicks}
-    found: dict[Dimension, set[str]] = {name: set() for name in min_clicks}
-    for name, value in await tx.execute(_with_clicks(tx.dialect.name, tuple(min_clicks)), given):
-        found[name].add(value)
-    return found
+    """Return values that have at least `min_clicks` on one of the days, from `limit` rows of each dimension."""
+    parameters: dict[str, Any] = {"subject": subject.id, "days": json.dumps([*days]), "limit": limit} | {**min_clicks}
+    values: dict[Dimension, set[str]] = {name: set() for name in min_clicks}
+    for name, value in await tx.execute(_values_with_clicks(tx.dialect.name, tuple(min_clicks)), parameters):
+        values[name].add(value)
+    return values
 
 
-def in_order(counts: Mapping[str, Mapping[str, int]]) -> RankedValues:
+def rank(counts: Mapping[str, Mapping[str, int]]) -> RankedValues:
     return {
-        name: sorted(((value, count) for value, count in of_name.items() if count > 0), key=_most_clicks_first)
-        for name, of_name in counts.items()
+        name: sorted(((value, count) for value, count in values.items() if count > 0), key=_most_clicks_first)
+        for name, values in counts.items()
     }
 
 
@@ -236,50 +253,56 @@ def _most_clicks_first(counted: tuple[str, int]) -> tuple[int, str]:
     return -counted[1], counted[0]
 
 
-async def _counted(tx: Tx, statement: Executable, given: Mapping[str, Any] | None = None) -> ValueCounts:
-    """Of rows of dimension, value and clicks. Agents are split into their parts."""
-    found: ValueCounts = {name: Counter() for name in (*DIMENSIONS, *AGENT)}
-    for name, value, count in await tx.execute(statement, given):
-        found[name][value] += int(count)
-    for agent, count in found.pop("agent").items():
+async def _read_counts(tx: Tx, query: Executable, parameters: Mapping[str, Any] | None = None) -> ValueCounts:
+    """Read rows of dimension, value and clicks. Split agents into their parts."""
+    counts: ValueCounts = {name: Counter() for name in (*DIMENSIONS, *AGENT)}
+    for name, value, count in await tx.execute(query, parameters):
+        counts[name][value] += int(count)
+    for agent, count in counts.pop("agent").items():
         for name, value in zip(AGENT, agent.split("\t"), strict=True):
-            found[name][value] += count
-    return found
+            counts[name][value] += count
+    return counts
 
 
 @lru_cache
-def _sums(dialect: str, names: Sequence[Dimension], given: Collection[str]) -> TextClause:
+def _sums(dialect: str, names: Sequence[Dimension], parameters: Collection[str]) -> TextClause:
     lists = []
     for name in names:
-        values = f" AND value {_IN_VALUES[dialect].format(name=name)}" if name in given else ""
-        lists.append(f"SELECT '{name}', value, SUM(clicks) {_from(dialect, name)}{values} GROUP BY value")
+        values = f" AND value {_IN_VALUES[dialect].format(name=name)}" if name in parameters else ""
+        lists.append(f"SELECT '{name}', value, SUM(clicks) {_from_dimension(dialect, name)}{values} GROUP BY value")
     return text(" UNION ALL ".join(lists)).bindparams(bindparam("subject", type_=Id))
 
 
 @lru_cache
-def _with_clicks(dialect: str, names: Sequence[Dimension]) -> TextClause:
-    lists = (f"SELECT '{name}', value {_from(dialect, name)} AND clicks >= :{name} LIMIT :limit" for name in names)
-    statement = " UNION ALL ".join(f"SELECT * FROM ({each}) AS of_dimension" for each in lists)
-    return text(statement).bindparams(bindparam("subject", type_=Id))
+def _values_with_clicks(dialect: str, names: Sequence[Dimension]) -> TextClause:
+    lists = (
+        f"SELECT '{name}', value {_from_dimension(dialect, name)} AND clicks >= :{name} LIMIT :limit" for name in names
+    )
+    query = " UNION ALL ".join(f"SELECT * FROM ({values}) AS values_of_dimension" for values in lists)
+    return text(query).bindparams(bindparam("subject", type_=Id))
 
 
-def _from(dialect: str, name: Dimension) -> str:
+def _from_dimension(dialect: str, name: Dimension) -> str:
     conditions = f"day {_IN_DAYS[dialect]} AND subject_id = :subject AND dimension = {DIMENSIONS[name]}"
     return f"FROM click_dimensions WHERE {conditions}"
 
 
-def _edges(tx: Tx, subject: Subject, edges: Sequence[SignedSlice]) -> CTE:
-    """The values of each click, and its sign."""
-    rows = (_clicks(tx, subject, each).add_columns(literal(sign).label("sign")) for sign, each in edges)
-    return union_all(*rows).cte("edges")
+def _partial_days_cte(tx: Tx, subject: Subject, partial_days: Sequence[SignedSlice]) -> CTE:
+    """Return the values of each click, and its sign."""
+    queries = (
+        _clicks_query(tx, subject, day_slice).add_columns(literal(sign).label("sign"))
+        for sign, day_slice in partial_days
+    )
+    return union_all(*queries).cte("partial_days")
 
 
-def _clicks(tx: Tx, subject: Subject, of: DaySlice) -> Select[Any]:
-    c = clicks.c
-    agent = c.device + "\t" + c.browser + "\t" + c.platform
-    values = {"country": c.country, "referrer": c.referrer, "agent": agent, "link": _hex(tx, c.link_id)}
-    of_subject = (values[name].label(name) for name in subject.dimensions)
-    return select(*of_subject).where(subject.clicks, *is_within(of), c.kind == HUMAN)
+def _clicks_query(tx: Tx, subject: Subject, day_slice: DaySlice) -> Select[Any]:
+    columns = clicks.c
+    agent = columns.device + "\t" + columns.browser + "\t" + columns.platform
+    link = _hex(tx, columns.link_id)
+    values = {"country": columns.country, "referrer": columns.referrer, "agent": agent, "link": link}
+    selected = (values[name].label(name) for name in subject.dimensions)
+    return select(*selected).where(subject.clicks, *within(day_slice), columns.kind == HUMAN)
 
 
 def _hex(tx: Tx, id_: ColumnElement[UUID]) -> ColumnElement[str]:
