@@ -62,7 +62,7 @@ async def _seed(url: str, link_count: int, domain_count: int) -> None:
     await migrate(db)
     account = await new_account(db, "seed")
     at = now()
-    row = {"account_id": account, "token": "bench", "status": "verified", "is_live": True, "verified_at": at}
+    row = {"account_id": account, "token": "bench", "status": "verified", "is_served": True, "verified_at": at}
     row |= {"failures": 0, "links_count": 0, "tls_status": "none", "created_at": at, "updated_at": at}
     for start in range(0, domain_count, _BATCH):
         numbers = range(start, min(start + _BATCH, domain_count))

@@ -98,7 +98,7 @@ def _domain(id_: UUID, account: UUID, count: int) -> dict[str, Any]:
         "hostname": HOSTNAME,
         "token": "benchmark",
         "status": "verified",
-        "is_live": True,
+        "is_served": True,
         "failures": 0,
         "links_count": count,
         "tls_status": "none",

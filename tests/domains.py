@@ -11,10 +11,10 @@ from waypost.kit.ids import new_id
 from waypost.resources.domains.model import domains
 
 
-async def domain(db: Database, account: UUID, hostname: str, *, is_live: bool = True, **fields: Any) -> UUID:
+async def domain(db: Database, account: UUID, hostname: str, *, is_served: bool = True, **fields: Any) -> UUID:
     id_ = new_id()
-    row = {"id": id_, "account_id": account, "hostname": hostname, "token": "waypost-test", "is_live": is_live}
-    row |= {"status": "verified" if is_live else "pending", "unverified_since": None if is_live else START}
+    row = {"id": id_, "account_id": account, "hostname": hostname, "token": "waypost-test", "is_served": is_served}
+    row |= {"status": "verified" if is_served else "pending", "unverified_since": None if is_served else START}
     row |= {"failures": 0, "links_count": 0, "tls_status": "none", "created_at": START, "updated_at": START}
     async with db.write() as tx:
         await tx.execute(insert(domains).values(row | fields))

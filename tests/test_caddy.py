@@ -92,7 +92,7 @@ def prove(directory: Path, name: str) -> None:
     """As a check that finds the record does; the journey of domains goes that way."""
     engine = create_engine(f"sqlite:///{directory / 'data' / 'waypost.db'}")
     with engine.begin() as tx:
-        tx.execute(update(domains).where(domains.c.hostname == name).values(is_live=True, status="verified"))
+        tx.execute(update(domains).where(domains.c.hostname == name).values(is_served=True, status="verified"))
     engine.dispose()
     feed = ChangeFeed(directory / "data" / "run" / "changes")
     feed.publish([host_change(name)])

@@ -24,7 +24,7 @@ async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
     db = Database(f"sqlite:///{tmp_path / 'data' / 'waypost.db'}")
     alice = await new_person(db, "alice")
     async with db.write() as tx:
-        for name, is_live in (("live.test", True), ("go.brand.test", False)):
+        for name, is_served in (("live.test", True), ("go.brand.test", False)):
             nothing = dict.fromkeys(
                 ["last_checked_at", "error", "root_url", "not_found_url", "tls_expires_at", "tls_error"]
             )
@@ -36,11 +36,11 @@ async def waypost(tmp_path: Path, sqlite_template: Path) -> Waypost:
                     hostname=name,
                     token="waypost-1",
                     needs_txt=False,
-                    status="verified" if is_live else "pending",
-                    is_live=is_live,
-                    verified_at=AT if is_live else None,
+                    status="verified" if is_served else "pending",
+                    is_served=is_served,
+                    verified_at=AT if is_served else None,
                     failures=0,
-                    unverified_since=None if is_live else AT,
+                    unverified_since=None if is_served else AT,
                     links_count=0,
                     tls_status="none",
                     created_at=AT,
@@ -60,7 +60,7 @@ def test_lists_and_releases_domains(waypost: Waypost) -> None:
     done = waypost("domain", "release", "GO.brand.test", by=alone)
     assert (done.stdout, done.stderr[:26]) == ("", "go.brand.test is released.")
     assert "--force" in waypost("domain", "release", "live.test", code=1).stderr
-    assert "claim had expired" in waypost("domain", "release", "go.brand.test").stderr
+    assert "Any account can register it now" in waypost("domain", "release", "go.brand.test").stderr
     assert "go.brand.test is not registered" in waypost("domain", "release", "go.brand.test", code=1).stderr
     waypost("domain", "release", "live.test", "--force")
     assert waypost.json("domain", "list") == []

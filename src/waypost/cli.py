@@ -190,19 +190,23 @@ async def release_domain(
     from waypost import wiring
     from waypost.commands.database import open_database
     from waypost.kit.clock import now
+    from waypost.kit.errors import NotFound
     from waypost.redirect import ChangeFeed
     from waypost.resources.domains import service
 
     async with open_database(settings) as db:
         with closing(ChangeFeed(settings.data_dir / "run" / "changes")) as feed:
             deps = wiring.domain_deps(settings, db, feed, now)
-            released = await service.release(deps, hostname, is_forced=force)
-    if released is None:
-        say("No account has registered it. Any account can now register it, including one whose claim had expired.")
-    else:
-        say(f"{released.hostname} is released. Its {released.links_count:,} links are on the shared domain now.")
-        if released.verified_at:
-            say("It was verified: the next account that registers it must verify it with a TXT record.")
+            try:
+                released = await service.release(deps, hostname, is_forced=force)
+            except NotFound:
+                if not await service.delete_registrations(deps, hostname):
+                    raise
+                say("No account has registered it. Any account can register it now, also one that had it before.")
+                return
+    say(f"{released.hostname} is released. Its {released.links_count:,} links are on the shared domain now.")
+    if released.verified_at:
+        say("It was verified: the next account that registers it must verify it with a TXT record.")
 
 
 @webhook.command(name="listen")

@@ -95,7 +95,7 @@ KIT_ERRORS = {
     "Unavailable": 503,
 }
 
-BARE = {"NoDomain": 406}
+BARE = {"UnregistrableName": 406}
 """Responses with a message only, without envelope and code."""
 
 # ── limits ──────────────────────────────────────────────────────────────────────────────────────────────────────────

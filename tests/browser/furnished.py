@@ -37,7 +37,7 @@ from waypost.settings import Settings
 PASSWORD = "four plain words suffice"
 LONG = "a-rather-long-slug-that-somebody-chose-for-a-campaign-of-theirs"
 HOSTS = {
-    "go.brand.example.com": {"status": "verified", "is_live": True, "tls_status": "active", "links_count": 1234},
+    "go.brand.example.com": {"status": "verified", "is_served": True, "tls_status": "active", "links_count": 1234},
     "links.a-shop-with-quite-a-long-name.example.co.uk": {
         "status": "failed",
         "failures": 2,
@@ -47,7 +47,7 @@ HOSTS = {
     "bücher.example.com": {},
     "old.example.com": {
         "status": "verified",
-        "is_live": True,
+        "is_served": True,
         "failures": 1,
         "error": "It could not be checked right now. The name servers did not answer in time.",
         "tls_status": "failed",
@@ -165,7 +165,7 @@ async def _domains(db: Database, deps: Any, caller: Caller) -> list[str]:
         domain = await domain_service.create(deps, caller, NewDomain(hostname=hostname), Problems())
         made.append(str(domain.id))
         checked = {"last_checked_at": at, "check_at": None} if values else {}
-        if values.get("is_live"):
+        if values.get("is_served"):
             checked |= {"verified_at": at, "unverified_since": None, "tls_expires_at": at + timedelta(days=60)}
         async with db.write() as tx:
             chosen = update(domains).where(domains.c.id == domain.id)

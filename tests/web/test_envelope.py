@@ -17,7 +17,7 @@ SPECIFIED = [
     (errors.Forbidden(), 403, "forbidden"),
     (errors.NotFound(), 404, "not_found"),
     (errors.MethodNotAllowed(["GET"]), 405, "method_not_allowed"),
-    (errors.NoDomain(), 406, None),
+    (errors.UnregistrableName(), 406, None),
     (errors.TooLarge(1 << 20), 413, "http_error"),
     (errors.Invalid({"slug": ["Taken."]}), 422, "validation_error"),
     (errors.RateLimited(7), 429, "rate_limited"),

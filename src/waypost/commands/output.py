@@ -70,7 +70,7 @@ def domain_json(owner: str, of: Domain) -> dict[str, Any]:
         "hostname": of.hostname,
         "account": owner,
         "status": of.status,
-        "is_live": of.is_live,
+        "is_live": of.is_served,
         "links_count": of.links_count,
         "verified_at": _time(of.verified_at),
         "created_at": timestamp(of.created_at),

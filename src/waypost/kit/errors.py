@@ -61,8 +61,8 @@ class MethodNotAllowed(WaypostError):
         super().__init__(f"The path does not take that method. Use one of: {', '.join(self.allowed)}.")
 
 
-class NoDomain(WaypostError):
-    """The name is no domain that can be registered."""
+class UnregistrableName(WaypostError):
+    """The name cannot be registered as a domain."""
 
 
 class TooLarge(WaypostError):

@@ -47,7 +47,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Forbidden: 403,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
-    errors.NoDomain: 406,
+    errors.UnregistrableName: 406,
     errors.TooLarge: 413,
     errors.Invalid: 422,
     errors.RateLimited: 429,

@@ -77,7 +77,7 @@ class Env:
             await tx.execute(update(domains).where(domains.c.id == UUID(domain["id"])).values(values))
 
     async def go_live(self, domain: dict[str, Any]) -> None:
-        await self.set(domain, is_live=True, status="verified", unverified_since=None, verified_at=self.clock())
+        await self.set(domain, is_served=True, status="verified", unverified_since=None, verified_at=self.clock())
 
     async def row(self, domain: dict[str, Any]) -> Any:
         async with self.deps.db.read() as tx:

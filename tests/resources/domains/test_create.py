@@ -31,7 +31,7 @@ async def test_registers_a_domain_with_its_records(env: Env) -> None:
     assert rest == {"hostname": NAME, "status": "pending", "links_count": 0} | empty
     assert (await env.find(made)).json()["data"] == made
     row = await env.row(made)
-    assert (row.is_live, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, env.clock())
+    assert (row.is_served, row.check_at, row.leased_until, row.unverified_since) == (False, None, None, env.clock())
     assert env.published == []
 
 
@@ -65,7 +65,7 @@ async def test_rejects_invalid_hostnames(env: Env) -> None:
 async def test_a_name_without_a_single_owner_gets_406_without_an_envelope(env: Env) -> None:
     for name in ("localhost", "co.uk", "foo", "GitHub.io.", "go.localhost", "公司.cn"):
         answer = await env.post({"hostname": name})
-        assert (answer.status_code, answer.json()) == (406, {"message": names.NO_DOMAIN})
+        assert (answer.status_code, answer.json()) == (406, {"message": names.UNREGISTRABLE})
         assert answer.headers["X-RateLimit-Limit"]
 
 
@@ -92,10 +92,10 @@ async def test_one_of_several_concurrent_claims_wins(env: Env) -> None:
 
 
 async def test_limits_the_domains_of_an_account(env: Env, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MAX_NOT_LIVE", 2)
+    monkeypatch.setattr(service, "MAX_UNVERIFIED_DOMAINS", 2)
     monkeypatch.setattr(service, "MAX_DOMAINS", 3)
     first, _ = await env.make("a.test"), await env.make("b.test")
-    assert faults(await env.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_NOT_LIVE]}
+    assert faults(await env.post({"hostname": "c.test"})) == {"hostname": [service.TOO_MANY_UNVERIFIED_DOMAINS]}
     await env.make("c.test", env.bob)
     await env.go_live(first)
     await env.make("d.test")

@@ -84,9 +84,10 @@ async def test_releases_a_hostname(env: Env) -> None:
         errors = faults(await env.post({"hostname": name}))["hostname"]
         assert errors == [service.TOO_LONG_UNVERIFIED.format(day="2030-01-31")]
     await env.delete(await env.make(NAME, env.bob), env.bob)
-    assert await service.release(env.deps, NAME, is_forced=False) is None  # nobody has it: all may again
     with pytest.raises(NotFound):
         await service.release(env.deps, NAME, is_forced=False)
+    assert await service.delete_registrations(env.deps, NAME)  # now all accounts can register it again
+    assert not await service.delete_registrations(env.deps, NAME)
     await env.make(NAME)
     with pytest.raises(Invalid):
         await service.release(env.deps, "https://live.test", is_forced=True)
@@ -121,4 +122,4 @@ async def test_registering_again_does_not_restart_the_seven_days(env: Env, monke
     monkeypatch.setattr(service, "MAX_DOMAINS", 1)
     for name in ("a.test", "b.test"):
         await env.delete(await env.make(name, env.bob), env.bob)
-    assert faults(await env.post({"hostname": "c.test"}, env.bob)) == {"hostname": [service.TOO_MANY_UNVERIFIED]}
+    assert faults(await env.post({"hostname": "c.test"}, env.bob)) == {"hostname": [service.TOO_MANY_DELETED]}

@@ -62,7 +62,7 @@ async def test_adds_a_domain_and_shows_its_records_and_status(place: WebApp) -> 
     await set_(place, path, status="failed", error="No record was found", last_checked_at=now)
     seen = (await ada.get(f"{path}/state")).text
     assert ("Not verified" in seen, "No record was found" in seen, "hx-trigger" in seen) == (True, True, False)
-    live = {"status": "verified", "is_live": True, "error": None, "verified_at": now, "unverified_since": None}
+    live = {"status": "verified", "is_served": True, "error": None, "verified_at": now, "unverified_since": None}
     await set_(place, path, **live, tls_status="active", tls_expires_at=now + timedelta(days=60), links_count=1234)
     seen = (await ada.get(f"{path}/state")).text
     assert ("its links work" in seen, "expires 2 Mar 2030" in seen) == (True, True)
@@ -166,7 +166,7 @@ async def test_warns_of_dns_that_still_points_here_after_deletion(
                 assert ada.account
                 async with place.db.write() as tx:
                     await history.record_verified(tx, ada.account.id, hostname)
-                await set_(place, path, is_live=True, status="verified", verified_at=place.clock())
+                await set_(place, path, is_served=True, status="verified", verified_at=place.clock())
                 for page in (await ada.get(path), await ada.get(f"{path}/delete")):
                     assert "has to verify it with a TXT record" in page.text
             return (await ada.post(f"{path}/delete")).headers["location"]

@@ -50,7 +50,7 @@ class Caddy:
 async def caddy(db: Database, feed: ChangeFeed) -> Caddy:
     async with db.write() as tx:
         for name in (LIVE, CLAIMED, IDN):
-            await tx.execute(insert(domains), domain(name, datetime.now(UTC), is_live=name != CLAIMED))
+            await tx.execute(insert(domains), domain(name, datetime.now(UTC), is_served=name != CLAIMED))
     return Caddy(HostSource(db), feed)
 
 
@@ -65,7 +65,7 @@ async def test_allows_verified_hostnames_only(caddy: Caddy, db: Database, feed: 
     assert (await caddy.sends(f"/internal/tls?domain={LIVE}", verb="POST")).status_code == 405
 
     async with db.write() as tx:
-        await tx.execute(update(domains).values(is_live=domains.c.hostname == CLAIMED))
+        await tx.execute(update(domains).values(is_served=domains.c.hostname == CLAIMED))
     feed.publish([host_change(LIVE), host_change(CLAIMED)])
     assert [await caddy.asks(f"domain={name}") for name in (LIVE, CLAIMED)] == [404, 200]
 

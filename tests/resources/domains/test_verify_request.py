@@ -33,12 +33,14 @@ async def test_asking_again_leaves_the_check_under_way_alone(env: Env) -> None:
 async def test_what_was_checked_is_checked_again(env: Env, status: str) -> None:
     """A live one stays so, and what was found last is shown meanwhile."""
     made, at = await env.make(), env.clock()
-    is_live = status == "verified"
-    await env.set(made, status=status, is_live=is_live, error="No record.", failures=1, check_at=at + timedelta(days=1))
+    is_served = status == "verified"
+    await env.set(
+        made, status=status, is_served=is_served, error="No record.", failures=1, check_at=at + timedelta(days=1)
+    )
     shown = (await env.ask("POST", f"/{made['id']}/verify")).json()["data"]
     assert (shown["status"], shown["error"]) == ("verifying", "No record.")
     row = await env.row(made)
-    assert (row.is_live, row.check_at, row.failures) == (is_live, at, 1)
+    assert (row.is_served, row.check_at, row.failures) == (is_served, at, 1)
 
 
 async def test_another_account_s_is_not_there(env: Env) -> None:

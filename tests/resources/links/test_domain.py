@@ -44,7 +44,7 @@ async def both(db: Database, tmp_path: Path) -> AsyncIterator[DomainsEnv]:
 async def test_a_link_moves_between_domains(env: Env) -> None:
     """A domain that nothing is proven of will do; the name is read as browsers read it."""
     db, alice = env.deps.db, env.alice.account_id
-    live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_live=False)
+    live, pending = await domain(db, alice, NAME), await domain(db, alice, IDN, is_served=False)
     link = await env.make(slug="a", hostname=NAME)
     assert (link["hostname"], link["short_url"]) == (NAME, f"{NAME}/a")
     assert (await env.find(link)).json()["data"] == link
@@ -122,10 +122,10 @@ async def test_the_domain_appears_wherever_a_link_is_shown(env: Env) -> None:
 async def test_refuses_destinations_on_domains_of_the_service(env: Env) -> None:
     """R23. What a stranger merely claims is nobody's, else anybody could keep anybody from linking to it."""
     db = env.deps.db
-    await domain(db, env.alice.account_id, "mine.test", is_live=False)
+    await domain(db, env.alice.account_id, "mine.test", is_served=False)
     await domain(db, env.bob.account_id, "bobs.test")
     await domain(db, env.bob.account_id, IDN)
-    await domain(db, env.bob.account_id, "claimed.test", is_live=False)
+    await domain(db, env.bob.account_id, "claimed.test", is_served=False)
     link = await env.make()
     loops = (
         "http://mine.test/a",

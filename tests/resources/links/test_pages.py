@@ -313,7 +313,7 @@ def _order(page: str) -> list[str]:
 def _domain(place: WebApp, who: Browser) -> dict[str, Any]:
     assert who.account
     now = place.clock()
-    domain = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_live": True, "tls_status": "none"}
+    domain = {"hostname": "go.example.com", "token": "t", "status": "verified", "is_served": True, "tls_status": "none"}
     counts = {"failures": 0, "links_count": 0}
     return {"id": new_id(), "account_id": who.account.id, "created_at": now, "updated_at": now} | domain | counts
 

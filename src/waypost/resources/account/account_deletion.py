@@ -94,7 +94,7 @@ class AccountDeletion:
         await pixels.delete_account_data(self.db, account_id)
         async for _ in webhooks.delete_account_data(self.db, account_id, batch_size=_BATCH_SIZE):
             yield
-        async for _ in domains.delete_all_for(self.domains, account_id):
+        async for _ in domains.delete_account_data(self.domains, account_id):
             yield
 
     async def _delete_clicks(self, account_id: UUID) -> AsyncGenerator[None, None]:

@@ -107,7 +107,7 @@ def _files(deps: Deps, session: Session) -> Mapping[str, AsyncIterator[str]]:
     return {
         "README.txt": _text(_README),
         "account.json": _json(lambda: _account(deps, session)),
-        "domains.json": _json(lambda: domains.export(db, account_id, deps.cname_target)),
+        "domains.json": _json(lambda: domains.export_account_data(db, account_id, deps.cname_target)),
         "pixels.json": _json(lambda: pixels.export_account_data(db, account_id)),
         "webhooks.json": _json(lambda: webhooks.export_account_data(db, account_id)),
         "links.jsonl": links.export(

@@ -1,20 +1,20 @@
-"""Custom domains: hostnames that accounts verify and serve their links on. What other packages may use is here.
+"""Custom domains: hostnames that accounts verify and serve their links on.
 
 An unverified hostname is never served, and an unverified registration ends after seven days.
 """
 
-from waypost.resources.domains.account_data import delete_all_for, export
+from waypost.resources.domains.account_data import delete_account_data, export_account_data
 from waypost.resources.domains.deps import CheckUrl, Deps, WebDeps
 from waypost.resources.domains.lookups import (
     HostSource,
+    change_links_count,
     find_id,
-    hostname_of,
-    hostnames_of,
-    id_of,
+    hostname_subquery,
+    hostnames_subquery,
+    id_subquery,
     is_custom_domain,
     is_on_shared_domain,
     join_host,
-    move_link,
 )
 
 __all__ = [
@@ -22,14 +22,14 @@ __all__ = [
     "Deps",
     "HostSource",
     "WebDeps",
-    "delete_all_for",
-    "export",
+    "change_links_count",
+    "delete_account_data",
+    "export_account_data",
     "find_id",
-    "hostname_of",
-    "hostnames_of",
-    "id_of",
+    "hostname_subquery",
+    "hostnames_subquery",
+    "id_subquery",
     "is_custom_domain",
     "is_on_shared_domain",
     "join_host",
-    "move_link",
 ]

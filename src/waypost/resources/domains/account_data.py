@@ -15,20 +15,20 @@ from waypost.resources.domains.model import domains
 from waypost.resources.domains.schemas import DomainJson, to_json
 
 
-async def export(db: Database, account_id: UUID, cname_target: str) -> list[DomainJson]:
-    """As the API shows them."""
+async def export_account_data(db: Database, account_id: UUID, cname_target: str) -> list[DomainJson]:
+    """Return the domains as the API shows them."""
     async with db.read() as tx:
-        found, _ = await store.page(tx, account_id, PageRequest(1, 10_000))
-    return [to_json(each, cname_target) for each in found]
+        listed, _ = await store.list_page(tx, account_id, PageRequest(1, 10_000))
+    return [to_json(domain, cname_target) for domain in listed]
 
 
-async def delete_all_for(deps: Deps, account_id: UUID) -> AsyncGenerator[None, None]:
-    """Yields after each transaction."""
+async def delete_account_data(deps: Deps, account_id: UUID) -> AsyncGenerator[None, None]:
+    """Delete all domains of the account. Yields after each transaction."""
     async with deps.db.read() as tx:
         ids = (await tx.execute(select(domains.c.id).where(domains.c.account_id == account_id))).scalars().all()
     for domain_id in ids:
-        with suppress(NotFound):  # deleted meanwhile
+        with suppress(NotFound):  # deleted concurrently
             async with deps.db.write() as tx:
-                notify = await service.remove(deps, tx, await store.find_for_change(tx, account_id, domain_id))
+                notify = await service.delete_locked(deps, tx, await store.get_for_update(tx, account_id, domain_id))
             notify()
         yield

@@ -39,15 +39,15 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
     new_domain = Annotated[tuple[NewDomain, Problems], Depends(ParsedBody(NewDomain))]
     domain_change = Annotated[tuple[DomainChange, Problems], Depends(ParsedBody(DomainChange))]
 
-    def show(domain: Domain) -> DomainJson:
+    def domain_json(domain: Domain) -> DomainJson:
         return to_json(domain, deps.cname_target)
 
     @router.get(
         "", summary="List domains", response_model=Paginated[DomainJson], openapi_extra=query_parameters(*PAGING)
     )
-    async def browse(caller: reader, request: Request) -> Response:
-        found = await service.browse(deps, caller, require_pagination(request))
-        return paginated(found.map(show), request, deps.base_url)
+    async def list_domains(caller: reader, request: Request) -> Response:
+        page = await service.list_domains(deps, caller, require_pagination(request))
+        return paginated(page.map(domain_json), request, deps.base_url)
 
     @router.post(
         "",
@@ -60,16 +60,16 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
         """The response lists the DNS records that verify the domain: set one of them, then verify. For a name that
         another account has verified before, only the TXT record is accepted.
         """
-        return data(show(await service.create(deps, caller, *body)), 201)
+        return data(domain_json(await service.create(deps, caller, *body)), 201)
 
     @router.get(_ONE, summary="Get a domain", response_model=Data[DomainJson])
-    async def find(caller: reader, domain_id: id_of_path) -> Response:
-        return data(show(await service.find(deps, caller, domain_id)))
+    async def get(caller: reader, domain_id: id_of_path) -> Response:
+        return data(domain_json(await service.get(deps, caller, domain_id)))
 
     @router.patch(_ONE, summary="Change a domain's redirects", response_model=Data[DomainJson])
     async def change(caller: writer, domain_id: id_of_path, body: domain_change) -> Response:
-        """Where the domain's root redirects to, and where unknown slugs do."""
-        return data(show(await service.change(deps, caller, domain_id, *body)))
+        """Change where the domain's root and unknown slugs redirect to."""
+        return data(domain_json(await service.change(deps, caller, domain_id, *body)))
 
     @router.delete(_ONE, summary="Delete a domain", status_code=204)
     async def delete(caller: writer, domain_id: id_of_path) -> Response:
@@ -81,7 +81,7 @@ def endpoints(deps: WebDeps, guard: Guard) -> APIRouter:
 
     @router.post(f"{_ONE}/verify", summary="Verify a domain", status_code=202, response_model=Data[DomainJson])
     async def verify(caller: writer, domain_id: id_of_path) -> Response:
-        """Schedules a check of the DNS records; get the domain to see the result."""
-        return data(show(await service.verify_later(deps, caller, domain_id)), 202)
+        """Schedule a check of the DNS records; get the domain to see the result."""
+        return data(domain_json(await service.request_verification(deps, caller, domain_id)), 202)
 
     return router

@@ -1,4 +1,4 @@
-"""Dependencies of domains, set once by the composition root."""
+"""Dependencies of domains."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ PointsHere = Callable[[str], Awaitable[bool]]
 class Deps:
     db: Database
     invalidate_host: InvalidateHost
-    """For the routes of the host and all its links."""
+    """Invalidate the routes of the host and all its links."""
     detach_links: DetachLinks
     cname_target: str
     """The host that custom domains point to."""
@@ -42,11 +42,11 @@ class Deps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebDeps(Deps):
-    """What only the API and the dashboard need."""
+    """Dependencies of the API and the dashboard."""
 
     invalidate_host_pages: InvalidateHost
-    """For the root URL and the not-found URL of the host."""
+    """Invalidate the root URL and the not-found URL of the host."""
     own_hosts: tuple[str, ...]
-    """Hosts of the service itself, without ports. Nobody can register these or their subdomains."""
+    """Hosts of the service itself, without ports. Accounts cannot register these or their subdomains."""
     check_url: CheckUrl
     points_here: PointsHere

@@ -1,7 +1,6 @@
-"""What other packages look up: the domain of a link, inside their own statements and transactions, and live hosts.
+"""Lookups for other packages: the domain of a link, inside their own statements and transactions, and served hosts.
 
-A link whose domain has been deleted counts as one on the shared domain wherever it is read, so a deletion need not wait
-for its last link.
+A link whose domain was deleted is read as a link on the shared domain, so a deletion does not wait for its links.
 """
 
 from typing import Any
@@ -13,73 +12,71 @@ from waypost.database import Database, Tx
 from waypost.redirect import Route, new_host
 from waypost.resources.domains.model import domains
 
-_LIVE_HOST = select(domains.c.root_url, domains.c.not_found_url).where(
-    domains.c.hostname == bindparam("hostname"), domains.c.is_live
+_SERVED_HOST = select(domains.c.root_url, domains.c.not_found_url).where(
+    domains.c.hostname == bindparam("hostname"), domains.c.is_served
 )
 
 
-def hostname_of(domain_id: Column[Any]) -> ColumnElement[str | None]:
-    """The hostname for a column of the surrounding statement; null for the shared domain."""
+def hostname_subquery(domain_id: Column[Any]) -> ColumnElement[str | None]:
+    """Scalar subquery: the hostname of the domain; null for the shared domain."""
     return select(domains.c.hostname).where(domains.c.id == domain_id).scalar_subquery()
 
 
 def is_on_shared_domain(domain_id: Column[Any]) -> ColumnElement[bool]:
-    """Whether the column of the surrounding statement names no domain, or one that has been deleted."""
+    """SQL condition: the link has no domain, or a deleted one."""
     return ~select(domains.c.id).where(domains.c.id == domain_id).exists()
 
 
 def join_host(statement: Select[Any], domain_id: Column[Any]) -> Select[Any]:
-    """Outer-joins the domain and adds the columns `hostname` and `is_live`, both null for the shared domain."""
+    """Outer-join the domain and adds the columns `hostname` and `is_served`, both null for the shared domain."""
     joined = statement.outerjoin(domains, domains.c.id == domain_id)
-    return joined.add_columns(domains.c.hostname, domains.c.is_live)
+    return joined.add_columns(domains.c.hostname, domains.c.is_served)
 
 
-def id_of(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
-    """The id of the account's domain; null, which equals nothing, when it has none of that name."""
+def id_subquery(account_id: UUID, hostname: str) -> ColumnElement[UUID | None]:
+    """Scalar subquery: the id of the account's domain with this hostname, or null."""
     return (
         select(domains.c.id).where(domains.c.hostname == hostname, domains.c.account_id == account_id).scalar_subquery()
     )
 
 
-def hostnames_of(account_id: ColumnElement[UUID], most: int) -> Select[Any]:
-    """The hostnames of the account's domains in alphabetical order, also of unverified ones."""
-    named = select(domains.c.hostname).where(domains.c.account_id == account_id)
-    return named.order_by(domains.c.hostname).limit(most)
+def hostnames_subquery(account_id: ColumnElement[UUID], limit: int) -> Select[Any]:
+    """Subquery: the hostnames of the account's domains, unverified ones included, in alphabetical order."""
+    query = select(domains.c.hostname).where(domains.c.account_id == account_id)
+    return query.order_by(domains.c.hostname).limit(limit)
 
 
 async def find_id(tx: Tx, account_id: UUID, hostname: str) -> UUID | None:
-    """The id of the account's domain."""
-    return (await tx.execute(select(id_of(account_id, hostname)))).scalar_one()
+    return (await tx.execute(select(id_subquery(account_id, hostname)))).scalar_one()
 
 
-async def move_link(tx: Tx, before: UUID | None, after: UUID | None) -> bool:
-    """Count a link off one domain and onto another. False when `after` has been deleted: save nothing then.
+async def change_links_count(tx: Tx, before: UUID | None, after: UUID | None) -> bool:
+    """Move one link from the counter of `before` to that of `after`. Return False if `after` was deleted.
 
-    Neither can be deleted until the transaction ends. Rows are taken in the order of ids, so two links that swap
-    domains cannot wait for each other.
+    Locks both until the transaction ends, in the order of ids, so that two links that swap domains do not deadlock.
     """
     if before == after:
         return True
     for id_ in sorted(id_ for id_ in (before, after) if id_):
         step = 1 if id_ == after else -1
-        counted = update(domains).where(domains.c.id == id_).values(links_count=domains.c.links_count + step)
-        if (await tx.execute(counted)).rowcount == 0 and id_ == after:
+        statement = update(domains).where(domains.c.id == id_).values(links_count=domains.c.links_count + step)
+        if (await tx.execute(statement)).rowcount == 0 and id_ == after:
             return False
     return True
 
 
 async def is_custom_domain(tx: Tx, account_id: UUID, hostname: str) -> bool:
-    """Whether the host is a verified domain of any account, or one that this account has registered.
+    """Whether the host is a verified domain of any account, or a registered one of this account.
 
-    Unverified domains of other accounts do not count: anybody can register any name.
+    Unverified domains of other accounts do not count, because any account can register any name.
     """
-    counts = or_(domains.c.is_live, domains.c.account_id == account_id)
-    found = select(domains.c.id).where(domains.c.hostname == hostname, counts).limit(1)
-    return (await tx.execute(found)).one_or_none() is not None
+    condition = or_(domains.c.is_served, domains.c.account_id == account_id)
+    query = select(domains.c.id).where(domains.c.hostname == hostname, condition).limit(1)
+    return (await tx.execute(query)).one_or_none() is not None
 
 
 class HostSource:
-    """A `redirect.table.Source` of hosts, asked by visits to no link of a domain, which is no hot path."""
+    """Finds the route of a custom domain, for visits that match no link."""
 
     find_sync = None
 
@@ -87,7 +84,7 @@ class HostSource:
         self._db = db
 
     async def find(self, host: bytes) -> Route | None:
-        """None for a host that is not live. Raises Unavailable."""
+        """Return the route of a served host, or None. Raises Unavailable."""
         async with self._db.point_read() as tx:
-            row = (await tx.execute(_LIVE_HOST, {"hostname": host.decode("ascii")})).one_or_none()
+            row = (await tx.execute(_SERVED_HOST, {"hostname": host.decode("ascii")})).one_or_none()
         return None if row is None else new_host(host, row.root_url, row.not_found_url)

@@ -27,15 +27,15 @@ domains = Table(
     Column("token", Text, nullable=False),
     Column("needs_txt", Boolean, nullable=False, server_default=false()),  # another account has verified it before
     Column("status", Text, nullable=False),
-    Column("is_live", Boolean, nullable=False),  # its links work; also while a check is in flight
+    Column("is_served", Boolean, nullable=False),  # its links work, also while a check is in flight
     Column("verified_at", Instant),  # when a check last verified it
     Column("last_checked_at", Instant),
     Column("error", Text),  # for the owner, from the last check
     Column("failures", SmallInteger, nullable=False),  # in a row
-    Column("unverified_since", Instant),  # null while it is live; the claim expires some days later
+    Column("unverified_since", Instant),  # null while it is served; the registration expires some days later
     Column("check_at", Instant),  # when the next check is due; null until one is requested
     Column("leased_until", Instant),  # a check, including its TLS probe, is in flight
-    Column("notified_at", Instant),  # when its owner last got mail about a failure
+    Column("notified_at", Instant),  # when its owner last got an email about a failure
     Column("root_url", Text),
     Column("not_found_url", Text),
     Column("links_count", BigInteger, nullable=False),
@@ -61,7 +61,7 @@ certificates = Table(
     Column("expires_at", Instant),
     Column("error", Text),  # why the last attempt failed
     Column("failures", SmallInteger, nullable=False),  # in a row
-    Column("due_at", Instant),  # of the next attempt; null: the hostname is no longer served
+    Column("due_at", Instant),  # of the next attempt; null if the hostname is no longer served
     Column("try_at", Instant),  # no attempt before this, whichever account has the hostname
     Column("leased_until", Instant),  # an attempt is in flight
     Column("is_own", Boolean, nullable=False),  # the service's own host, independent of any domain
@@ -81,7 +81,7 @@ acme_accounts = Table(
 )
 
 acme_orders = Table(
-    "acme_orders",  # those of the last day that count for an account
+    "acme_orders",  # orders of the last day that count for an account
     metadata,
     Column("id", Id, primary_key=True),
     Column("account_id", Id, nullable=False),
@@ -92,7 +92,7 @@ acme_challenges = Table(
     "acme_challenges",
     metadata,
     Column("token", Text, primary_key=True),
-    Column("answer", Text, nullable=False),
+    Column("key_authorization", Text, nullable=False),
     Column("created_at", Instant, nullable=False, index=True),
 )
 
@@ -103,14 +103,14 @@ class Domain:
     account_id: UUID
     hostname: str
     token: str
-    """The value of the TXT record. No secret: anybody can read it there."""
+    """Value of the TXT record, which is public."""
     created_at: datetime
     updated_at: datetime
     unverified_since: datetime | None
     needs_txt: bool = False
     """A CNAME record does not verify it: another account has verified the hostname before."""
     status: DomainStatus = "pending"
-    is_live: bool = False
+    is_served: bool = False
     verified_at: datetime | None = None
     last_checked_at: datetime | None = None
     error: str | None = None
@@ -124,5 +124,5 @@ class Domain:
 
     @staticmethod
     def new(account_id: UUID, hostname: str, now: datetime) -> "Domain":
-        token = f"waypost-{secrets.token_hex(16)}"  # a record left by an earlier claim does not verify this one
+        token = f"waypost-{secrets.token_hex(16)}"  # so a record of an earlier registration does not verify this one
         return Domain(new_id(), account_id, hostname, token, created_at=now, updated_at=now, unverified_since=now)

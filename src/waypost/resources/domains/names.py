@@ -18,7 +18,7 @@ MAX_NAME = 253
 MAX_LABEL = 63
 
 EMPTY = "Enter a hostname such as go.example.com."
-TOO_LONG = f"A hostname may have at most {MAX_NAME} characters. Choose a shorter one."
+TOO_LONG = f"A hostname can have at most {MAX_NAME} characters. Choose a shorter one."
 SCHEME = "Enter only the hostname, without http:// or https://."
 PATH = "Enter only the hostname, without a path or anything else after it."
 USER = "Enter only the hostname, without a user name and @."
@@ -28,7 +28,7 @@ BLANK = "A hostname cannot contain spaces or control characters. Remove them."
 WILDCARD = "A wildcard cannot be registered. Register each hostname separately."
 UNDERSCORE = "A hostname cannot contain underscores. Use a hyphen instead."
 EMPTY_LABEL = "There is an extra dot. Remove it."
-LONG_LABEL = f"Each part between dots may have at most {MAX_LABEL} characters. Shorten it."
+LONG_LABEL = f"Each part between dots can have at most {MAX_LABEL} characters. Shorten it."
 DASH = "No part of a hostname can begin or end with a hyphen. Remove the hyphen."
 SIGN = "A hostname can contain only letters, digits, hyphens and dots. Remove other characters."
 NO_LETTER = (
@@ -40,15 +40,15 @@ MIXED = (
     "mistaken for another name. Use letters of one script."
 )
 UNREADABLE = "Browsers cannot read this hostname. Check its spelling."
-NO_DOMAIN = (
+UNREGISTRABLE = (
     "This domain cannot be registered: it has no single owner, or it is not on the internet. "
     "Use a hostname under a domain of your own, such as go.example.com."
 )
 
-_LIMIT = MAX_NAME + 1  # with a dot at the end
+_MAX_TEXT = MAX_NAME + 1  # with a dot at the end
 _RULES = (
     (re.compile(r"\A\.?\Z"), EMPTY),
-    (re.compile(rf".{{{_LIMIT + 1}}}", re.DOTALL), TOO_LONG),
+    (re.compile(rf".{{{_MAX_TEXT + 1}}}", re.DOTALL), TOO_LONG),
     (re.compile(r"\s|[\x00-\x1f\x7f-\x9f]"), BLANK),
     (re.compile(r"://|\A//|\A(https?|ftp):", re.IGNORECASE), SCHEME),
     (re.compile(r"[/\\?#]"), PATH),
@@ -67,11 +67,11 @@ _LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ" + "
 
 
 class BadName(ValueError):
-    """Its text says what is wrong and what to do."""
+    """The message says what is wrong and what to do."""
 
 
 def canonical(text: str) -> str:
-    """Raises BadName."""
+    """Return the canonical hostname. Raises BadName."""
     _check_rules(text)
     try:
         mapped = idna.uts46_remap(text, std3_rules=False)  # as browsers map typed hostnames
@@ -90,10 +90,10 @@ def canonical(text: str) -> str:
 
 
 def readable(name: str) -> tuple[str, ...]:
-    """The labels of a canonical `name` for people to read, in their own letters where that is safe.
+    """Return the labels of a canonical `name` for display, in their own letters where that is safe.
 
-    A label stays punycode if it does not decode, if its letters are of several scripts, and if all of them are Cyrillic
-    or Greek letters that look like Latin ones.
+    A label stays punycode if it does not decode, if it mixes scripts, or if all its letters are Cyrillic or Greek ones
+    that look like Latin ones.
     """
     return tuple(_readable(label) if label.startswith("xn--") else label for label in name.split("."))
 
@@ -101,7 +101,7 @@ def readable(name: str) -> tuple[str, ...]:
 def is_registrable(name: str) -> bool:
     """Whether the canonical `name` is under a domain with a single owner. The first call takes 0.2 s.
 
-    A top-level domain that is not listed counts as a suffix: test names and new ones.
+    An unlisted top-level domain, such as a new one, counts as a suffix.
     """
     if any(name == special or name.endswith(f".{special}") for special in SPECIAL_NAMES):
         return False
@@ -137,15 +137,15 @@ def _a_label(label: str) -> str:
     return a_label
 
 
-def _u_label(a_label: str, fault: str) -> str:
-    """The decoded label, which must encode to the same again."""
+def _u_label(a_label: str, problem: str) -> str:
+    """Return the decoded label, which must encode to the same again. Raises BadName with `problem`."""
     try:
         u_label = idna.ulabel(a_label)
         is_same = idna.alabel(u_label).decode() == a_label
     except idna.IDNAError:
-        raise BadName(fault) from None
+        raise BadName(problem) from None
     if not is_same:
-        raise BadName(fault)
+        raise BadName(problem)
     return u_label
 
 
@@ -156,8 +156,8 @@ def _readable(a_label: str) -> str:
         return a_label
     letters = {char for char in label if not char.isascii() or char.isalpha()}
     scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
-    is_of_one = len(scripts) == 1 or scripts <= _COMBINED_SCRIPTS
-    return a_label if not is_of_one or letters <= _LATIN_LOOKALIKES else label
+    is_one_script = len(scripts) == 1 or scripts <= _COMBINED_SCRIPTS
+    return a_label if not is_one_script or letters <= _LATIN_LOOKALIKES else label
 
 
 def _check_scripts(label: str) -> None:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from waypost.kit.errors import Invalid, NoDomain, PaymentRequired, WaypostError
+from waypost.kit.errors import Invalid, PaymentRequired, UnregistrableName, WaypostError
 from waypost.kit.fields import parse
 from waypost.resources.domains import history, names, service
 from waypost.resources.domains.checks.outcome import MAX_FAILURES
@@ -26,21 +26,21 @@ _TARGET_URLS = ("root_url", "not_found_url")
 def endpoints(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
     pages = DomainPages(deps, auth, views)
     return [
-        Route(_ALL, pages.browse, methods=["GET"]),
+        Route(_ALL, pages.list_domains, methods=["GET"]),
         Route(_ALL, pages.create, methods=["POST"]),
         Route(_ONE, pages.show, methods=["GET"]),
         Route(_ONE, pages.change, methods=["POST"]),
-        Route(f"{_ONE}/state", pages.state, methods=["GET"]),
+        Route(f"{_ONE}/state", pages.show_status, methods=["GET"]),
         Route(f"{_ONE}/verify", pages.verify, methods=["POST"]),
-        Route(f"{_ONE}/delete", pages.ask_to_delete, methods=["GET"]),
+        Route(f"{_ONE}/delete", pages.show_deletion, methods=["GET"]),
         Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
     ]
 
 
 class DomainPages(Pages[WebDeps]):
-    async def browse(self, request: Request) -> Response:
+    async def list_domains(self, request: Request) -> Response:
         await self._auth.require_session(request)
-        return await self._list(request, Form())
+        return await self._render_list(request, Form())
 
     async def create(self, request: Request) -> Response:
         session, form = await self._read(request)
@@ -48,75 +48,81 @@ class DomainPages(Pages[WebDeps]):
         try:
             self._auth.require_active_plan(session)
             domain = await service.create(self._deps, session, new, problems)
-        except NoDomain as error:
-            return await self._list(request, form, Invalid({"hostname": [error.message]}))
+        except UnregistrableName as error:
+            return await self._render_list(request, form, Invalid({"hostname": [error.message]}))
         except (Invalid, PaymentRequired) as error:
-            return await self._list(request, form, error)
+            return await self._render_list(request, form, error)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
     async def show(self, request: Request) -> Response:
-        domain = await self._find(request)
+        domain = await self._get_domain(request)
         notice = "Changes saved." if "saved" in request.query_params else ""
-        return self._page(request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice)
+        return self._render_domain(
+            request, domain, Form({name: getattr(domain, name) for name in _TARGET_URLS}), notice=notice
+        )
 
     async def change(self, request: Request) -> Response:
-        domain = await self._find(request)  # before the form: others get 404, whatever they send
+        domain = await self._get_domain(request)  # before the form: others get 404 for any input
         session, form = await self._read(request)
         change, problems = parse(DomainChange, {name: form.fields.get(name) for name in _TARGET_URLS})
         try:
             self._auth.require_active_plan(session)
             await service.change(self._deps, session, domain.id, change, problems)
         except (Invalid, PaymentRequired) as error:
-            return self._page(request, domain, form, error)
+            return self._render_domain(request, domain, form, error)
         return RedirectResponse(f"/domains/{domain.id}?saved=1", 303)
 
-    async def state(self, request: Request) -> Response:
-        """Polled while a check is in flight."""
-        return self._state(request, await self._find(request))
+    async def show_status(self, request: Request) -> Response:
+        """Render the status, which the page polls while a check is in flight."""
+        return self._render_status(request, await self._get_domain(request))
 
     async def verify(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         self._auth.require_active_plan(session)
-        domain = await service.verify_later(self._deps, session, self._path_id(request))
+        domain = await service.request_verification(self._deps, session, self._path_id(request))
         if "hx-request" in request.headers:
-            return self._state(request, domain)
+            return self._render_status(request, domain)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
-    async def ask_to_delete(self, request: Request) -> Response:
-        domain = await self._find(request)
+    async def show_deletion(self, request: Request) -> Response:
+        domain = await self._get_domain(request)
         return self._views.render_page(request, "domains/delete.html", **self._context(domain))
 
     async def delete(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
-        domain = await self._find(request)
+        domain = await self._get_domain(request)
         await service.delete(self._deps, session, domain.id)
         return RedirectResponse(f"/domains?deleted={domain.hostname}", 303)
 
-    async def _find(self, request: Request) -> Domain:
+    async def _get_domain(self, request: Request) -> Domain:
         session = await self._auth.require_session(request)
-        return await service.find(self._deps, session, self._path_id(request))
+        return await service.get(self._deps, session, self._path_id(request))
 
-    async def _list(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
+    async def _render_list(self, request: Request, form: Form, error: WaypostError | None = None) -> Response:
         session = await self._auth.require_session(request)
-        paging = replace(require_pagination(request), per_page=_PER_PAGE)
-        found = await service.browse(self._deps, session, paging)
+        pagination = replace(require_pagination(request), per_page=_PER_PAGE)
+        page = await service.list_domains(self._deps, session, pagination)
         deleted = request.query_params.get("deleted", "")
         notice = "Domain deleted." if deleted else ""
-        context: dict[str, Any] = {"page": found, "readable": names.readable}
+        context: dict[str, Any] = {"page": page, "readable": names.readable}
         if request.headers.get("hx-target") == "found":  # polled while a check is in flight
             return self._views.render_fragment(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
         return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)
 
-    def _page(
+    def _render_domain(
         self, request: Request, domain: Domain, form: Form, error: WaypostError | None = None, *, notice: str = ""
     ) -> Response:
         return self._views.form(request, "domains/one.html", form, error, notice=notice, **self._context(domain))
 
-    def _state(self, request: Request, domain: Domain) -> Response:
+    def _render_status(self, request: Request, domain: Domain) -> Response:
         return self._views.render_page(request, "domains/_state.html", **self._context(domain))
 
     def _context(self, domain: Domain) -> dict[str, Any]:
         records = to_json(domain, self._deps.cname_target)["dns_records"]
-        rules = {"days_kept": history.KEPT.days, "max_failures": MAX_FAILURES, "cname_target": self._deps.cname_target}
-        return {"domain": domain, "records": records, "readable": names.readable, **rules}
+        limits = {
+            "max_unverified_days": history.MAX_UNVERIFIED.days,
+            "max_failures": MAX_FAILURES,
+            "cname_target": self._deps.cname_target,
+        }
+        return {"domain": domain, "records": records, "readable": names.readable, **limits}

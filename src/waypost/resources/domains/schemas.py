@@ -23,7 +23,7 @@ class NewDomain(Body):
 
 
 class DomainChange(Body):
-    """`model_fields_set` holds what is to change; null clears a URL."""
+    """Changes of the fields in `model_fields_set`; null clears a URL."""
 
     NOT_NULL = ("hostname",)
     EXAMPLE: ClassVar = {"root_url": "https://example.com/", "not_found_url": "https://example.com/404"}
@@ -84,7 +84,7 @@ def to_json(domain: Domain, cname_target: str) -> DomainJson:
 
 
 def _dns_records(domain: Domain, cname_target: str) -> list[DnsRecordJson]:
-    """Each of them verifies the domain."""
+    """Return the records of which one verifies the domain."""
     txt: DnsRecordJson = {"type": "TXT", "name": f"_waypost.{domain.hostname}", "value": domain.token}
     cname: DnsRecordJson = {"type": "CNAME", "name": domain.hostname, "value": cname_target}
     return [txt] if domain.needs_txt else [txt, cname]

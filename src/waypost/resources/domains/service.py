@@ -1,4 +1,4 @@
-"""Create, change, delete, verify and find domains. Each opens its own transaction; DNS is checked by the worker."""
+"""Creates, changes, deletes and lists domains. The worker checks their DNS."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from waypost.auth import Caller, lock_account
 from waypost.database import Tx
-from waypost.kit.errors import Conflict, Invalid, NoDomain, NotFound, Problems
+from waypost.kit.errors import Conflict, Invalid, NotFound, Problems, UnregistrableName
 from waypost.kit.pagination import Page, PageRequest
 from waypost.kit.urls import DEFAULT_PORTS, BadUrl, Url, canonical
 from waypost.outbound import NotPublic, Unsafe
@@ -19,24 +19,26 @@ from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import MAX_URL, DomainChange, NewDomain
 
 MAX_DOMAINS = 1_000
-"""Of an account."""
-MAX_NOT_LIVE = 50
-"""Of these, domains that are not live: nobody else can register their hostnames meanwhile."""
+"""Domains per account."""
+MAX_UNVERIFIED_DOMAINS = 50
+"""Unverified domains per account: other accounts cannot register their hostnames."""
 OWN_HOST = (
     "This hostname belongs to the service itself. Use a hostname of your own, such as go.example.com; links without a "
     "custom domain are on the shared domain already."
 )
 TAKEN = "This hostname is already registered. If it is yours, ask the operator of this service to release it."
 ALREADY_YOURS = "This hostname is already registered to your account."
-TOO_MANY = f"An account may have at most {MAX_DOMAINS:,} domains. Delete one that you no longer need."
-TOO_MANY_NOT_LIVE = f"An account may have at most {MAX_NOT_LIVE} domains that are not verified. Verify or delete one."
-TOO_LONG_UNVERIFIED = (
-    f"Your account has held this hostname unverified for {history.KEPT.days} days, so others can register it now. "
-    "Register it again after {day}, or ask the operator of this service to release it if it is yours."
+TOO_MANY = f"An account can have at most {MAX_DOMAINS:,} domains. Delete one that you no longer need."
+TOO_MANY_UNVERIFIED_DOMAINS = (
+    f"An account can have at most {MAX_UNVERIFIED_DOMAINS} domains that are not verified. Verify or delete one."
 )
-TOO_MANY_UNVERIFIED = (
-    f"Your account has deleted too many unverified domains in the last {history.REMEMBERED.days} days. Register "
-    "another one later, or ask the operator of this service."
+TOO_LONG_UNVERIFIED = (
+    f"Your account has held this hostname unverified for {history.MAX_UNVERIFIED.days} days, so others can register it "
+    "now. Register it again after {day}, or ask the operator of this service to release it if it is yours."
+)
+TOO_MANY_DELETED = (
+    f"Your account has deleted too many unverified domains in the last {history.REGISTRATION_RETENTION.days} days. "
+    "Register another one later, or ask the operator of this service."
 )
 HOSTNAME_FIXED = "A domain's hostname cannot be changed. Register the other hostname as a new domain."
 LOOP = "This URL is on this service itself, which would cause a redirect loop. Use a URL on another site."
@@ -48,7 +50,7 @@ _TARGET_URLS = ("root_url", "not_found_url")
 
 
 async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Problems) -> Domain:
-    """`problems`: the errors found so far. Raises Invalid, or NoDomain for a name that nobody can own alone."""
+    """Register a domain. `problems`: the errors found so far. Raises Invalid and UnregistrableName."""
     new.check_required(problems)
     if problems or new.hostname is None:
         raise Invalid(problems.errors)
@@ -59,82 +61,85 @@ async def create(deps: WebDeps, caller: Caller, new: NewDomain, problems: Proble
             is_own = await lookups.find_id(tx, domain.account_id, domain.hostname)
             raise Invalid({"hostname": [ALREADY_YOURS if is_own else TAKEN]})
         await lock_account(tx, domain.account_id)
-        total, not_live = await store.count(tx, domain.account_id)
+        total, unserved = await store.count(tx, domain.account_id)
         if total > MAX_DOMAINS:
             raise Invalid({"hostname": [TOO_MANY]})
-        if not_live > MAX_NOT_LIVE:
-            raise Invalid({"hostname": [TOO_MANY_NOT_LIVE]})
-        return await _continue_claim(tx, domain)
+        if unserved > MAX_UNVERIFIED_DOMAINS:
+            raise Invalid({"hostname": [TOO_MANY_UNVERIFIED_DOMAINS]})
+        return await _continue_registration(tx, domain)
 
 
 async def change(deps: WebDeps, caller: Caller, domain_id: UUID, change: DomainChange, problems: Problems) -> Domain:
-    """Fields that are not sent stay as they are. Raises NotFound before it checks the input."""
-    domain = await find(deps, caller, domain_id)
+    """Change the fields that were sent. Raises NotFound before it checks the input."""
+    domain = await get(deps, caller, domain_id)
     if "hostname" in change.model_fields_set and not _is_hostname_of(domain, change.hostname):
         problems.add("hostname", HOSTNAME_FIXED)
     urls = await _check_target_urls(deps, caller, change, problems)
     problems.raise_if_any()
     async with deps.db.write() as tx:
-        before = await store.find_for_change(tx, caller.account.id, domain_id)
-        changed: dict[str, Any] = {**urls}
-        if replace(before, **changed) == before:
+        before = await store.get_for_update(tx, caller.account.id, domain_id)
+        values: dict[str, Any] = {**urls}
+        if replace(before, **values) == before:
             return before
-        changed["updated_at"] = deps.clock()
-        await store.save(tx, domain_id, changed)
+        values["updated_at"] = deps.clock()
+        await store.save(tx, domain_id, values)
         notify = await deps.invalidate_host_pages(tx, before.hostname)
     notify()
-    return replace(before, **changed)
+    return replace(before, **values)
 
 
 async def delete(deps: Deps, caller: Caller, domain_id: UUID) -> None:
     async with deps.db.write() as tx:
-        domain = await store.find_for_change(tx, caller.account.id, domain_id)
-        notify = await remove(deps, tx, domain)
+        domain = await store.get_for_update(tx, caller.account.id, domain_id)
+        notify = await delete_locked(deps, tx, domain)
     notify()
 
 
-async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain | None:
-    """Take a hostname from its account, which cannot register it again for a while; a live one only if forced.
+async def release(deps: Deps, hostname: str, *, is_forced: bool) -> Domain:
+    """Take a hostname from its account, which cannot register it again for a while; a served one only if forced.
 
-    None when only past claims were forgotten, so that everybody can register it again. Raises NotFound, Conflict,
-    Invalid.
+    Raises NotFound, Conflict and Invalid.
     """
     name = _canonical(hostname, field=hostname)
     async with deps.db.write() as tx:
-        domain = await store.find_named_for_change(tx, name)
+        domain = await store.find_by_hostname_for_update(tx, name)
         if domain is None:
-            if await history.forget(tx, name):
-                return None
             raise NotFound(f"{name} is not registered. waypost domain list shows all domains.")
-        if domain.is_live and not is_forced:
+        if domain.is_served and not is_forced:
             raise Conflict({name: ["It is verified, and its links work. Add --force to release it anyway."]})
-        notify = await remove(deps, tx, domain)
+        notify = await delete_locked(deps, tx, domain)
         now = deps.clock()
-        await history.record_end(tx, domain.account_id, name, since=now - history.KEPT, at=now)
+        await history.record_end(tx, domain.account_id, name, since=now - history.MAX_UNVERIFIED, at=now)
     notify()
     return domain
 
 
-async def remove(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
+async def delete_registrations(deps: Deps, hostname: str) -> bool:
+    """Let all accounts register the hostname again. Return False if no unverified registrations were recorded."""
+    async with deps.db.write() as tx:
+        return await history.delete_registrations(tx, _canonical(hostname, field=hostname))
+
+
+async def delete_locked(deps: Deps, tx: Tx, domain: Domain) -> Callable[[], None]:
     """Delete a locked domain and its certificate; its links move to the shared domain.
 
     Call the returned function after the commit.
     """
-    await store.remove(tx, domain.id)
+    await store.delete_row(tx, domain.id)
     now = deps.clock()
     if domain.unverified_since is None:
-        await history.forget(tx, domain.hostname, domain.account_id)
+        await history.delete_registrations(tx, domain.hostname, domain.account_id)
     else:
         await history.record_end(tx, domain.account_id, domain.hostname, since=domain.unverified_since, at=now)
-    await certificates.erase(tx, domain.hostname, now)
+    await certificates.delete_certificate(tx, domain.hostname, now)
     await deps.detach_links(tx, domain.account_id, domain.id)
     return await deps.invalidate_host(tx, domain.hostname)
 
 
-async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
-    """Request a check by the worker, within about a second. Requesting it again meanwhile changes nothing."""
+async def request_verification(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
+    """Request a check by the worker, which starts within about a second. A second request changes nothing."""
     async with deps.db.write() as tx:
-        domain = await store.find_for_change(tx, caller.account.id, domain_id)
+        domain = await store.get_for_update(tx, caller.account.id, domain_id)
         if domain.status == "verifying":
             return domain
         now = deps.clock()
@@ -143,29 +148,29 @@ async def verify_later(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     return replace(domain, status="verifying", updated_at=now)
 
 
-async def find(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
+async def get(deps: Deps, caller: Caller, domain_id: UUID) -> Domain:
     async with deps.db.read() as tx:
-        return await store.find(tx, caller.account.id, domain_id)
+        return await store.get(tx, caller.account.id, domain_id)
 
 
-async def browse(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
+async def list_domains(deps: Deps, caller: Caller, request: PageRequest) -> Page[Domain]:
     async with deps.db.read() as tx:
-        found, total = await store.page(tx, caller.account.id, request)
-    return Page(found, total, request)
+        domains, total = await store.list_page(tx, caller.account.id, request)
+    return Page(domains, total, request)
 
 
 async def find_dangling_dns(deps: WebDeps, caller: Caller, text: str) -> str | None:
-    """The hostname of a deleted domain, if its DNS still points to this service.
+    """Return the hostname of a deleted domain if its DNS still points to this service.
 
-    Looks up only a hostname that the account has verified and that nobody has registered now.
+    Looks up only hostnames that the account has verified and that no account has registered now.
     """
     try:
         name = names.canonical(text)
     except names.BadName:
         return None
     async with deps.db.read() as tx:
-        was_theirs = await history.is_verified_by(tx, caller.account.id, name)
-        if not was_theirs or await store.is_registered(tx, name):
+        was_own = await history.is_verified_by(tx, caller.account.id, name)
+        if not was_own or await store.is_registered(tx, name):
             return None
     return name if await deps.points_here(name) else None
 
@@ -178,31 +183,31 @@ def _canonical(hostname: str, *, field: str) -> str:
 
 
 async def _check_hostname(deps: WebDeps, text: str) -> str:
-    """The canonical hostname."""
+    """Return the canonical hostname. Raises Invalid and UnregistrableName."""
     name = _canonical(text, field="hostname")
     if not await asyncio.to_thread(names.is_registrable, name):  # the list is read at the first call
-        raise NoDomain(names.NO_DOMAIN)
+        raise UnregistrableName(names.UNREGISTRABLE)
     if any(name == own or name.endswith(f".{own}") for own in deps.own_hosts):
-        # subdomains too: with a wildcard record of ours, anybody could verify them
+        # subdomains too: with a wildcard record of ours, any account could verify them
         raise Invalid({"hostname": [OWN_HOST]})
     return name
 
 
-async def _continue_claim(tx: Tx, domain: Domain) -> Domain:
-    """A new claim, with the time that the account held the hostname unverified before. Raises Invalid.
+async def _continue_registration(tx: Tx, domain: Domain) -> Domain:
+    """Count the time that the account had the hostname unverified before. Raises Invalid.
 
-    After the hostname is ours: a concurrent deletion by the same account has been waited for.
+    Call it after the insert of the domain, which waits for a concurrent deletion by the same account.
     """
-    before, until = await history.time_held(tx, domain.account_id, domain.hostname, now=domain.created_at)
-    if before >= history.KEPT:
+    before, until = await history.find_time_unverified(tx, domain.account_id, domain.hostname, now=domain.created_at)
+    if before >= history.MAX_UNVERIFIED:
         raise Invalid({"hostname": [TOO_LONG_UNVERIFIED.format(day=until.date().isoformat())]})
-    if await history.count(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
-        raise Invalid({"hostname": [TOO_MANY_UNVERIFIED]})
+    if await history.count_registrations(tx, domain.account_id, now=domain.created_at) > MAX_DOMAINS:
+        raise Invalid({"hostname": [TOO_MANY_DELETED]})
     needs_txt = await history.is_verified_by_another(tx, domain.account_id, domain.hostname)
-    claim: dict[str, Any] = {"unverified_since": domain.created_at - before, "needs_txt": needs_txt}
+    values: dict[str, Any] = {"unverified_since": domain.created_at - before, "needs_txt": needs_txt}
     if before or needs_txt:
-        await store.save(tx, domain.id, claim)
-    return replace(domain, **claim)
+        await store.save(tx, domain.id, values)
+    return replace(domain, **values)
 
 
 def _is_hostname_of(domain: Domain, text: str | None) -> bool:
@@ -215,9 +220,9 @@ def _is_hostname_of(domain: Domain, text: str | None) -> bool:
 async def _check_target_urls(
     deps: WebDeps, caller: Caller, change: DomainChange, problems: Problems
 ) -> dict[str, str | None]:
-    """The canonical URLs that were sent; errors are added to `problems`.
+    """Return the canonical URLs that were sent; errors are added to `problems`.
 
-    Lists of unsafe URLs, which may be another service, are asked only when nothing else is wrong.
+    The check against lists of unsafe URLs, which can be another service, runs only if nothing else is wrong.
     """
     urls: dict[str, Url | None] = {}
     for name in change.model_fields_set.intersection(_TARGET_URLS):
@@ -239,7 +244,7 @@ async def _check_target_urls(
 
 
 async def _check_no_loop(deps: WebDeps, caller: Caller, text: str) -> Url:
-    """The canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
+    """Return the canonical URL. Raises BadUrl, also for a URL that redirects back to this service."""
     url = canonical(text)
     if len(url.text) > MAX_URL:
         raise BadUrl(f"This may have at most {MAX_URL} characters.")

@@ -1,4 +1,4 @@
-"""SQL for the API and the commands. The unique index decides who has a hostname."""
+"""SQL for the API and the commands. A unique index decides which account has a hostname."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -18,52 +18,50 @@ DOMAIN = select(*(domains.c[name] for name in Domain.__dataclass_fields__))
 
 
 async def add(tx: Tx, domain: Domain) -> bool:
-    """False when the hostname is taken. A concurrent insert of it waits for our transaction's end."""
+    """Insert the domain. Return False if the hostname is taken. A concurrent insert waits for this transaction."""
     insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
-    added = insert(domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
-    return (await tx.execute(added.returning(domains.c.id))).one_or_none() is not None
+    statement = insert(domains).values(asdict(domain)).on_conflict_do_nothing(index_elements=[domains.c.hostname])
+    return (await tx.execute(statement.returning(domains.c.id))).one_or_none() is not None
 
 
 async def count(tx: Tx, account_id: UUID) -> tuple[int, int]:
-    """(domains of the account, those of them that are not live)."""
-    found = select(func.count(), func.count().filter(~domains.c.is_live)).where(domains.c.account_id == account_id)
-    total, not_live = (await tx.execute(found)).one()
-    return total, not_live
+    """Return (domains of the account, those of them that are not served)."""
+    query = select(func.count(), func.count().filter(~domains.c.is_served)).where(domains.c.account_id == account_id)
+    total, unserved = (await tx.execute(query)).one()
+    return total, unserved
 
 
-async def find(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
-    """Raises NotFound."""
-    return _domain(await tx.execute(_one(account_id, domain_id)))
+async def get(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
+    return _domain(await tx.execute(_select(account_id, domain_id)))
 
 
-async def find_for_change(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
-    """Locked: nobody else changes it, or counts a link onto it, until the transaction ends. Raises NotFound."""
-    return _domain(await tx.execute(_one(account_id, domain_id).with_for_update()))
+async def get_for_update(tx: Tx, account_id: UUID, domain_id: UUID) -> Domain:
+    """Lock the domain, also against changes of its number of links, and return it. Raises NotFound."""
+    return _domain(await tx.execute(_select(account_id, domain_id).with_for_update()))
 
 
-async def find_named_for_change(tx: Tx, hostname: str) -> Domain | None:
-    """Of any account. Locked."""
+async def find_by_hostname_for_update(tx: Tx, hostname: str) -> Domain | None:
+    """Lock and return the domain of any account."""
     row = (await tx.execute(DOMAIN.where(domains.c.hostname == hostname).with_for_update())).one_or_none()
     return None if row is None else Domain(*row)
 
 
 async def is_registered(tx: Tx, hostname: str) -> bool:
-    """To any account."""
     return (await tx.execute(select(domains.c.id).where(domains.c.hostname == hostname))).first() is not None
 
 
-async def page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Domain], int]:
-    """(domains of the page, number of domains on all pages), newest first."""
-    newest = DOMAIN.where(domains.c.account_id == account_id)
-    newest = newest.order_by(domains.c.created_at.desc(), domains.c.id.desc())
-    rows = await tx.execute(newest.limit(request.per_page).offset(request.offset))
+async def list_page(tx: Tx, account_id: UUID, request: PageRequest) -> tuple[list[Domain], int]:
+    """Return (domains of the page, number of domains on all pages), newest first."""
+    query = DOMAIN.where(domains.c.account_id == account_id)
+    query = query.order_by(domains.c.created_at.desc(), domains.c.id.desc())
+    rows = await tx.execute(query.limit(request.per_page).offset(request.offset))
     return [Domain(*row) for row in rows], (await count(tx, account_id))[0]
 
 
 async def list_all(tx: Tx) -> list[tuple[str, Domain]]:
-    """(the owner's email address, the domain), by name."""
-    owned = DOMAIN.add_columns(email_subquery(domains.c.account_id).label("email"))
-    rows = await tx.execute(owned.order_by(domains.c.hostname))
+    """Return (the owner's email address, the domain), by hostname."""
+    query = DOMAIN.add_columns(email_subquery(domains.c.account_id).label("email"))
+    rows = await tx.execute(query.order_by(domains.c.hostname))
     return [(row[-1], Domain(*row[:-1])) for row in rows]
 
 
@@ -71,16 +69,16 @@ async def save(tx: Tx, domain_id: UUID, values: Mapping[str, Any]) -> None:
     await tx.execute(update(domains).where(domains.c.id == domain_id).values(**values))
 
 
-async def remove(tx: Tx, domain_id: UUID) -> None:
+async def delete_row(tx: Tx, domain_id: UUID) -> None:
     await tx.execute(delete(domains).where(domains.c.id == domain_id))
 
 
-def _one(account_id: UUID, domain_id: UUID) -> Select[Any]:
+def _select(account_id: UUID, domain_id: UUID) -> Select[Any]:
     return DOMAIN.where(domains.c.id == domain_id, domains.c.account_id == account_id)
 
 
-def _domain(found: Result[Any]) -> Domain:
-    row: Sequence[Any] | None = found.one_or_none()
+def _domain(result: Result[Any]) -> Domain:
+    row: Sequence[Any] | None = result.one_or_none()
     if row is None:
         raise NotFound
     return Domain(*row)

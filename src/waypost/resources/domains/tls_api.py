@@ -1,4 +1,4 @@
-"""Endpoints for obtaining TLS certificates: of Caddy (on-demand TLS, R25) and of a certificate authority (HTTP-01)."""
+"""Endpoints that Caddy (on-demand TLS) and certificate authorities (HTTP-01) request for TLS certificates."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -16,39 +16,41 @@ from waypost.redirect.route import MISSING
 from waypost.resources.domains.model import acme_challenges
 from waypost.web.internal import internal_route
 
-_FIND = select(acme_challenges.c.answer).where(acme_challenges.c.token == bindparam("token"))
+_FIND = select(acme_challenges.c.key_authorization).where(acme_challenges.c.token == bindparam("token"))
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
 def ask_endpoint(hosts: HostTable, *, trusted: Sequence[Network], own_hosts: Collection[str] = ()) -> APIRouter:
-    """Is this hostname a verified domain of this service?
+    """Return 200 for a hostname that is a verified domain, otherwise 404.
 
-    Answered from the redirects' host table: a new hostname costs one indexed lookup in our own database, and is then
-    cached for a while in bounded memory. Without a definite answer, it is no.
+    Uses the host table of the redirects: a new hostname costs one indexed lookup, and is then cached for a while in
+    bounded memory.
     """
 
-    async def answer(request: Request) -> Response:
-        """Raises Unavailable when the database cannot be reached and the hostname is not in memory."""
+    async def respond(request: Request) -> Response:
+        """Raises Unavailable if the hostname is not in memory and the database cannot be reached."""
         match request.query_params.getlist("domain"):
             case [name] if await hosts.load(name.lower().removesuffix(".").encode()) is not MISSING:
                 return Response(headers={"Cache-Control": "no-store"})
         raise NotFound
 
-    return internal_route("/internal/tls", answer, trusted=trusted, own_hosts=own_hosts)
+    return internal_route("/internal/tls", respond, trusted=trusted, own_hosts=own_hosts)
 
 
 def challenge_endpoints(db: Database) -> APIRouter:
-    """The certificate authority requests a challenge's answer on any host, without TLS."""
+    """Serve the responses to challenges, on any host and without TLS."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/.well-known/acme-challenge/{token:path}")
-    async def answer(token: str) -> Response:
-        """Bare 404 for unknown tokens: it is requested on unknown hosts, too."""
+    async def respond(token: str) -> Response:
+        """Return an empty 404 for unknown tokens, which are requested on unknown hosts too."""
         if not _TOKEN.fullmatch(token):
             return Response(status_code=404)
         async with db.point_read() as tx:
-            found = (await tx.execute(_FIND, {"token": token})).scalar_one_or_none()
-        return Response(status_code=404) if found is None else PlainTextResponse(found, headers=_NO_STORE)
+            key_authorization = (await tx.execute(_FIND, {"token": token})).scalar_one_or_none()
+        if key_authorization is None:
+            return Response(status_code=404)
+        return PlainTextResponse(key_authorization, headers=_NO_STORE)
 
     return router

@@ -1,4 +1,4 @@
-"""What the processes run of domains: the API and pages, checks, and certificates."""
+"""Makes the API, pages, checks and certificates of domains."""
 
 import asyncio
 import contextlib
@@ -31,29 +31,29 @@ def endpoints(
     )
 
 
-def worker_parts(settings: Settings, deps: Deps, client: Outbound, keys: KeyRing) -> WorkerParts:
-    """Checks, and with TLS certificates."""
+def worker_parts(settings: Settings, deps: Deps, client: Outbound, key_ring: KeyRing) -> WorkerParts:
+    """Return the loops for checks, and for certificates if TLS is on."""
     db, servers = deps.db, settings.dns_servers
     probe = TlsProbe(allow=settings.outbound_allow, dns_servers=servers, ca_file=settings.outbound_ca_file)
-    live_changed = partial(certificates.live_changed, clock=deps.clock) if settings.tls else None
-    checker = checks.Checker(deps, DnsRecords(servers), probe, live_changed=live_changed)
-    expiry: Periodic = (60, partial(checks.remove_expired, deps))
+    set_served = partial(certificates.set_served, clock=deps.clock) if settings.tls else None
+    checker = checks.Checker(deps, DnsRecords(servers), probe, set_served=set_served)
+    expiry: Periodic = (60, partial(checks.delete_expired, deps))
     if not settings.tls:
         return WorkerParts([checker], [expiry])
     acme = Acme(client, str(settings.acme_directory))
-    authority = certificates.Authority(db, acme, keys, email=settings.acme_email, clock=now)
-    issuer = certificates.Issuer(db, authority, keys, clock=now)
+    authority = certificates.Authority(db, acme, key_ring, email=settings.acme_email, clock=now)
+    issuer = certificates.Issuer(db, authority, key_ring, clock=now)
     sweep = certificates.CertificateSweep(db, settings.certified_hosts, clock=now)
     return WorkerParts([checker, issuer], [expiry, (3600, sweep.step)])
 
 
 async def tls_context(
-    settings: Settings, db: Database, keys: KeyRing, tasks: "list[asyncio.Task[None]]"
+    settings: Settings, db: Database, key_ring: KeyRing, tasks: "list[asyncio.Task[None]]"
 ) -> ssl.SSLContext:
     """The TLS context of the listener. A task added to `tasks` keeps it up to date."""
-    contexts = certificates.TlsContexts(keys, urlsplit(settings.base_url).hostname or "")
+    contexts = certificates.TlsContexts(key_ring, urlsplit(settings.base_url).hostname or "")
     refresher = certificates.ContextRefresher(db, contexts)
-    with contextlib.suppress(Unavailable):  # the task will log it and try again
+    with contextlib.suppress(Unavailable):  # the task logs it and tries again
         await refresher.refresh()
     tasks.append(asyncio.create_task(every(1, refresher.refresh)))
     return contexts.listening

@@ -205,7 +205,7 @@ class _ListQuery:
         if filter_.on_shared_domain:  # also links whose domain was deleted
             yield domains.is_on_shared_domain(links.c.domain_id)
         if filter_.hostname is not None:
-            yield links.c.domain_id == domains.id_of(self.account_id, filter_.hostname)
+            yield links.c.domain_id == domains.id_subquery(self.account_id, filter_.hostname)
         if filter_.status == "active":
             yield links.c.is_enabled & or_(links.c.expires_at.is_(None), links.c.expires_at > self.now)
         if filter_.status == "inactive":
@@ -293,7 +293,7 @@ _OWN_PIXELS = pixels.names_query(_ACCOUNT, _PIXELS).subquery().c
 _NOTHING_ELSE = null().cast(Id).label("id"), null().cast(Text).label("platform")
 _CHOICES = union_all(
     select(literal("pixel").label("kind"), _OWN_PIXELS.name, _OWN_PIXELS.id, _OWN_PIXELS.platform),
-    select(literal("domain"), *domains.hostnames_of(_ACCOUNT, _DOMAINS).subquery().c, *_NOTHING_ELSE),
+    select(literal("domain"), *domains.hostnames_subquery(_ACCOUNT, _DOMAINS).subquery().c, *_NOTHING_ELSE),
     select(literal("tag"), *_tags().subquery().c, *_NOTHING_ELSE),
 )
 """All in one round trip."""

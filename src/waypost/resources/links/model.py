@@ -102,7 +102,7 @@ Index(
     postgresql_where=_ON_DOMAIN,
 )
 
-HOSTNAME = domains.hostname_of(links.c.domain_id)
+HOSTNAME = domains.hostname_subquery(links.c.domain_id)
 """For a link of the surrounding statement; null on the shared domain."""
 
 # a table of its own: thousands of counters change at once, and a counter's row is smaller than a link's

@@ -51,11 +51,11 @@ class SqliteRouteSource:
             raise Unavailable from error
         if not rows:
             return None
-        link_id, destination, expires_at, hostname, is_live = rows[0][_LINK_COLUMNS]
+        link_id, destination, expires_at, hostname, is_served = rows[0][_LINK_COLUMNS]
         expiry = None if expires_at is None else from_microseconds(expires_at)
         pixel_rows = (row[_PIXEL_COLUMNS] for row in rows if row[-1] is not None)
         encrypted = [(position, UUID(bytes=id_), platform, value) for position, id_, platform, value in pixel_rows]
-        link = (UUID(bytes=link_id), destination, expiry, hostname, is_live)
+        link = (UUID(bytes=link_id), destination, expiry, hostname, is_served)
         return _route(link, encrypted, self._shared_host, self._pixel_tags)
 
     async def find(self, slug: bytes) -> Route | None:
@@ -136,8 +136,8 @@ def _invalidate(tables: Sequence[RouteTable], change: str) -> None:
 
 def _route(link: tuple[Any, ...], encrypted: Sequence[tuple[Any, ...]], shared_host: bytes, tags: PixelTags) -> Route:
     """`link`: the link's columns of a row of `_FIND`; `encrypted`: the pixels' columns of the rows with a pixel."""
-    link_id, destination, expires_at, hostname, is_live = link
-    host = shared_host if hostname is None else hostname.encode() if is_live else disabled_host(hostname.encode())
+    link_id, destination, expires_at, hostname, is_served = link
+    host = shared_host if hostname is None else hostname.encode() if is_served else disabled_host(hostname.encode())
     expiry = NEVER if expires_at is None else expires_at.timestamp()
     if not encrypted:
         return new_route(host, destination, link_id, expiry)

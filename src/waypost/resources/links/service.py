@@ -171,7 +171,7 @@ async def _hold_pixels(tx: Tx, account: UUID, fields: LinkFields, problems: Prob
 
 async def _reserve_domain(tx: Tx, before: UUID | None, after: UUID | None, problems: Problems) -> None:
     """Decides, and counts the link: until the transaction ends nobody deletes the domain."""
-    if before != after and not await domains.move_link(tx, before, after):
+    if before != after and not await domains.change_links_count(tx, before, after):
         problems.add("hostname", rules.NO_SUCH_DOMAIN)
 
 

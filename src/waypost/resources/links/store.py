@@ -133,7 +133,7 @@ async def mark_deleted(tx: Tx, link: Link, at: datetime) -> None:
     await release_slug(tx, link.slug)
     await _remove_tags(tx, link)
     await pixels.attach(tx, link.id, [])
-    await domains.move_link(tx, link.domain_id, None)
+    await domains.change_links_count(tx, link.domain_id, None)
     await auth.adjust_links_count(tx, link.account_id, -1)
 
 

@@ -52,19 +52,19 @@ def clock() -> Clock:
 def live(db: Database, clock: Clock):
     """Registers verified domains."""
 
-    async def add(*hostnames: str, is_live: bool = True, account_id: UUID | None = None) -> None:
+    async def add(*hostnames: str, is_served: bool = True, account_id: UUID | None = None) -> None:
         async with db.write() as tx:
             for each in hostnames:
-                row = domain(each, clock.now, is_live=is_live)
+                row = domain(each, clock.now, is_served=is_served)
                 await tx.execute(insert(domains), row | {"account_id": account_id or new_id()})
 
     return add
 
 
-def domain(hostname: str, now: datetime, *, is_live: bool = True) -> dict[str, object]:
-    status = "verified" if is_live else "pending"
+def domain(hostname: str, now: datetime, *, is_served: bool = True) -> dict[str, object]:
+    status = "verified" if is_served else "pending"
     row = {"id": new_id(), "account_id": new_id(), "hostname": hostname, "token": "t", "status": status}
-    row |= {"is_live": is_live, "failures": 0, "links_count": 0, "tls_status": "none"}
+    row |= {"is_served": is_served, "failures": 0, "links_count": 0, "tls_status": "none"}
     return row | {"created_at": now, "updated_at": now}
 
 

@@ -21,7 +21,7 @@ def client(db: Database, clock) -> httpx.AsyncClient:
 
 
 async def test_serves_a_challenge_by_its_token(client: httpx.AsyncClient, db: Database, clock) -> None:
-    row = {"token": TOKEN, "answer": f"{TOKEN}.thumbprint", "created_at": clock.now}
+    row = {"token": TOKEN, "key_authorization": f"{TOKEN}.thumbprint", "created_at": clock.now}
     async with db.write() as tx:
         await tx.execute(insert(acme_challenges), row)
     answer = await client.get(PATH + TOKEN)

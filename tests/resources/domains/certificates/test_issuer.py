@@ -33,7 +33,7 @@ async def make_due(db: Database, hostname: str, clock) -> None:
 @needs_pebble
 async def test_obtains_and_renews_certificates(pebble: Pebble, issuer, live, tls_state, clock, db: Database) -> None:
     await live("go.alice.example", "bob.example")
-    await live("claimed.example", is_live=False)
+    await live("claimed.example", is_served=False)
     at_work = issuer(pebble.directory, pebble.ca_file, pebble.dns_server, own=("app.test",))
     async with proofs(db, pebble.proof_port):
         await work(at_work)
@@ -239,7 +239,7 @@ async def test_a_name_that_is_gone_before_its_order(scripted, issuer, live, cloc
 
     async def forgotten_meanwhile():
         async with db.write() as tx:
-            await store.erase(tx, "kim.example", clock.now)
+            await store.delete_certificate(tx, "kim.example", clock.now)
         return await account()
 
     monkeypatch.setattr(at_work.issuer._authority, "_account", forgotten_meanwhile)

@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select, update
 from waypost.database import Database
 from waypost.kit.ids import new_id
 from waypost.outbound.acme_problems import AuthorityRefused
-from waypost.resources.domains.certificates import live_changed, queue, store
+from waypost.resources.domains.certificates import queue, set_served, store
 from waypost.resources.domains.certificates.issuer import wait_after
 from waypost.resources.domains.certificates.store import Failed
 from waypost.resources.domains.model import acme_orders, certificates, domains
@@ -108,17 +108,17 @@ async def test_registering_again_does_not_shorten_the_wait(db: Database, clock: 
     for n in range(80):
         async with db.write() as tx:
             await tx.execute(insert(domains), domain(HOST, clock.now))
-            await live_changed(tx, HOST, is_live=True, clock=clock)
+            await set_served(tx, HOST, is_served=True, clock=clock)
         clock.passes(seconds=2)
         await work(issuer)
         async with db.write() as tx:
-            await live_changed(tx, HOST, is_live=n % 2 == 0, clock=clock)
-            await live_changed(tx, HOST, is_live=True, clock=clock)
+            await set_served(tx, HOST, is_served=n % 2 == 0, clock=clock)
+            await set_served(tx, HOST, is_served=True, clock=clock)
         await work(issuer)
         state = await tls_state(HOST)
         async with db.write() as tx:
             await tx.execute(delete(domains))
-            await store.erase(tx, HOST, clock.now)
+            await store.delete_certificate(tx, HOST, clock.now)
         clock.passes(seconds=8)
     assert clock.now - begin > timedelta(minutes=13)
     assert len(authority.requests) == 3  # now, after 1 minute, and after 4 more
@@ -166,7 +166,7 @@ async def test_an_attempt_that_is_cut_off(db: Database, live, clock: Clock) -> N
     [fourth] = await claim(db, clock)
     assert fourth.failures == 2
     async with db.write() as tx:
-        await store.erase(tx, HOST, clock.now)
+        await store.delete_certificate(tx, HOST, clock.now)
     assert not await order(db, clock, fourth)
     assert (await row_of(db, HOST)).failures == 2
 
@@ -180,7 +180,7 @@ async def test_a_domain_of_the_service_s_own_name(db: Database, live, clock: Clo
     async with db.write() as tx:
         await store.withdraw(tx, HOST, clock.now)
         await tx.execute(delete(domains))
-        await store.erase(tx, HOST, clock.now)
+        await store.delete_certificate(tx, HOST, clock.now)
     assert (await row_of(db, HOST)).chain == "c"
     assert [each.hostname for each in await claim(db, clock)] == [HOST]
     clock.passes(seconds=LEASE.total_seconds())

@@ -59,7 +59,7 @@ async def test_a_rejected_account(on, scripted, issuer, live, tls_state, clock, 
         await work(at_work)
     assert await tls_state("ivan.example") == ("failed", False, NO_ACCOUNT)
     assert "deactivated" in logs[-1]["detail"]
-    assert at_work.issuer._resting_until == clock.now + timedelta(seconds=30)
+    assert at_work.issuer._paused_until == clock.now + timedelta(seconds=30)
 
 
 async def test_internal_details_are_in_the_log_only(scripted, live, tls_state, clock, db) -> None:

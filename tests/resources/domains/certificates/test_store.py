@@ -10,8 +10,8 @@ from sqlalchemy import delete, select, text, update
 
 from waypost.commands.secret_rotation import encrypted_columns, rotate
 from waypost.database import Database, KeyRing, metadata
-from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, live_changed, store
-from waypost.resources.domains.certificates.authority import UnusableChain, renewal_of, validity_of
+from waypost.resources.domains.certificates import ContextRefresher, TlsContexts, set_served, store
+from waypost.resources.domains.certificates.authority import UnusableChain, check_chain, renewal_time
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.model import acme_accounts, certificates, domains
@@ -84,7 +84,7 @@ async def test_a_process_that_died(db: Database, live, clock, alices) -> None:
 async def test_only_what_is_served(db: Database, live, clock) -> None:
     """Claims, and those that lost their proof, get none; those of the service itself need no domain."""
     await live("a.example")
-    await live("b.example", is_live=False)
+    await live("b.example", is_served=False)
     await want(db, clock, "a.example", "b.example", "nobodys.example")
     async with db.write() as tx:
         await store.set_own_hosts(tx, ["app.test"], clock.now)
@@ -116,7 +116,7 @@ async def test_a_domain_that_goes_down(db: Database, live, tls_state, clock, ali
     assert contexts.find(HOST)
     clock.passes(seconds=1)
     async with db.write() as tx:
-        await tx.execute(update(domains).values(is_live=False))
+        await tx.execute(update(domains).values(is_served=False))
         await store.withdraw(tx, HOST, clock.now)
     row = (await rows(db))[HOST]
     assert (row.due_at, row.chain) == (None, alices[0])
@@ -127,16 +127,16 @@ async def test_a_domain_that_goes_down(db: Database, live, tls_state, clock, ali
     assert (contexts.find(HOST), later.find(HOST)) == (None, None)
     clock.passes(seconds=1)
     async with db.write() as tx:
-        await tx.execute(update(domains).values(is_live=True))
+        await tx.execute(update(domains).values(is_served=True))
     await want(db, clock, HOST)
     await refresher.refresh()
     assert contexts.find(HOST)
-    assert (await rows(db))[HOST].due_at == renewal_of(alices[0])
+    assert (await rows(db))[HOST].due_at == renewal_time(alices[0])
     assert await tls_state(HOST) == ("active", True, None)
 
     async with db.write() as tx:
         await store.withdraw(tx, HOST, clock.now)
-        await tx.execute(update(domains).values(is_live=False))
+        await tx.execute(update(domains).values(is_served=False))
     clock.passes(days=91)
     await sweep(db, clock)
     assert (await rows(db))[HOST].key is None
@@ -148,11 +148,11 @@ async def test_a_domain_that_goes_down_without_a_certificate(db: Database, live,
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     async with db.write() as tx:
-        await live_changed(tx, HOST, is_live=False, clock=clock)
+        await set_served(tx, HOST, is_served=False, clock=clock)
     assert await tls_state(HOST) == ("none", False, None)
     assert not await settle(db, obtained(claimed, alices, clock), clock)
     async with db.write() as tx:
-        await live_changed(tx, HOST, is_live=True, clock=clock)
+        await set_served(tx, HOST, is_served=True, clock=clock)
     assert await tls_state(HOST) == ("pending", False, None)
     assert len(await claim(db, clock)) == 1
 
@@ -175,7 +175,7 @@ async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
     assert contexts.find(HOST) is ready  # seen before: nothing is made anew
     clock.passes(seconds=1)
     async with db.write() as tx:
-        await store.erase(tx, HOST, clock.now)
+        await store.delete_certificate(tx, HOST, clock.now)
         await tx.execute(delete(domains))
     row = (await rows(db))[HOST]
     assert (row.chain, row.key, row.due_at) == (None, None, None)
@@ -188,7 +188,7 @@ async def test_a_deleted_domain(db: Database, live, clock, alices) -> None:
 
 
 async def test_those_that_went_live_without_us(db: Database, live, clock, monkeypatch) -> None:
-    monkeypatch.setattr(store, "STEP", 2)
+    monkeypatch.setattr(store, "BATCH_SIZE", 2)
     names = [f"{n}.example" for n in range(3)]
     await live(*names)
     for after, expected in (("", names[:2]), (names[1], names[2:]), (names[2], [])):
@@ -200,7 +200,7 @@ async def test_those_that_went_live_without_us(db: Database, live, clock, monkey
 
 
 async def test_all_are_read_at_the_start(db: Database, live, clock, alices, monkeypatch) -> None:
-    monkeypatch.setattr("waypost.resources.domains.certificates.contexts._AT_ONCE", 2)
+    monkeypatch.setattr("waypost.resources.domains.certificates.contexts._BATCH_SIZE", 2)
     names = [f"{n}.example" for n in range(5)]
     await live(*names)
     await want(db, clock, *names)
@@ -235,10 +235,10 @@ async def test_keys_move_with_the_secret_key(db: Database, live, clock, alices) 
 )
 def test_rejects_unusable_chains(change, text: str, alices, clock) -> None:
     with pytest.raises(UnusableChain, match=text):
-        validity_of(*change(*alices), HOST, clock.now)
-    assert validity_of(*alices, HOST, clock.now).expires_at > clock.now
+        check_chain(*change(*alices), HOST, clock.now)
+    assert check_chain(*alices, HOST, clock.now).expires_at > clock.now
     with pytest.raises(UnusableChain, match="has expired"):
-        validity_of(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
+        check_chain(*alices, HOST, clock.now + timedelta(days=365 * 1_100))
 
 
 async def test_a_transaction_that_ends_late(db: Database, live, clock, alices) -> None:
@@ -264,11 +264,11 @@ async def test_a_check_and_an_attempt_that_end_at_once(db: Database, live, clock
     await want(db, clock, HOST)
     [claimed] = await claim(db, clock)
     async with db.write() as tx:
-        await tx.execute(update(domains).values(is_live=False))
+        await tx.execute(update(domains).values(is_served=False))
         settling = asyncio.create_task(settle(db, obtained(claimed, alices, clock), clock))
         while db.dialect == "postgresql" and not await waiting(db):
             await asyncio.sleep(0.01)
-        await live_changed(tx, HOST, is_live=False, clock=clock)
+        await set_served(tx, HOST, is_served=False, clock=clock)
     assert not await settling
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from waypost.database import Tx
 from waypost.outbound import DnsRecords, TlsProbe
-from waypost.resources.domains.checks import Checker, remove_expired
+from waypost.resources.domains.checks import Checker, delete_expired
 from waypost.worker.jobs import jobs
 from waypost.worker.loop import WorkerLoop
 
@@ -26,10 +26,10 @@ class Checking:
     checker: Checker
     loop: WorkerLoop[Any, Any]
     changes: list[tuple[str, bool]] = field(default_factory=list)
-    """Calls of `live_changed`."""
+    """Calls of `set_served`."""
 
-    async def note(self, _tx: Tx, hostname: str, *, is_live: bool) -> None:
-        self.changes.append((hostname, is_live))
+    async def note(self, _tx: Tx, hostname: str, *, is_served: bool) -> None:
+        self.changes.append((hostname, is_served))
 
     async def ask(self, domain: dict[str, Any]) -> None:
         answer = await self.env.ask("POST", f"/{domain['id']}/verify")
@@ -46,7 +46,7 @@ class Checking:
         self.checker, self.loop = checker, WorkerLoop(self.env.deps.db, checker)
 
     async def expire(self) -> bool:
-        return await remove_expired(self.env.deps)
+        return await delete_expired(self.env.deps)
 
     async def verify(self, domain: dict[str, Any]) -> Any:
         await self.ask(domain)
@@ -57,7 +57,7 @@ class Checking:
         """A domain that has been verified by CNAME."""
         domain = await self.env.make(hostname)
         self.names.has(hostname, [TARGET], kind="CNAME")
-        assert (await self.verify(domain)).is_live
+        assert (await self.verify(domain)).is_served
         return domain
 
     async def a_day_later(self, domain: dict[str, Any]) -> Any:

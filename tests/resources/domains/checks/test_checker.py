@@ -18,7 +18,7 @@ from waypost.redirect.route import MISSING
 from waypost.resources import links
 from waypost.resources.domains import HostSource
 from waypost.resources.domains.checks import messages, queue
-from waypost.resources.domains.checks.outcome import AFTER_LIVE, AFTER_NO_ANSWER
+from waypost.resources.domains.checks.outcome import RECHECK_AFTER_SERVED, RETRY_INTERVAL
 from waypost.resources.domains.checks.verification import DnsVerdict
 from waypost.resources.domains.model import domains
 
@@ -31,14 +31,14 @@ async def test_verifies_a_domain_and_checks_it_daily(checking: Checking) -> None
     assert not await checking.run()  # nobody has asked
     checking.names.has(TXT, [f'"{domain["dns_records"][0]["value"]}"'], kind="TXT")
     found, now = await checking.verify(domain), env.clock()
-    assert (found.status, found.is_live, found.failures, found.error) == ("verified", True, 0, None)
+    assert (found.status, found.is_served, found.failures, found.error) == ("verified", True, 0, None)
     assert (found.verified_at, found.last_checked_at, found.unverified_since, found.leased_until) == (
         now,
         now,
         None,
         None,
     )
-    assert found.check_at == now + AFTER_LIVE
+    assert found.check_at == now + RECHECK_AFTER_SERVED
     assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db).find(NAME.encode()) is not None
     assert not await checking.run()
@@ -69,7 +69,7 @@ async def test_the_very_next_visit_sees_it(checking: Checking, tmp_path: Path) -
 async def test_a_domain_without_records_fails(checking: Checking) -> None:
     domain = await checking.env.make()
     found = await checking.verify(domain)
-    assert (found.status, found.is_live, found.check_at, found.leased_until) == ("failed", False, None, None)
+    assert (found.status, found.is_served, found.check_at, found.leased_until) == ("failed", False, None, None)
     assert found.error.startswith(
         f"No record was found that verifies {NAME}. TXT record {TXT}: the name does not exist."
     )
@@ -87,12 +87,12 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
     checking.names.forgets(NAME)
     for failures in (1, 2):
         found = await checking.a_day_later(domain)
-        assert (found.status, found.is_live, found.failures, found.tls_status) == ("verified", True, failures, "none")
+        assert (found.status, found.is_served, found.failures, found.tls_status) == ("verified", True, failures, "none")
         assert found.error.startswith("No record was found")
         assert timedelta(hours=23) < found.check_at - env.clock() <= A_DAY
     assert (env.published, await checking.mails()) == ([], [])
     found = await checking.a_day_later(domain)
-    assert (found.status, found.is_live, found.failures, found.check_at) == ("failed", False, 3, None)
+    assert (found.status, found.is_served, found.failures, found.check_at) == ("failed", False, 3, None)
     assert found.unverified_since == env.clock()
     assert env.published == [host_change(NAME)]
     assert await HostSource(env.deps.db).find(NAME.encode()) is None
@@ -102,7 +102,7 @@ async def test_three_failures_in_a_row_take_a_domain_down(checking: Checking) ->
         text in mail["text"] for text in (TXT, TARGET, "2030-01-01 at 12:00", "2030-01-04 at 12:00", domain["id"])
     )
     checking.names.has(NAME, [TARGET], kind="CNAME")
-    assert (await checking.verify(domain)).is_live
+    assert (await checking.verify(domain)).is_served
     assert env.published == [host_change(NAME)] * 2
 
 
@@ -117,7 +117,7 @@ async def test_mail_comes_once_a_day_and_quotes_nobody(checking: Checking) -> No
         assert "evil.test" in found.error
         assert len(await checking.mails()) == mails
         checking.names.has(NAME, [TARGET], kind="CNAME")
-        assert (await checking.verify(domain)).is_live
+        assert (await checking.verify(domain)).is_served
         checking.env.clock.move(A_DAY / 2)
     assert "evil.test" not in str(await checking.mails())
 
@@ -137,9 +137,9 @@ async def test_no_answer_counts_as_no_failure(checking: Checking) -> None:
     checking.names.fails(NAME)
     for _ in range(4):
         found = await checking.a_day_later(domain)
-        assert (found.status, found.is_live, found.failures) == ("verified", True, 0)
+        assert (found.status, found.is_served, found.failures) == ("verified", True, 0)
         assert "could not be checked" in found.error
-        assert found.check_at == checking.env.clock() + AFTER_NO_ANSWER
+        assert found.check_at == checking.env.clock() + RETRY_INTERVAL
     other = await checking.env.make("other.brand.test")
     checking.names.fails("other.brand.test")
     found = await checking.verify(other)
@@ -155,7 +155,7 @@ async def test_a_crash_counts_as_no_failure(checking: Checking, monkeypatch: pyt
 
     monkeypatch.setattr(DnsRecords, "find", crash)
     found = await checking.a_day_later(domain)
-    assert (found.is_live, found.failures, found.error) == (True, 0, messages.CRASHED.format(hostname=NAME))
+    assert (found.is_served, found.failures, found.error) == (True, 0, messages.CRASHED.format(hostname=NAME))
 
 
 async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> None:
@@ -172,7 +172,7 @@ async def test_of_a_process_that_dies_the_lease_runs_out(checking: Checking) -> 
     assert not await checking.checker._save_verdict(lost, DnsVerdict("unverified", "too late"))
     assert (await env.row(domain)).status == "verifying"
     await checking.checker.run(again)
-    assert (await env.row(domain)).is_live
+    assert (await env.row(domain)).is_served
 
 
 async def test_one_that_is_deleted_meanwhile_stays_so(checking: Checking) -> None:
@@ -212,13 +212,13 @@ async def test_one_account_keeps_nobody_waiting(checking: Checking) -> None:
         names.silent_about.update({domain["hostname"], f"_waypost.{domain['hostname']}"})
     for _ in range(2):
         assert await checking.loop.step()
-        assert len(checking.loop._in_flight) == queue.PER_ACCOUNT
+        assert len(checking.loop._in_flight) == queue.MAX_IN_FLIGHT_PER_ACCOUNT
     env.clock.move(timedelta(seconds=1))
     bobs = await env.make("bob.test", env.bob)
     names.has("bob.test", [TARGET], kind="CNAME")
     assert (await env.ask("POST", f"/{bobs['id']}/verify", env.bob)).status_code == 202
     assert await checking.loop.step()
-    while not (await env.row(bobs)).is_live:
+    while not (await env.row(bobs)).is_served:
         await asyncio.sleep(0)
     for task in checking.loop._in_flight:
         task.cancel()

@@ -14,7 +14,7 @@ from servers import ALLOW, OPEN, Receiver, page
 from waypost.outbound import DnsRecords, TlsProbe, TlsProbeResult
 from waypost.resources.domains.checks import Checker
 from waypost.resources.domains.checks.outcome import apply_probe
-from waypost.resources.domains.checks.queue import PER_ACCOUNT
+from waypost.resources.domains.checks.queue import MAX_IN_FLIGHT_PER_ACCOUNT
 from waypost.resources.domains.model import Domain
 
 END = datetime(2031, 1, 1, tzinfo=UTC)
@@ -40,13 +40,13 @@ async def test_shows_the_certificate_that_the_probe_finds(checking: Checking, tm
         assert receiver.heads == []
     assert (found.tls_status, found.tls_expires_at, found.tls_error) == ("active", END, None)
     found = await checking.a_day_later(domain)
-    assert (found.is_live, found.tls_status, found.tls_expires_at) == (True, "none", None)
+    assert (found.is_served, found.tls_status, found.tls_expires_at) == (True, "none", None)
 
 
 async def test_certificates_are_told_of_both(checking: Checking) -> None:
     servers = [checking.names.address]
     probe = TlsProbe(dns_servers=servers)
-    checking.replace(Checker(checking.env.deps, DnsRecords(servers), probe, live_changed=checking.note))
+    checking.replace(Checker(checking.env.deps, DnsRecords(servers), probe, set_served=checking.note))
     domain = await checking.live()
     await checking.a_day_later(domain)
     checking.names.forgets(NAME)
@@ -77,20 +77,20 @@ async def test_they_count_for_the_account_s_share(checking: Checking) -> None:
     for domain in made:
         checking.names.has(domain["hostname"], [TARGET], kind="CNAME")
         await checking.ask(domain)
-    while slow.under_way < PER_ACCOUNT:
+    while slow.under_way < MAX_IN_FLIGHT_PER_ACCOUNT:
         await checking.loop.step()
         await asyncio.sleep(0)
     shown = {domain["hostname"]: await checking.env.row(domain) for domain in made}
-    live = [domain for domain in made if shown[domain["hostname"]].is_live]
-    assert len(live) == PER_ACCOUNT  # at once, although they are still looked at
+    live = [domain for domain in made if shown[domain["hostname"]].is_served]
+    assert len(live) == MAX_IN_FLIGHT_PER_ACCOUNT  # at once, although they are still looked at
     for domain in live:
         await checking.ask(domain)
     await checking.loop.step()
-    assert slow.under_way == PER_ACCOUNT
+    assert slow.under_way == MAX_IN_FLIGHT_PER_ACCOUNT
     slow.goes_on.set()
     await checking.loop.close()
     await checking.run()
-    assert slow.most == PER_ACCOUNT
+    assert slow.most == MAX_IN_FLIGHT_PER_ACCOUNT
     rows = [await checking.env.row(domain) for domain in made]
     assert [(row.status, row.leased_until) for row in rows] == [("verified", None)] * 5
 

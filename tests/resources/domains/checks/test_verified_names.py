@@ -13,7 +13,7 @@ from resources.domains.test_tls_api import Caddy
 from waypost.redirect import ChangeFeed
 from waypost.resources.domains import HostSource, service
 from waypost.resources.domains.checks import messages
-from waypost.resources.domains.history import KEPT
+from waypost.resources.domains.history import MAX_UNVERIFIED
 
 TXT = f"_waypost.{NAME}"
 
@@ -76,7 +76,7 @@ async def test_a_name_that_was_released_is_remembered(checking: Checking) -> Non
 async def test_a_claim_that_was_never_proven_leaves_nothing(checking: Checking) -> None:
     env = checking.env
     assert (await verified(checking, await env.make(NAME, env.bob), env.bob))["status"] == "failed"
-    env.clock.move(KEPT + timedelta(minutes=1))
+    env.clock.move(MAX_UNVERIFIED + timedelta(minutes=1))
     assert await checking.expire()
     assert kinds(await checking.live()) == ["TXT", "CNAME"]
 

@@ -7,6 +7,7 @@ down_revision = "0024"
 
 _TABLES: dict[str, str] = {
     "click_leaders": "top_values_cache",
+    "domain_claims": "unverified_registrations",
     "left_addresses": "past_emails",
     "pixel_lots": "pixel_batches",
     "qr_looks": "qr_styles",
@@ -14,7 +15,8 @@ _TABLES: dict[str, str] = {
 _COLUMNS: dict[str, dict[str, str]] = {
     # by the new name of the table
     "accounts": {"closed_at": "deleted_at"},
-    "domains": {"told_at": "notified_at"},
+    "acme_challenges": {"answer": "key_authorization"},
+    "domains": {"is_live": "is_served", "told_at": "notified_at"},
     "links": {"is_on": "is_enabled", "og_image_media": "og_image_file_name"},
     "past_emails": {"left_at": "recorded_at"},
     "top_values_cache": {"leaders": "top_values", "period": "time_range"},
@@ -22,6 +24,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
 }
 _INDEXES = {
     "ix_click_leaders_account_id": ("ix_top_values_cache_account_id", "top_values_cache", ["account_id"]),
+    "ix_domain_claims_ended_at": ("ix_unverified_registrations_ended_at", "unverified_registrations", ["ended_at"]),
     "ix_left_addresses_left_at": ("ix_past_emails_recorded_at", "past_emails", ["recorded_at"]),
     "ix_pixel_lots_lease": ("ix_pixel_batches_lease", "pixel_batches", ["leased_until"]),
 }

@@ -1,4 +1,4 @@
-"""Certificates with `waypost serve --tls`: obtained and renewed for verified domains, and chosen by hostname.
+"""Certificates with `waypost serve --tls`: obtained and renewed for verified domains, and selected by hostname.
 
 None is ordered for an unverified hostname, or because of a visit.
 """
@@ -6,7 +6,7 @@ None is ordered for an unverified hostname, or because of a visit.
 from waypost.resources.domains.certificates.authority import Authority
 from waypost.resources.domains.certificates.contexts import ContextRefresher, TlsContexts
 from waypost.resources.domains.certificates.issuer import Issuer
-from waypost.resources.domains.certificates.store import CertificateSweep, erase, live_changed
+from waypost.resources.domains.certificates.store import CertificateSweep, delete_certificate, set_served
 
 __all__ = [
     "Authority",
@@ -14,6 +14,6 @@ __all__ = [
     "ContextRefresher",
     "Issuer",
     "TlsContexts",
-    "erase",
-    "live_changed",
+    "delete_certificate",
+    "set_served",
 ]

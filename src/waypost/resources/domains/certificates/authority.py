@@ -1,6 +1,6 @@
-"""Obtain a certificate and its key for a hostname from the certificate authority.
+"""Obtains a certificate and its key for a hostname from the certificate authority.
 
-Keeps the service's account there, and publishes challenges while an order is validated.
+Stores the service's account at the authority, and the challenges while an order is validated.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from waypost.resources.domains.model import acme_accounts, acme_challenges
 BeforeOrder = Callable[[], Awaitable[None]]
 """Called before anything is ordered."""
 
-_A, _P = acme_accounts.c, acme_challenges.c
+_accounts, _challenges = acme_accounts.c, acme_challenges.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Issued:
 
 
 class UnusableChain(ValueError):
-    """Its text says what is wrong with the chain."""
+    """The message says what is wrong with the chain."""
 
 
 class Authority:
-    def __init__(self, db: Database, acme: Acme, keys: KeyRing, *, email: str, clock: Clock) -> None:
+    def __init__(self, db: Database, acme: Acme, key_ring: KeyRing, *, email: str, clock: Clock) -> None:
         self._db = db
         self._acme = acme
-        self._keys = keys
+        self._key_ring = key_ring
         self._email = email
         self._clock = clock
         self._registering = asyncio.Lock()
 
     async def obtain(self, hostname: str, before_order: BeforeOrder) -> Issued:
-        """Raises AcmeError, Unavailable, and what `before_order` raises."""
+        """Obtain a certificate. Raises AcmeError, Unavailable, and what `before_order` raises."""
         account = await self._account()
         await before_order()
         try:
@@ -62,7 +62,7 @@ class Authority:
         except AuthorityRefused as refused:
             if refused.kind != "accountDoesNotExist":
                 raise
-        await self._forget_account()
+        await self._delete_account()
         return await self._obtain(await self._account(), hostname)
 
     async def _obtain(self, account: AcmeAccount, hostname: str) -> Issued:
@@ -71,7 +71,7 @@ class Authority:
             chain = await self._acme.obtain(account, hostname, key.request_for(hostname), publish)
         pem = key.pem()
         try:
-            return Issued(chain, pem, validity_of(chain, pem, hostname, self._clock()))
+            return Issued(chain, pem, check_chain(chain, pem, hostname, self._clock()))
         except UnusableChain as error:
             raise AuthorityUnavailable(f"The certificate from the authority {error}.") from error
 
@@ -79,20 +79,20 @@ class Authority:
     async def _challenges(self) -> AsyncIterator[PublishChallenge]:
         tokens: list[str] = []
 
-        async def publish(token: str, answer: str) -> None:
+        async def publish(token: str, key_authorization: str) -> None:
             tokens.append(token)
-            row = {"token": token, "answer": answer, "created_at": self._clock()}
+            row = {"token": token, "key_authorization": key_authorization, "created_at": self._clock()}
             async with self._db.write() as tx:
-                await tx.execute(delete(acme_challenges).where(_P.token == token))
+                await tx.execute(delete(acme_challenges).where(_challenges.token == token))
                 await tx.execute(insert(acme_challenges), row)
 
-        yield publish  # after a failure nothing is deleted: the authority may still read it, and the sweep deletes it
+        yield publish  # not deleted after a failure: the authority may still request it, and the sweep deletes it later
         if tokens:
             async with self._db.write() as tx:
-                await tx.execute(delete(acme_challenges).where(_P.token.in_(tokens)))
+                await tx.execute(delete(acme_challenges).where(_challenges.token.in_(tokens)))
 
     async def _account(self) -> AcmeAccount:
-        """Registered once for all nodes. If two register at the same time, the first account is kept."""
+        """Return the account, registered once for all nodes. If two register concurrently, the first one is used."""
         async with self._registering:
             if account := await self._find_account():
                 return account
@@ -104,25 +104,25 @@ class Authority:
             return registered
 
     async def _find_account(self) -> AcmeAccount | None:
-        found = select(_A.id, _A.url, _A.key).where(_A.directory == self._acme.directory)
+        query = select(_accounts.id, _accounts.url, _accounts.key).where(_accounts.directory == self._acme.directory)
         async with self._db.read() as tx:
-            row = (await tx.execute(found)).one_or_none()
-        return row and AcmeAccount(row.url, SigningKey.from_pem(self._keys.decrypt(_A.key, row.id, row.key)))
+            row = (await tx.execute(query)).one_or_none()
+        return row and AcmeAccount(row.url, SigningKey.from_pem(self._key_ring.decrypt(_accounts.key, row.id, row.key)))
 
     async def _save_account(self, account: AcmeAccount) -> None:
         id_ = new_id()
         row = {"id": id_, "directory": self._acme.directory, "url": account.url}
-        row["key"] = self._keys.encrypt(_A.key, id_, account.key.pem())
+        row["key"] = self._key_ring.encrypt(_accounts.key, id_, account.key.pem())
         async with self._db.write() as tx:
             await tx.execute(insert(acme_accounts), row)
 
-    async def _forget_account(self) -> None:
+    async def _delete_account(self) -> None:
         async with self._db.write() as tx:
-            await tx.execute(delete(acme_accounts).where(_A.directory == self._acme.directory))
+            await tx.execute(delete(acme_accounts).where(_accounts.directory == self._acme.directory))
 
 
-def validity_of(chain: str, key: str, hostname: str, now: datetime) -> Validity:
-    """Raises UnusableChain for a chain that cannot be served."""
+def check_chain(chain: str, key: str, hostname: str, now: datetime) -> Validity:
+    """Return the validity of a chain. Raises UnusableChain if it cannot be served."""
     try:
         certificate = x509.load_pem_x509_certificates(chain.encode())[0]
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -130,20 +130,20 @@ def validity_of(chain: str, key: str, hostname: str, now: datetime) -> Validity:
         raise UnusableChain("is not a PEM certificate chain") from error
     if hostname not in names.get_values_for_type(x509.DNSName):
         raise UnusableChain(f"is not for {hostname}")
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    expected = load_pem_private_key(key.encode(), password=None).public_key().public_bytes(*form)
-    if certificate.public_key().public_bytes(*form) != expected:
+    key_format = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    expected = load_pem_private_key(key.encode(), password=None).public_key().public_bytes(*key_format)
+    if certificate.public_key().public_bytes(*key_format) != expected:
         raise UnusableChain("belongs to another key")
     if certificate.not_valid_after_utc <= now:
         raise UnusableChain("has expired")
     return Validity(certificate.not_valid_after_utc, _renewal(certificate))
 
 
-def renewal_of(chain: str) -> datetime:
+def renewal_time(chain: str) -> datetime:
     return _renewal(x509.load_pem_x509_certificate(chain.encode()))
 
 
 def _renewal(certificate: x509.Certificate) -> datetime:
-    """After two thirds of the validity period."""
+    """Return the time after two thirds of the validity period."""
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     return begin + (end - begin) * 2 / 3

@@ -1,4 +1,4 @@
-"""Certificates by hostname, from memory: a web process answers TLS handshakes with them.
+"""TLS contexts by hostname, from memory, for the handshakes of a web process.
 
 A handshake with an unknown hostname is rejected with the alert `unrecognized_name`, and orders nothing. One without a
 hostname gets the certificate of the service's own host. TLS is 1.2 or later, for HTTP/1.1.
@@ -18,23 +18,30 @@ from sqlalchemy import func, select
 
 from waypost.database import Ciphertext, Database, KeyRing
 from waypost.database.secrets import DecryptionFailed
-from waypost.resources.domains.certificates.store import is_served
+from waypost.resources.domains.certificates.store import where_served
 from waypost.resources.domains.model import certificates
 
-CONTEXTS = 1_000
-"""Kept in memory, about 40 KiB each. Creating one takes a millisecond."""
+MAX_CONTEXTS = 1_000
+"""Contexts in memory, about 40 KiB each. Creating one takes a millisecond."""
 _END = "-----END CERTIFICATE-----\n"
-_AT_ONCE = 1_000
-_LATE = timedelta(seconds=60)
-"""How much older a change may be than one seen before: transactions commit out of order, and clocks differ."""
-_FULL_EVERY = 10
-"""One of so many refreshes looks for late changes; the others only check whether anything is newer."""
-_C = certificates.c
-_NEWEST = select(func.max(_C.updated_at))
-_FIELDS = (_C.id, _C.hostname, _C.chain, _C.key, _C.updated_at, is_served().label("is_served"))
+_BATCH_SIZE = 1_000
+_MAX_DELAY = timedelta(seconds=60)
+"""How much older a change can be than one seen before: transactions commit out of order, and clocks differ."""
+_FULL_INTERVAL = 10
+"""Every tenth refresh also reads late changes; the others only check whether anything is newer."""
+_cert = certificates.c
+_NEWEST = select(func.max(_cert.updated_at))
+_FIELDS = (
+    _cert.id,
+    _cert.hostname,
+    _cert.chain,
+    _cert.key,
+    _cert.updated_at,
+    where_served().label("is_served"),
+)
 
 _Choose = Callable[[ssl.SSLObject, str | None, ssl.SSLContext], int | None]
-"""Sets the connection's context by the requested hostname. Returns an alert when there is none."""
+"""Sets the connection's context by the requested hostname. Returns an alert if there is none."""
 
 log = structlog.get_logger(__name__)
 
@@ -50,15 +57,15 @@ class StoredCertificate:
 
 
 class TlsContexts:
-    def __init__(self, keys: KeyRing, own_host: str, *, capacity: int = CONTEXTS) -> None:
-        self._keys = keys
+    def __init__(self, key_ring: KeyRing, own_host: str, *, capacity: int = MAX_CONTEXTS) -> None:
+        self._key_ring = key_ring
         self._own_host = own_host
         self._capacity = capacity
         self._certificates: dict[str, StoredCertificate] = {}
         self._intermediates: dict[str, str] = {}
         self._ready: OrderedDict[str, ssl.SSLContext] = OrderedDict()
         self.listening = _listening_context(self._choose)
-        """For the listener: has no certificate of its own, and is replaced in each handshake."""
+        """Context of the listener, without a certificate: each handshake replaces it."""
 
     def __len__(self) -> int:
         return len(self._certificates)
@@ -95,16 +102,16 @@ class TlsContexts:
 
     def _create(self, hostname: str, certificate: StoredCertificate) -> ssl.SSLContext | None:
         try:
-            key = self._keys.decrypt(certificates.c.key, certificate.id, certificate.key)
+            key = self._key_ring.decrypt(certificates.c.key, certificate.id, certificate.key)
             return _certificate_context(f"{key}{certificate.leaf}{certificate.intermediates}".encode())
         except (DecryptionFailed, ssl.SSLError) as error:
-            del self._certificates[hostname]  # logged once, until there is a new one
+            del self._certificates[hostname]  # so that it is logged once, until there is a new one
             log.error("certificate unusable", host=hostname, error=type(error).__name__)
             return None
 
 
 class ContextRefresher:
-    """Keeps a web process's certificates up to date with the database, within about a second."""
+    """Loads changed certificates from the database into a web process, within about a second."""
 
     def __init__(self, db: Database, contexts: TlsContexts) -> None:
         self._db = db
@@ -115,23 +122,23 @@ class ContextRefresher:
         self._last: datetime | None = None
 
     async def refresh(self) -> None:
-        """Raises Unavailable."""
+        """Load what has changed. Raises Unavailable."""
         if self._newest is None:
             await self._read_all()
         elif await self._has_changed():
             await self._read_changed(self._newest)
 
     async def _has_changed(self) -> bool:
-        self._refreshes = (self._refreshes + 1) % _FULL_EVERY
+        self._refreshes = (self._refreshes + 1) % _FULL_INTERVAL
         async with self._db.point_read() as tx:  # a single entry at the end of an index
             newest = (await tx.execute(_NEWEST)).scalar_one()
         is_newer, self._last = newest != self._last, newest
         return is_newer or self._refreshes == 0
 
     async def _read_changed(self, newest: datetime) -> None:
-        changed = select(*_FIELDS).where(_C.updated_at > newest - _LATE).order_by(_C.updated_at, _C.id)
+        query = select(*_FIELDS).where(_cert.updated_at > newest - _MAX_DELAY).order_by(_cert.updated_at, _cert.id)
         async with self._db.read() as tx:
-            rows = (await tx.execute(changed)).all()
+            rows = (await tx.execute(query)).all()
         for row in rows:
             if self._seen.get(row.hostname) != row.updated_at:
                 self._apply(row)
@@ -141,13 +148,13 @@ class ContextRefresher:
     async def _read_all(self) -> None:
         newest, after = datetime(2000, 1, 1, tzinfo=UTC), None
         while True:
-            page = select(*_FIELDS).order_by(_C.id).limit(_AT_ONCE)
+            query = select(*_FIELDS).order_by(_cert.id).limit(_BATCH_SIZE)
             async with self._db.read() as tx:
-                rows = (await tx.execute(page if after is None else page.where(_C.id > after))).all()
+                rows = (await tx.execute(query if after is None else query.where(_cert.id > after))).all()
             for row in rows:
                 self._apply(row)
             newest = max([newest, *(row.updated_at for row in rows)])
-            if len(rows) < _AT_ONCE:
+            if len(rows) < _BATCH_SIZE:
                 break
             after = rows[-1].id
         self._newest = newest
@@ -161,7 +168,7 @@ class ContextRefresher:
 
 def _listening_context(choose: _Choose) -> ssl.SSLContext:
     """A context without a certificate of its own."""
-    context = _with_limits(_Listening(ssl.PROTOCOL_TLS_SERVER))
+    context = _with_limits(_ListenerContext(ssl.PROTOCOL_TLS_SERVER))
     context.sslobject_class = _Connection
     context.sni_callback = choose
     return context
@@ -188,31 +195,31 @@ def _with_limits(context: ssl.SSLContext) -> ssl.SSLContext:
 
 class _Connection(ssl.SSLObject):
     incoming: ssl.MemoryBIO
-    _failure: ssl.SSLError | None = None
+    _error: ssl.SSLError | None = None
 
     def do_handshake(self) -> None:
-        """Raise a failure at the next call only: the event loop sends the pending alert before that.
+        """Raise an error only at the next call, so that the event loop sends the pending alert before it.
 
-        It would drop a connection whose handshake fails without sending the alert. The handshake's timeout still holds.
+        The event loop drops a connection whose handshake fails without sending the alert.
         """
-        if self._failure:
-            raise self._failure
+        if self._error:
+            raise self._error
         try:
             super().do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise
-        except ssl.SSLError as failure:
-            self._failure = failure
-            raise ssl.SSLWantReadError from failure
+        except ssl.SSLError as error:
+            self._error = error
+            raise ssl.SSLWantReadError from error
 
     def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  # the library's name
-        """Skip OpenSSL when nothing is pending: the event loop reads until then, and asking costs as much."""
+        """Skip OpenSSL when nothing is pending: the event loop always reads once more, and that costs as much."""
         if not self.incoming.pending and not self.pending():
             raise ssl.SSLWantReadError
         return ssl.SSLObject.read(self, len, buffer)  # no super(): this runs for every visit
 
 
-class _Listening(ssl.SSLContext):
+class _ListenerContext(ssl.SSLContext):
     def wrap_bio(self, incoming: ssl.MemoryBIO, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         connection = super().wrap_bio(incoming, *args, **kwargs)
         if isinstance(connection, _Connection):

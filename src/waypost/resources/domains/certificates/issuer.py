@@ -1,6 +1,6 @@
-"""Obtain a certificate for every hostname that is served, and renew it in time.
+"""Obtains a certificate for every served hostname, and renews it in time.
 
-Orders only for hostnames in the `certificates` table: no request or handshake of a visitor ever places an order.
+Orders only for hostnames in the table `certificates`: a request or handshake of a visitor never places an order.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ from waypost.resources.domains.certificates.store import Failed, Obtained
 from waypost.resources.domains.model import certificates
 from waypost.worker.loop import QueueWorker
 
-DEADLINE = 180.0  # seconds for one name, with all checks that the authority makes
-LEASE = timedelta(seconds=DEADLINE + 60)
-FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(days=1)
-REST = timedelta(seconds=30)  # while the authority fails, before the next name is tried
-LONGEST_REST = timedelta(hours=3)  # for a limit of the account, not of a single name
+TIMEOUT = 180.0  # seconds for one name, with all checks that the authority makes
+LEASE = timedelta(seconds=TIMEOUT + 60)
+MIN_WAIT, MAX_WAIT = timedelta(minutes=1), timedelta(days=1)
+PAUSE = timedelta(seconds=30)  # of all orders, after an error of the authority
+MAX_PAUSE = timedelta(hours=3)  # after a limit of the account, not of a single name
 
 log = structlog.get_logger(__name__)
 
 
 class _LeaseLost(Exception):
-    """Another process has the lease now."""
+    """Another process has the lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """An attempt that the end of the process stopped: the next process may claim it at once."""
+    """An attempt that was stopped by the end of the process: the next process can claim it immediately."""
 
     claimed: CertificateClaim
 
@@ -49,18 +49,18 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
     poll_interval = 1.0
     shutdown_timeout = 8.0
 
-    def __init__(self, db: Database, authority: Authority, keys: KeyRing, *, clock: Clock) -> None:
+    def __init__(self, db: Database, authority: Authority, key_ring: KeyRing, *, clock: Clock) -> None:
         self._db = db
         self._authority = authority
-        self._keys = keys
+        self._key_ring = key_ring
         self._clock = clock
-        self._resting_until = datetime.min.replace(tzinfo=UTC)
+        self._paused_until = datetime.min.replace(tzinfo=UTC)
         self._candidates: Mapping[UUID, UUID | None] = {}
 
     async def is_due(self, tx: Tx) -> bool:
-        """Choose candidates already here: on SQLite, no writer waits for a read."""
+        """Choose the candidates for `claim` in a read transaction, which writers on SQLite do not wait for."""
         now = self._clock()
-        if self._resting_until <= now:
+        if self._paused_until <= now:
             self._candidates = await queue.choose(tx, now, self.max_concurrent)
         return bool(self._candidates)
 
@@ -69,7 +69,7 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
         return await queue.claim(tx, chosen, now=self._clock(), lease=LEASE) if chosen else []
 
     async def run(self, claimed: CertificateClaim) -> Obtained | Failed | Stopped | None:
-        """None when the lease is lost, and nothing was ordered."""
+        """Return None if the lease is lost; then nothing was ordered."""
         try:
             return await self._obtain(claimed)
         except _LeaseLost:
@@ -83,11 +83,11 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
         return self._failed(claimed, error)
 
     async def settle(self, tx: Tx, outcomes: Sequence[Obtained | Failed | Stopped]) -> None:
-        for each in outcomes:
-            if isinstance(each, Stopped):
-                await queue.release(tx, [each.claimed])
-            elif await store.settle(tx, each, self._clock()) and isinstance(each, Obtained):
-                log.info("certificate obtained", host=each.claimed.hostname, expires=each.expires_at.isoformat())
+        for outcome in outcomes:
+            if isinstance(outcome, Stopped):
+                await queue.release(tx, [outcome.claimed])
+            elif await store.settle(tx, outcome, self._clock()) and isinstance(outcome, Obtained):
+                log.info("certificate obtained", host=outcome.claimed.hostname, expires=outcome.expires_at.isoformat())
 
     async def _obtain(self, claimed: CertificateClaim) -> Obtained:
         async def before_order() -> None:
@@ -96,17 +96,17 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
                 if not await queue.begin_order(tx, claimed, now, now + wait_after(claimed.failures + 1)):
                     raise _LeaseLost
 
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(TIMEOUT):
             issued = await self._authority.obtain(claimed.hostname, before_order)
-        key = self._keys.encrypt(certificates.c.key, claimed.id, issued.key)
+        key = self._key_ring.encrypt(certificates.c.key, claimed.id, issued.key)
         return Obtained(claimed, issued.chain, key, issued.validity.expires_at, issued.validity.renew_at)
 
     def _failed(self, claimed: CertificateClaim, error: Exception) -> Failed:
-        asked = timedelta(seconds=getattr(error, "retry_after", None) or 0)
+        requested_wait = timedelta(seconds=getattr(error, "retry_after", None) or 0)
         now = self._clock()
-        if rest := _rest(error, claimed.hostname):
-            self._resting_until = max(self._resting_until, now + min(max(rest, asked), LONGEST_REST))
-        failed = Failed(claimed, _reason(error), now + max(wait_after(claimed.failures + 1), asked))
+        if pause := _pause_after(error, claimed.hostname):
+            self._paused_until = max(self._paused_until, now + min(max(pause, requested_wait), MAX_PAUSE))
+        failed = Failed(claimed, _reason(error), now + max(wait_after(claimed.failures + 1), requested_wait))
         context = {"host": claimed.hostname, "error": failed.reason, "next_try": failed.try_at.isoformat()}
         if detail := _detail(error):
             context["detail"] = detail
@@ -115,29 +115,29 @@ class Issuer(QueueWorker[CertificateClaim, Obtained | Failed | Stopped]):
 
 
 def wait_after(failures: int) -> timedelta:
-    """1 minute, 4, 16, … a day."""
-    return min(FIRST_WAIT * (1 << 2 * min(failures - 1, 8)), LONGEST_WAIT)
+    """Return 1 minute, 4, 16, … up to a day."""
+    return min(MIN_WAIT * (1 << 2 * min(failures - 1, 8)), MAX_WAIT)
 
 
 def _detail(error: Exception) -> str:
-    """For the log."""
+    """Return a text for the log."""
     if isinstance(error, DecryptionFailed):
         return "The account's key cannot be read: WAYPOST_SECRET_KEY has changed."
     return error.detail if isinstance(error, AuthorityUnavailable) else ""
 
 
-def _rest(error: Exception, hostname: str) -> timedelta | None:
-    """How long all hostnames wait; None when only this one does."""
+def _pause_after(error: Exception, hostname: str) -> timedelta | None:
+    """Return how long all orders pause; None if only this hostname has to wait."""
     if isinstance(error, AuthorityRateLimited):
-        return None if error.is_about(hostname) else FIRST_WAIT
-    return REST if isinstance(error, (AuthorityUnavailable, DecryptionFailed)) else None
+        return None if error.is_about(hostname) else MIN_WAIT
+    return PAUSE if isinstance(error, (AuthorityUnavailable, DecryptionFailed)) else None
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, AcmeError):
         return error.reason
     if isinstance(error, TimeoutError):
-        return f"The certificate authority did not finish within {DEADLINE:.0f} seconds."
+        return f"The certificate authority did not finish within {TIMEOUT:.0f} seconds."
     if isinstance(error, DecryptionFailed):
         return "This service cannot use its account at the certificate authority. Its operator has to fix it."
     return "The attempt failed because of an error in this service, which its log shows."

@@ -1,8 +1,8 @@
-"""SQL for requested certificates and the results of attempts. The domain shows what its owner needs to know.
+"""SQL for requested certificates and the results of attempts, which are also written to the domain for its owner.
 
-A withdrawn hostname keeps its row without a due time: its certificate is no longer served, but may be again. Web
-processes notice a changed row, but would not notice a deleted one. A later sweep deletes the row, but not while the
-wait after a failure lasts: otherwise deleting and registering a domain again would place a new order each time.
+A withdrawn hostname keeps its row without a due time: its certificate can be served again later. Web processes notice a
+changed row, but would not notice a deleted one. A sweep deletes the row later, but not during the wait after a failure:
+otherwise deleting and registering a domain again would place a new order each time.
 """
 
 import asyncio
@@ -18,22 +18,19 @@ from waypost.database import Ciphertext, Database, Id, Instant, Tx
 from waypost.kit.clock import Clock
 from waypost.kit.ids import new_id
 from waypost.resources.domains.certificates import queue
-from waypost.resources.domains.certificates.authority import renewal_of
+from waypost.resources.domains.certificates.authority import renewal_time
 from waypost.resources.domains.certificates.queue import CertificateClaim
 from waypost.resources.domains.model import acme_challenges, acme_orders, certificates, domains
 
-DELETED_AFTER = timedelta(hours=1)
-"""Web processes have noticed the erased row by then."""
-FAILURES_KEPT = timedelta(days=1)
-"""Failures are forgotten so long after their wait."""
-STEP = 50
-"""Rows per transaction, since writers on SQLite wait for it."""
+DELETE_AFTER = timedelta(hours=1)  # web processes have noticed the change of the row by then
+FAILURE_RETENTION = timedelta(days=1)  # after the wait of the last failure
+BATCH_SIZE = 50  # rows per transaction, which writers on SQLite wait for
 _PAUSE = 0.05  # seconds for other writers
 
 RECENTLY_FAILED = "A recent attempt to obtain a certificate failed. Waypost will try again at {:%H:%M} UTC."
 
-_C, _D = certificates.c, domains.c
-_ADD = text(
+_cert, _domain = certificates.c, domains.c
+_INSERT = text(
     "INSERT INTO certificates (id, hostname, failures, due_at, is_own, updated_at)"
     " VALUES (:id, :hostname, 0, :now, false, :now)"
     " ON CONFLICT (hostname) DO NOTHING"
@@ -56,118 +53,127 @@ class Failed:
     try_at: datetime
 
 
-async def live_changed(tx: Tx, hostname: str, *, is_live: bool, clock: Clock) -> None:
-    """In the transaction in which a domain goes live or down."""
-    await (request if is_live else withdraw)(tx, hostname, clock())
+async def set_served(tx: Tx, hostname: str, *, is_served: bool, clock: Clock) -> None:
+    """Request or withdraw the certificate, in the transaction that changes `domains.is_served`."""
+    await (request if is_served else withdraw)(tx, hostname, clock())
 
 
 async def request(tx: Tx, hostname: str, now: datetime) -> None:
-    """Serve the hostname from now on. A certificate of it that is still valid is kept."""
+    """Request a certificate for the hostname. One that is still valid is kept."""
     await _lock_domain(tx, hostname)
-    await tx.execute(_ADD, {"id": new_id(), "hostname": hostname, "now": now})
-    found = select(_C.chain, _C.expires_at, _C.failures, _C.try_at).where(_C.hostname == hostname)
-    chain, expires_at, failures, try_at = (await tx.execute(found)).one()
-    is_good = chain is not None and expires_at > now
-    due: dict[str, Any] = {"due_at": max(renewal_of(chain) if is_good else now, try_at or now), "error": None}
-    due["updated_at"] = now
-    due["failures"] = 0 if try_at is None or try_at < now - FAILURES_KEPT else failures
-    await tx.execute(update(certificates).where(_C.hostname == hostname, _C.due_at.is_(None)).values(due))
-    if not is_good and try_at is not None and try_at > now and failures:
-        await _show(tx, hostname, "failed", None, RECENTLY_FAILED.format(try_at))
+    await tx.execute(_INSERT, {"id": new_id(), "hostname": hostname, "now": now})
+    query = select(_cert.chain, _cert.expires_at, _cert.failures, _cert.try_at).where(_cert.hostname == hostname)
+    chain, expires_at, failures, try_at = (await tx.execute(query)).one()
+    is_valid = chain is not None and expires_at > now
+    values: dict[str, Any] = {"due_at": max(renewal_time(chain) if is_valid else now, try_at or now), "error": None}
+    values["updated_at"] = now
+    values["failures"] = 0 if try_at is None or try_at < now - FAILURE_RETENTION else failures
+    await tx.execute(update(certificates).where(_cert.hostname == hostname, _cert.due_at.is_(None)).values(values))
+    if not is_valid and try_at is not None and try_at > now and failures:
+        await _update_domain(tx, hostname, "failed", None, RECENTLY_FAILED.format(try_at))
     else:
-        await _show(tx, hostname, "active" if is_good else "pending", expires_at if is_good else None)
+        await _update_domain(tx, hostname, "active" if is_valid else "pending", expires_at if is_valid else None)
 
 
 async def set_own_hosts(tx: Tx, hostnames: Collection[str], now: datetime) -> None:
-    """Set the service's own hosts. No account's domain can withdraw their certificates."""
-    for each in hostnames:
-        await request(tx, each, now)
-    await tx.execute(update(certificates).where(_C.is_own, _C.hostname.not_in(hostnames)).values(is_own=False))
-    await tx.execute(update(certificates).where(~_C.is_own, _C.hostname.in_(hostnames)).values(is_own=True))
+    """Set the service's own hosts, whose certificates a domain cannot withdraw."""
+    for hostname in hostnames:
+        await request(tx, hostname, now)
+    await tx.execute(update(certificates).where(_cert.is_own, _cert.hostname.not_in(hostnames)).values(is_own=False))
+    await tx.execute(update(certificates).where(~_cert.is_own, _cert.hostname.in_(hostnames)).values(is_own=True))
 
 
 async def withdraw(tx: Tx, hostname: str, now: datetime) -> None:
-    """The hostname is no longer verified: its certificate is neither served nor renewed."""
-    ended = {"due_at": None, "leased_until": None, "error": None, "updated_at": now}
-    await tx.execute(update(certificates).where(_C.hostname == hostname, ~_C.is_own).values(ended))
-    await _show(tx, hostname, "none", None)
+    """Stop to serve and renew the certificate: the hostname is no longer verified."""
+    values = {"due_at": None, "leased_until": None, "error": None, "updated_at": now}
+    await tx.execute(update(certificates).where(_cert.hostname == hostname, ~_cert.is_own).values(values))
+    await _update_domain(tx, hostname, "none", None)
 
 
-async def erase(tx: Tx, hostname: str, now: datetime) -> None:
-    """The domain is deleted: delete its certificate and key immediately."""
-    await tx.execute(update(certificates).where(_C.hostname == hostname, ~_C.is_own).values(_erased(now)))
+async def delete_certificate(tx: Tx, hostname: str, now: datetime) -> None:
+    """Delete the certificate and key of a deleted domain."""
+    await tx.execute(update(certificates).where(_cert.hostname == hostname, ~_cert.is_own).values(_deleted_values(now)))
 
 
 async def settle(tx: Tx, outcome: Obtained | Failed, now: datetime) -> bool:
-    """Save the result of an attempt. False when the certificate was erased or the lease lost meanwhile."""
+    """Save the result of an attempt. Return False if the certificate was deleted or the lease is lost."""
     claimed = outcome.claimed
     await _lock_domain(tx, claimed.hostname)
-    held = update(certificates).where(queue.is_held([claimed]))
+    statement = update(certificates).where(queue.where_leased([claimed]))
     if isinstance(outcome, Obtained):
         values: dict[str, Any] = {"chain": outcome.chain, "key": outcome.key, "expires_at": outcome.expires_at}
         values |= {"error": None, "failures": 0, "due_at": outcome.renew_at, "updated_at": now}
     else:
-        values = {"error": outcome.reason, "failures": min(claimed.failures + 1, queue.MOST_FAILURES)}
+        values = {"error": outcome.reason, "failures": min(claimed.failures + 1, queue.MAX_FAILURES)}
         values |= {"due_at": outcome.try_at, "try_at": outcome.try_at}
-    if (await tx.execute(held.values({**values, "leased_until": None}))).rowcount == 0:
+    if (await tx.execute(statement.values({**values, "leased_until": None}))).rowcount == 0:
         return False
     if isinstance(outcome, Obtained):
-        await _show(tx, claimed.hostname, "active", outcome.expires_at)
+        await _update_domain(tx, claimed.hostname, "active", outcome.expires_at)
     else:
-        is_good = claimed.expires_at is not None and claimed.expires_at > now
-        await _show(tx, claimed.hostname, "active" if is_good else "failed", claimed.expires_at, outcome.reason)
+        is_valid = claimed.expires_at is not None and claimed.expires_at > now
+        await _update_domain(
+            tx, claimed.hostname, "active" if is_valid else "failed", claimed.expires_at, outcome.reason
+        )
     return True
 
 
 async def find_missing(tx: Tx, after: str) -> Sequence[str]:
-    """Some live domains without a requested certificate, by hostname: they went live while `--tls` was off."""
-    is_requested = and_(_C.hostname == _D.hostname, _C.due_at.is_not(None))
-    found = select(_D.hostname).where(_D.is_live, _D.hostname > after, ~exists().where(is_requested))
-    return list(await tx.scalars(found.order_by(_D.hostname).limit(STEP)))
+    """Return some served domains without a requested certificate, by hostname: they were verified without `--tls`."""
+    is_requested = and_(_cert.hostname == _domain.hostname, _cert.due_at.is_not(None))
+    query = select(_domain.hostname).where(_domain.is_served, _domain.hostname > after, ~exists().where(is_requested))
+    return list(await tx.scalars(query.order_by(_domain.hostname).limit(BATCH_SIZE)))
 
 
 async def find_unserved(tx: Tx) -> Sequence[UUID]:
-    """Some requested certificates of hostnames that are not served."""
-    return list(await tx.scalars(select(_C.id).where(_C.due_at.is_not(None), ~is_served()).limit(STEP)))
+    """Return some requested certificates of hostnames that are not served."""
+    return list(await tx.scalars(select(_cert.id).where(_cert.due_at.is_not(None), ~where_served()).limit(BATCH_SIZE)))
 
 
 async def sweep(tx: Tx, now: datetime, unserved: Collection[UUID]) -> bool:
-    """Delete what is expired or unused, and withdraw what is still `unserved`. False when there is more."""
-    over = select(_C.id, _C.hostname).where(_C.due_at.is_(None), _C.expires_at < now).limit(STEP)
-    ended = (await tx.execute(over)).all()
-    of_ended = _D.hostname.in_([row.hostname for row in ended])
-    await tx.execute(update(domains).where(of_ended).values(tls_status="none", tls_expires_at=None, tls_error=None))
-    still = (_C.id.in_([row.id for row in ended]), _C.due_at.is_(None))
-    await tx.execute(update(certificates).where(*still).values(_erased(now)))
-    await tx.execute(update(certificates).where(_C.id.in_(unserved), ~is_served()).values(due_at=None, updated_at=now))
-    is_over = or_(_C.failures == 0, _C.try_at.is_(None), _C.try_at < now - FAILURES_KEPT)
-    empty = (_C.due_at.is_(None), _C.chain.is_(None), _C.updated_at < now - DELETED_AFTER, is_over)
-    gone = select(_C.id).where(*empty).limit(STEP)
-    removed = (await tx.execute(delete(certificates).where(_C.id.in_(gone), *empty))).rowcount
+    """Delete expired and unused rows, and withdraw those that are still `unserved`. Return False if there are more."""
+    query = select(_cert.id, _cert.hostname).where(_cert.due_at.is_(None), _cert.expires_at < now).limit(BATCH_SIZE)
+    expired = (await tx.execute(query)).all()
+    in_expired = _domain.hostname.in_([row.hostname for row in expired])
+    await tx.execute(update(domains).where(in_expired).values(tls_status="none", tls_expires_at=None, tls_error=None))
+    conditions = (_cert.id.in_([row.id for row in expired]), _cert.due_at.is_(None))
+    await tx.execute(update(certificates).where(*conditions).values(_deleted_values(now)))
+    await tx.execute(
+        update(certificates).where(_cert.id.in_(unserved), ~where_served()).values(due_at=None, updated_at=now)
+    )
+    wait_is_over = or_(_cert.failures == 0, _cert.try_at.is_(None), _cert.try_at < now - FAILURE_RETENTION)
+    unused = (
+        _cert.due_at.is_(None),
+        _cert.chain.is_(None),
+        _cert.updated_at < now - DELETE_AFTER,
+        wait_is_over,
+    )
+    ids = select(_cert.id).where(*unused).limit(BATCH_SIZE)
+    deleted_count = (await tx.execute(delete(certificates).where(_cert.id.in_(ids), *unused))).rowcount
     await tx.execute(delete(acme_challenges).where(acme_challenges.c.created_at < now - timedelta(days=1)))
     await tx.execute(delete(acme_orders).where(acme_orders.c.ordered_at < now - max(queue.ORDER_LIMITS)))
-    return max(len(ended), len(unserved), removed) < STEP
+    return max(len(expired), len(unserved), deleted_count) < BATCH_SIZE
 
 
 class CertificateSweep:
-    """Keeps the table of certificates in step with the hostnames that are served.
+    """Keeps the table of certificates consistent with the served hostnames.
 
-    It finds what changed while no process watched: other settings, or a change between `--tls` and a proxy for HTTPS.
+    It finds changes made while certificates were not managed, such as other settings or a period without `--tls`.
     """
 
-    def __init__(self, db: Database, own: Collection[str], *, clock: Clock) -> None:
-        """`own`: the service's own names, which no account has as a domain."""
+    def __init__(self, db: Database, own_hosts: Collection[str], *, clock: Clock) -> None:
+        """`own_hosts`: hosts of the service, which accounts cannot register."""
         self._db = db
-        self._own = tuple(own)
+        self._own_hosts = tuple(own_hosts)
         self._clock = clock
-        self._after: str | None = None  # the last hostname seen while a sweep runs
+        self._after: str | None = None  # the last hostname of a sweep in progress
 
     async def step(self) -> bool:
-        """Sweep a few hostnames, since writers on SQLite wait. False after the last ones."""
+        """Sweep a few hostnames, since writers on SQLite wait. Return False after the last ones."""
         now = self._clock()
         if self._after is None:
             async with self._db.write() as tx:
-                await set_own_hosts(tx, self._own, now)
+                await set_own_hosts(tx, self._own_hosts, now)
             self._after = ""
         async with self._db.read() as tx:
             missing, unserved = await find_missing(tx, self._after), await find_unserved(tx)
@@ -175,29 +181,31 @@ class CertificateSweep:
             is_swept = await sweep(tx, now, unserved)
             for hostname in missing:
                 await request(tx, hostname, now)
-        is_over = is_swept and len(missing) < STEP
+        is_over = is_swept and len(missing) < BATCH_SIZE
         self._after = None if is_over else max([self._after, *missing])
         if not is_over:
             await asyncio.sleep(_PAUSE)
         return not is_over
 
 
-def is_served() -> ColumnElement[bool]:
-    """Whether the hostname of the surrounding statement is a live domain or the service's own host."""
-    return or_(_C.is_own, exists().where(_D.hostname == _C.hostname, _D.is_live))
+def where_served() -> ColumnElement[bool]:
+    """SQL condition: the hostname of the certificate is a served domain or the service's own host."""
+    return or_(_cert.is_own, exists().where(_domain.hostname == _cert.hostname, _domain.is_served))
 
 
-def _erased(now: datetime) -> dict[str, Any]:
-    """Failures and their wait stay, and apply to the next account that registers the hostname."""
-    erased = {"chain": None, "key": None, "expires_at": None, "error": None}
-    return erased | {"due_at": None, "leased_until": None, "updated_at": now}
+def _deleted_values(now: datetime) -> dict[str, Any]:
+    """Return the values of a deleted certificate. The wait after failures stays, also for the next account."""
+    values = {"chain": None, "key": None, "expires_at": None, "error": None}
+    return values | {"due_at": None, "leased_until": None, "updated_at": now}
 
 
 async def _lock_domain(tx: Tx, hostname: str) -> None:
     """Lock the domain before its certificate, as domain checks do, which avoids deadlocks."""
-    await tx.execute(select(_D.id).where(_D.hostname == hostname).with_for_update())
+    await tx.execute(select(_domain.id).where(_domain.hostname == hostname).with_for_update())
 
 
-async def _show(tx: Tx, hostname: str, status: str, expires_at: datetime | None, error: str | None = None) -> None:
+async def _update_domain(
+    tx: Tx, hostname: str, status: str, expires_at: datetime | None, error: str | None = None
+) -> None:
     values = {"tls_status": status, "tls_expires_at": expires_at, "tls_error": error}
-    await tx.execute(update(domains).where(_D.hostname == hostname).values(values))
+    await tx.execute(update(domains).where(_domain.hostname == hostname).values(values))

@@ -1,5 +1,5 @@
 """Checks of domains: DNS verification, the TLS probe of verified ones, and the expiry of unverified ones."""
 
-from waypost.resources.domains.checks.checker import Checker, LiveChanged, remove_expired
+from waypost.resources.domains.checks.checker import Checker, SetServed, delete_expired
 
-__all__ = ["Checker", "LiveChanged", "remove_expired"]
+__all__ = ["Checker", "SetServed", "delete_expired"]

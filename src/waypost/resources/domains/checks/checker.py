@@ -1,4 +1,4 @@
-"""Check domains: look up their DNS records, save the result, probe live domains over TLS, remove expired ones.
+"""Checks domains: looks up DNS records, saves the result, probes served domains over TLS, deletes expired ones.
 
 No transaction is open while a check waits for the network.
 """
@@ -20,9 +20,9 @@ from waypost.worker import mail
 from waypost.worker.loop import QueueWorker
 
 
-class LiveChanged(Protocol):
-    async def __call__(self, tx: Tx, hostname: str, *, is_live: bool) -> None:
-        """Called in the transaction in which a domain goes live or down: whether it gets a certificate."""
+class SetServed(Protocol):
+    async def __call__(self, tx: Tx, hostname: str, *, is_served: bool) -> None:
+        """Request or withdraw the certificate, in the transaction that changes `is_served`."""
 
 
 log = structlog.get_logger(__name__)
@@ -37,13 +37,13 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
     max_concurrent = 16
 
     def __init__(
-        self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, live_changed: LiveChanged | None = None
+        self, deps: Deps, records: DnsRecords, probe: TlsProbe, *, set_served: SetServed | None = None
     ) -> None:
-        """Without `live_changed` certificates are obtained elsewhere, and the domain shows what the probe finds."""
+        """`set_served`: None if a proxy obtains the certificates. Then the domain shows the result of the probe."""
         self._deps = deps
         self._records = records
         self._probe_tls = probe
-        self._live_changed = live_changed
+        self._set_served = set_served
 
     async def is_due(self, tx: Tx) -> bool:
         return await queue.has_work(tx, self._deps.clock())
@@ -52,7 +52,7 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
         return await queue.claim(tx, clock=self._deps.clock, limit=free_slots)
 
     async def run(self, claimed: queue.DomainCheckClaim) -> ProbedDomain | None:
-        """Saves the verdict before the probe: a certificate may be obtained on demand, which requires a live domain.
+        """Save the verdict, then probe: a proxy obtains certificates on demand only for served domains.
 
         The probe has the same lease, so that it counts for the account's share.
         """
@@ -63,9 +63,9 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
 
     async def settle(self, tx: Tx, outcomes: Sequence[ProbedDomain]) -> None:
         for claimed, result in outcomes:
-            if found := await queue.find_held(tx, claimed):
-                changed = outcome.apply_probe(found[0], result, is_issuing=self._live_changed is not None)
-                await store.save(tx, claimed.id, {**changed, "leased_until": None})
+            if leased := await queue.find_leased(tx, claimed):
+                values = outcome.apply_probe(leased[0], result, is_issuing=self._set_served is not None)
+                await store.save(tx, claimed.id, {**values, "leased_until": None})
 
     async def _verify(self, claimed: queue.DomainCheckClaim) -> verification.DnsVerdict:
         try:
@@ -78,63 +78,63 @@ class Checker(QueueWorker[queue.DomainCheckClaim, ProbedDomain]):
             return verification.DnsVerdict("unclear", messages.CRASHED.format(hostname=claimed.hostname))
 
     async def _save_verdict(self, claimed: queue.DomainCheckClaim, verdict: verification.DnsVerdict) -> bool:
-        """Whether the domain was verified."""
+        """Return whether the domain was verified."""
         notify = None
         async with self._deps.db.write() as tx:
-            found = await queue.find_held(tx, claimed)
-            if found is None:
+            leased = await queue.find_leased(tx, claimed)
+            if leased is None:
                 return False
-            domain, is_requested_again = found
+            domain, is_requested_again = leased
             if is_requested_again and verdict.outcome != "verified":  # the record may exist by now
                 await store.save(tx, domain.id, {"leased_until": None})
                 return False
-            checked = outcome.apply_verdict(domain, verdict, self._deps.clock())
-            kept = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # until it is probed
-            await store.save(tx, domain.id, {**checked.values, **kept})
-            if checked.went:
+            result = outcome.apply_verdict(domain, verdict, self._deps.clock())
+            lease = {"leased_until": claimed.leased_until} if verdict.outcome == "verified" else {}  # for the probe
+            await store.save(tx, domain.id, {**result.values, **lease})
+            if result.is_now_served is not None:
                 notify = await self._deps.invalidate_host(tx, domain.hostname)
-                if self._live_changed:
-                    await self._live_changed(tx, domain.hostname, is_live=checked.went == "up")
-            if checked.went == "up":
+                if self._set_served:
+                    await self._set_served(tx, domain.hostname, is_served=result.is_now_served)
+            if result.is_now_served:
                 await history.record_verified(tx, domain.account_id, domain.hostname)
-            if checked.went == "down":
+            if result.is_now_served is False:
                 await self._notify_owner(tx, domain)
         if notify:
             notify()
-            log.info("domain went live" if checked.went == "up" else "domain went down", hostname=domain.hostname)
+            log.info("domain went live" if result.is_now_served else "domain went down", hostname=domain.hostname)
         return verdict.outcome == "verified"
 
     async def _notify_owner(self, tx: Tx, domain: Domain) -> None:
-        """Once a day at most. Omits what was found, which a stranger may have written."""
+        """Send an email, at most once a day. It omits what was found, which a third party may have written."""
         to, now = await auth.find_email(tx, domain.account_id), self._deps.clock()
         if to is None or not await queue.mark_notified(tx, domain.id, now):
             return
-        looked_for = messages.MAIL_TXT if domain.needs_txt else messages.MAIL_EITHER
+        records = messages.MAIL_TXT if domain.needs_txt else messages.MAIL_EITHER
         text = messages.MAIL.format(
-            looked=looked_for.format(hostname=domain.hostname, target=self._deps.cname_target),
+            looked=records.format(hostname=domain.hostname, target=self._deps.cname_target),
             hostname=domain.hostname,
             now=_day(timestamp(now)),
             verified=_day(timestamp(domain.verified_at or domain.created_at)),
             base_url=self._deps.base_url,
             id=domain.id,
-            days=history.KEPT.days,
+            days=history.MAX_UNVERIFIED.days,
         )
         subject = messages.MAIL_SUBJECT.format(hostname=domain.hostname)
         await mail.send_later(tx, "service", to=to, subject=subject, text=text, now=now, account_id=domain.account_id)
 
 
-async def remove_expired(deps: Deps) -> bool:
-    """Remove a domain that stayed unverified for too long: nobody blocks a hostname they do not own. False if none."""
-    expired = queue.expired(deps.clock())
-    async with deps.db.read() as tx:  # mostly there is nothing to do, and this takes no write lock
-        if (await tx.execute(expired)).first() is None:
+async def delete_expired(deps: Deps) -> bool:
+    """Delete a domain that was unverified for too long, so that it does not block its hostname. False if none is."""
+    query = queue.select_expired(deps.clock())
+    async with deps.db.read() as tx:  # usually there is nothing to do, and reading takes no write lock
+        if (await tx.execute(query)).first() is None:
             return False
     async with deps.db.write() as tx:
-        row = (await tx.execute(expired.with_for_update(skip_locked=True))).one_or_none()
-        if row is None:  # verified meanwhile, or locked by somebody else
+        row = (await tx.execute(query.with_for_update(skip_locked=True))).one_or_none()
+        if row is None:  # verified concurrently, or locked by another process
             return False
         domain = Domain(*row)
-        notify = await service.remove(deps, tx, domain)
+        notify = await service.delete_locked(deps, tx, domain)
     notify()
     account, links = str(domain.account_id), domain.links_count
     log.info("unverified domain expired", hostname=domain.hostname, account=account, links=links)

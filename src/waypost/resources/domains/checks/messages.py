@@ -1,6 +1,6 @@
 """Texts for domain owners: what a failed check looked for, what it found, what to do. docs/domains.md lists them all.
 
-Values written by strangers pass through `printable` before they get in here.
+Values from DNS pass through `printable` before they are inserted.
 """
 
 NOT_VERIFIED = (

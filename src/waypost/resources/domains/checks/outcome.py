@@ -1,62 +1,63 @@
-"""Decide what a check changes of a domain: pure. No answer from the name servers is no failure."""
+"""Decides what a check changes of a domain, as pure functions. A lookup without a response is not a failure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from waypost.outbound import TlsProbeResult
 from waypost.resources.domains.checks.verification import DnsVerdict
 from waypost.resources.domains.model import Domain, DomainStatus
 
 MAX_FAILURES = 3
-"""Failed checks in a row until a live domain goes down."""
-EVERY = timedelta(days=1)
-AFTER_NO_ANSWER = timedelta(hours=1)
-AFTER_LIVE = timedelta(minutes=15)
-"""After the domain went live: by then a proxy in front may have a certificate for it."""
+"""Failed checks in a row after which a domain is no longer served."""
+CHECK_INTERVAL = timedelta(days=1)
+RETRY_INTERVAL = timedelta(hours=1)
+RECHECK_AFTER_SERVED = timedelta(minutes=15)
+"""After this a proxy in front may have a certificate for a new domain."""
 _SPREAD = 3600
-"""Checks come earlier by up to so many seconds, by domain, so that those verified together do not stay together."""
-_FAILURES_COUNTED = 1_000
+"""A check comes up to this many seconds earlier, by domain, so that checks of many domains spread over time."""
+_MAX_COUNTED_FAILURES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     values: Mapping[str, Any]
     """Columns to change."""
-    went: Literal["up", "down"] | None = None
+    is_now_served: bool | None = None
+    """New value of `is_served`; None if unchanged."""
 
 
 def apply_verdict(domain: Domain, verdict: DnsVerdict, now: datetime) -> CheckResult:
-    next_check = now + EVERY - timedelta(seconds=domain.id.int % _SPREAD)
-    failures = min(domain.failures + 1, _FAILURES_COUNTED)
+    next_check = now + CHECK_INTERVAL - timedelta(seconds=domain.id.int % _SPREAD)
+    failures = min(domain.failures + 1, _MAX_COUNTED_FAILURES)
     status: DomainStatus = "verified"
-    went: Literal["up", "down"] | None = None
+    is_now_served = None
     if verdict.outcome == "verified":
-        went = None if domain.is_live else "up"
-        changed: dict[str, Any] = {"is_live": True, "verified_at": now, "failures": 0, "unverified_since": None}
-        changed["check_at"] = now + AFTER_LIVE if went else next_check
-    elif not domain.is_live:
-        status, changed = "failed", {"failures": failures, "check_at": None}
+        is_now_served = None if domain.is_served else True
+        values: dict[str, Any] = {"is_served": True, "verified_at": now, "failures": 0, "unverified_since": None}
+        values["check_at"] = now + RECHECK_AFTER_SERVED if is_now_served else next_check
+    elif not domain.is_served:
+        status, values = "failed", {"failures": failures, "check_at": None}
     elif verdict.outcome == "unclear":
-        changed = {"check_at": now + AFTER_NO_ANSWER}
+        values = {"check_at": now + RETRY_INTERVAL}
     elif failures < MAX_FAILURES:
-        changed = {"failures": failures, "check_at": next_check}
+        values = {"failures": failures, "check_at": next_check}
     else:
-        status, went = "failed", "down"
-        changed = {"failures": failures, "check_at": None, "is_live": False, "unverified_since": now}
-    changed |= {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
+        status, is_now_served = "failed", False
+        values = {"failures": failures, "check_at": None, "is_served": False, "unverified_since": now}
+    values |= {"status": status, "error": verdict.error, "last_checked_at": now, "leased_until": None}
     if (status, verdict.error) != (domain.status, domain.error):
-        changed["updated_at"] = now
-    return CheckResult(changed, went)
+        values["updated_at"] = now
+    return CheckResult(values, is_now_served)
 
 
 def apply_probe(domain: Domain, probe: TlsProbeResult, *, is_issuing: bool) -> Mapping[str, Any]:
-    """The columns to change. `is_issuing`: the certificates are ours, so only an error of serving them is new."""
+    """Return the columns to change. `is_issuing`: this service obtains the certificates, so only errors are new."""
     if is_issuing:
-        found: dict[str, Any] = {"tls_error": probe.reason or None} if domain.tls_status == "active" else {}
+        values: dict[str, Any] = {"tls_error": probe.reason or None} if domain.tls_status == "active" else {}
     else:
         status = {"good": "active", "bad": "failed", "none": "none"}[probe.outcome]
-        found = {"tls_status": status, "tls_expires_at": probe.expires_at}
-        found["tls_error"] = probe.reason if probe.outcome == "bad" else None
-    return {name: value for name, value in found.items() if value != getattr(domain, name)}
+        values = {"tls_status": status, "tls_expires_at": probe.expires_at}
+        values["tls_error"] = probe.reason if probe.outcome == "bad" else None
+    return {name: value for name, value in values.items() if value != getattr(domain, name)}

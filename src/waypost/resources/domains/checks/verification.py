@@ -1,6 +1,6 @@
-"""Verify a domain by its DNS: the token in TXT `_waypost.<hostname>`, or a CNAME record that points to this service.
+"""Verifies a domain by its DNS: the token in TXT `_waypost.<hostname>`, or a CNAME record that points to this service.
 
-A missing answer is not a failure: if one of the two lookups got none, its record may exist.
+If one of the two lookups got no response, its record may exist: the result is then unclear.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class DnsEvidence:
     """The CNAME lookups from the hostname on, at least one."""
     addresses: Sequence[str] = ()
     advice: str = ""
-    """What to do when the record was found at a wrong name."""
+    """What to do if the record was found at a wrong name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ExpectedRecords:
     hostname: str
     token: str
     target: str
-    """What a CNAME record must point to."""
+    """Required target of the CNAME record."""
     needs_txt: bool = False
     """A CNAME record is not accepted: another account has verified the hostname before."""
 
@@ -62,9 +62,9 @@ class ExpectedRecords:
 @dataclass(frozen=True, slots=True)
 class DnsVerdict:
     outcome: Literal["verified", "unverified", "unclear"]
-    """unclear: no name server could say."""
+    """unclear: no name server responded."""
     error: str | None = None
-    """For the owner, unless it is verified."""
+    """Text for the owner; None if verified."""
 
 
 async def verify(records: DnsRecords, expected: ExpectedRecords) -> DnsVerdict:
@@ -82,12 +82,12 @@ async def verify(records: DnsRecords, expected: ExpectedRecords) -> DnsVerdict:
             )
             evidence = replace(evidence, addresses=addresses, advice=advice)
     except TimeoutError:
-        pass  # explained without them
+        pass  # the error text does without them
     return DnsVerdict("unverified", _explain(expected, evidence))
 
 
 async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float) -> DnsEvidence:
-    """Both records side by side, until one of them verifies the domain, both are answered, or the time is over."""
+    """Look up both records concurrently, until one verifies the domain, both have results, or the time is over."""
     txt = asyncio.create_task(records.find(expected.txt_name, "TXT"))
     chain = asyncio.create_task(records.aliases(expected.hostname, until=expected.target))
     evidence = DnsEvidence(
@@ -95,8 +95,8 @@ async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float)
     )
     try:
         for when in (asyncio.FIRST_COMPLETED, asyncio.ALL_COMPLETED):
-            left = until - asyncio.get_running_loop().time()
-            await asyncio.wait((txt, chain), timeout=left, return_when=when)
+            timeout = until - asyncio.get_running_loop().time()
+            await asyncio.wait((txt, chain), timeout=timeout, return_when=when)
             evidence = DnsEvidence(
                 txt.result() if txt.done() else evidence.txt, chain.result() if chain.done() else evidence.chain
             )
@@ -109,7 +109,7 @@ async def _look_up(records: DnsRecords, expected: ExpectedRecords, until: float)
 
 
 async def _find_misplaced(records: DnsRecords, expected: ExpectedRecords) -> str:
-    """Advice on a correct record at a wrong name, where DNS providers' forms put it; empty when there is none."""
+    """Return advice on a correct record at a wrong name, as forms of DNS providers create it; empty if none."""
     searches = [_txt_at_hostname(records, expected)]
     for zone in zones(expected.hostname):
         searches.append(_with_doubled_zone(records, expected, "TXT", zone))
@@ -119,7 +119,7 @@ async def _find_misplaced(records: DnsRecords, expected: ExpectedRecords) -> str
 
 
 def zones(hostname: str) -> list[str]:
-    """Zones that a provider may append to every name: `go.brand.com`, `brand.com`."""
+    """Return the zones that a provider may append to every name: `go.brand.com`, `brand.com`."""
     labels = hostname.split(".")
     return [".".join(labels[start:]) for start in range(len(labels) - 1)][-_MAX_ZONES:]
 
@@ -142,7 +142,7 @@ async def _with_doubled_zone(
 
 
 def _explain(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
-    """Why the domain is not verified, and what to do."""
+    """Return why the domain is not verified, and what to do."""
     fields = {
         "hostname": expected.hostname,
         "txt_name": expected.txt_name,
@@ -168,7 +168,7 @@ def _cname(expected: ExpectedRecords, evidence: DnsEvidence) -> str:
     *hops, last = evidence.chain
     if not last.is_answer or last.problem == "loop":
         return _missing(last)
-    if hops:  # the end of the chain is no alias: that is what it points to
+    if hops:  # the end of the chain is not an alias, but its target
         return messages.CNAME_OTHER.format(found=printable(last.name), target=expected.target)
     if evidence.addresses:
         return messages.CNAME_ADDRESS.format(address=evidence.addresses[0])
