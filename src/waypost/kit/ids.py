@@ -5,6 +5,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from waypost.kit.errors import NotFound
+
 _CANONICAL = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -13,5 +15,13 @@ def new_id() -> UUID:
 
 
 def parse_id(text: str) -> UUID | None:
-    """The UUID in its hyphenated form. `UUID()` alone would also take braces, URNs and bare hex."""
+    """Parse a hyphenated UUID. `UUID()` alone would also accept braces, URNs and bare hex."""
     return UUID(text) if _CANONICAL.fullmatch(text) else None
+
+
+def require_id(text: str) -> UUID:
+    """Parse the id of a resource. Raises NotFound for text that is not a UUID."""
+    id_ = parse_id(text)
+    if id_ is None:
+        raise NotFound
+    return id_

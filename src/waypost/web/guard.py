@@ -21,12 +21,11 @@ from waypost.kit.clock import Clock, now
 from waypost.kit.errors import (
     BadRequest,
     Forbidden,
-    NotFound,
     PaymentRequired,
     RateLimited,
     Unauthenticated,
 )
-from waypost.kit.ids import parse_id
+from waypost.kit.ids import require_id
 from waypost.kit.proxies import (
     ForwardingHeaders,
     Network,
@@ -109,11 +108,8 @@ class Permission:
 
 
 async def path_id(id: Annotated[str, _UUID]) -> UUID:  # noqa: A002  # the path parameter's name
-    """A dependency for `{id}`: no resource has an id that is not a UUID."""
-    parsed = parse_id(id)
-    if parsed is None:
-        raise NotFound
-    return parsed
+    """A dependency for `{id}`. Raises NotFound if it is not a UUID."""
+    return require_id(id)
 
 
 def peer_address(request: Request, trusted: Sequence[Network]) -> str:

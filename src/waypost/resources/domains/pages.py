@@ -15,7 +15,7 @@ from waypost.resources.domains.deps import WebDeps
 from waypost.resources.domains.model import Domain
 from waypost.resources.domains.schemas import DomainChange, NewDomain, to_json
 from waypost.web import require_pagination
-from waypost.web.dashboard import Form, Pages, SessionAuth, Views
+from waypost.web.dashboard import Form, Pages, is_fragment_request
 
 _ALL = "/domains"
 _ONE = "/domains/{id}"
@@ -23,21 +23,19 @@ _PER_PAGE = 25
 _TARGET_URLS = ("root_url", "not_found_url")
 
 
-def endpoints(deps: WebDeps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = DomainPages(deps, auth, views)
-    return [
-        Route(_ALL, pages.list_domains, methods=["GET"]),
-        Route(_ALL, pages.create, methods=["POST"]),
-        Route(_ONE, pages.show, methods=["GET"]),
-        Route(_ONE, pages.change, methods=["POST"]),
-        Route(f"{_ONE}/state", pages.show_status, methods=["GET"]),
-        Route(f"{_ONE}/verify", pages.verify, methods=["POST"]),
-        Route(f"{_ONE}/delete", pages.show_deletion, methods=["GET"]),
-        Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
-    ]
-
-
 class DomainPages(Pages[WebDeps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_ALL, self.list_domains, methods=["GET"]),
+            Route(_ALL, self.create, methods=["POST"]),
+            Route(_ONE, self.show, methods=["GET"]),
+            Route(_ONE, self.change, methods=["POST"]),
+            Route(f"{_ONE}/state", self.show_status, methods=["GET"]),
+            Route(f"{_ONE}/verify", self.verify, methods=["POST"]),
+            Route(f"{_ONE}/delete", self.show_deletion, methods=["GET"]),
+            Route(f"{_ONE}/delete", self.delete, methods=["POST"]),
+        ]
+
     async def list_domains(self, request: Request) -> Response:
         await self._auth.require_session(request)
         return await self._render_list(request, Form())
@@ -80,7 +78,7 @@ class DomainPages(Pages[WebDeps]):
         session = await self._auth.require_session(request)
         self._auth.require_active_plan(session)
         domain = await service.request_verification(self._deps, session, self._path_id(request))
-        if "hx-request" in request.headers:
+        if is_fragment_request(request):
             return self._render_status(request, domain)
         return RedirectResponse(f"/domains/{domain.id}", 303)
 
@@ -105,7 +103,7 @@ class DomainPages(Pages[WebDeps]):
         deleted = request.query_params.get("deleted", "")
         notice = "Domain deleted." if deleted else ""
         context: dict[str, Any] = {"page": page, "readable": names.readable}
-        if request.headers.get("hx-target") == "found":  # polled while a check is in flight
+        if is_fragment_request(request, "found"):  # polled while a check is in flight
             return self._views.render_fragment(request, "domains/list.html", "found", **context)
         context["dangling"] = await service.find_dangling_dns(self._deps, session, deleted) if deleted else None
         return self._views.form(request, "domains/list.html", form, error, notice=notice, **context)

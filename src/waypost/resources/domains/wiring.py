@@ -27,7 +27,8 @@ def endpoints(
 ) -> Endpoints:
     ask = tls_api.ask_endpoint(hosts, trusted=settings.trusted_proxies, own_hosts=settings.own_hosts)
     return Endpoints(
-        [tls_api.challenge_endpoints(deps.db), ask, api.endpoints(deps, guard)], pages.endpoints(deps, auth, views)
+        [tls_api.challenge_endpoints(deps.db), ask, api.endpoints(deps, guard)],
+        pages.DomainPages(deps, auth, views).endpoints(),
     )
 
 

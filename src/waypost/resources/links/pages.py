@@ -13,13 +13,14 @@ from starlette.routing import Route
 from waypost.database import Tx
 from waypost.kit.errors import Problems
 from waypost.kit.pagination import Page, PageRequest
-from waypost.resources.links import form_pages, lists, service
+from waypost.resources.links import lists, service
 from waypost.resources.links.deps import Deps
+from waypost.resources.links.form_pages import LinkFormPages
 from waypost.resources.links.lists import FILTERS, Order, find_choices, read_filter
 from waypost.resources.links.model import Link
 from waypost.resources.links.schemas import LinkChange
-from waypost.web import path_id, read_pagination, read_query
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web import read_pagination, read_query
+from waypost.web.dashboard import Form, Pages, SessionAuth, Views, is_fragment_request, read_form
 
 Sparklines = Callable[[Tx, Sequence[UUID]], Awaitable[Mapping[UUID, Sequence[int]]]]
 """Clicks of each link on the last days, today last."""
@@ -48,78 +49,74 @@ class LinkRow:
     """Of the sparkline, in an SVG of _WIDTH and _HEIGHT."""
 
 
-def endpoints(deps: Deps, auth: SessionAuth, views: Views, *, sparklines: Sparklines) -> list[Route]:
-    pages = _LinkPages(deps, auth, views, sparklines)
-    return [
-        Route("/links", pages.browse),
-        *form_pages.endpoints(deps, auth, views),
-        Route("/links/{id}/switch", pages.toggle, methods=["POST"]),
-        Route("/links/{id}/delete", pages.confirm_delete),
-        Route("/links/{id}/delete", pages.delete, methods=["POST"]),
-    ]
+class LinkPages(Pages[Deps]):
+    def __init__(self, deps: Deps, auth: SessionAuth, views: Views, sparklines: Sparklines) -> None:
+        super().__init__(deps, auth, views)
+        self._sparklines = sparklines
 
-
-@dataclass(frozen=True)
-class _LinkPages:
-    deps: Deps
-    auth: SessionAuth
-    views: Views
-    sparklines: Sparklines
+    def endpoints(self) -> list[Route]:
+        return [
+            Route("/links", self.browse),
+            *LinkFormPages(self._deps, self._auth, self._views).endpoints(),
+            Route("/links/{id}/switch", self.toggle, methods=["POST"]),
+            Route("/links/{id}/delete", self.confirm_delete),
+            Route("/links/{id}/delete", self.delete, methods=["POST"]),
+        ]
 
     async def browse(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
+        session = await self._auth.require_session(request)
         problems = Problems()
-        filter_ = read_filter(read_query(request), self.deps.shared_domain, problems)
+        filter_ = read_filter(read_query(request), self._deps.shared_domain, problems)
         page = PageRequest(read_pagination(request, Problems()).page, _PER_PAGE)
         form = Form(dict(read_query(request)), problems.errors)
-        query, is_part = _query(request), _is_part(request)
-        async with self.deps.db.read_for(session.account.id) as tx:
+        query, is_fragment = _query(request), is_fragment_request(request, "found")
+        async with self._deps.db.read_for(session.account.id) as tx:
             found: Page[Link] = Page([], 0, page)
             if not problems:
-                now, order = self.deps.clock(), _order(form)
+                now, order = self._deps.clock(), _order(form)
                 found = await lists.bounded_page(tx, session.account.id, filter_, page, now, order, limit=_MAX_COUNTED)
             rows = await self._rows(tx, found)
-            choices = None if is_part else await find_choices(tx, session.account.id)
+            choices = None if is_fragment else await find_choices(tx, session.account.id)
         context: dict[str, Any] = {"page": rows, "form": form, "query": query, "width": _WIDTH, "height": _HEIGHT}
         context["counted"] = found.total if filter_.is_empty else _MAX_COUNTED
         status = 422 if problems else 200
-        if is_part:
-            answer = self.views.render_fragment(request, "links/list.html", "found", status=status, **context)
+        if is_fragment:
+            answer = self._views.render_fragment(request, "links/list.html", "found", status=status, **context)
             answer.headers["HX-Push-Url"] = f"/links?{query}" if query else "/links"
             return answer
-        context |= {"choices": choices, "shared_domain": self.deps.shared_domain}
+        context |= {"choices": choices, "shared_domain": self._deps.shared_domain}
         context["notice"] = _DONE.get(request.query_params.get("done", ""))
-        return self.views.render_page(request, "links/list.html", status=status, **context)
+        return self._views.render_page(request, "links/list.html", status=status, **context)
 
     async def toggle(self, request: Request) -> Response:
-        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
+        session, id_ = await self._auth.require_session(request), self._path_id(request)
         status: Any = (await read_form(request)).text("status") or "inactive"
         if status != "inactive":
-            self.auth.require_active_plan(session)
-        link = await service.change(self.deps, session, id_, LinkChange(status=status), Problems())
-        if "hx-request" not in request.headers:
+            self._auth.require_active_plan(session)
+        link = await service.change(self._deps, session, id_, LinkChange(status=status), Problems())
+        if not is_fragment_request(request):
             return _back(request, "on" if link.is_enabled else "off", link.id)
-        async with self.deps.db.read() as tx:
+        async with self._deps.db.read() as tx:
             rows = await self._rows(tx, Page([link], 1, PageRequest()))
         context: dict[str, Any] = {"row": rows.items[0], "query": _query(request), "width": _WIDTH, "height": _HEIGHT}
-        return self.views.render_fragment(request, "links/toggled.html", "row", **context)
+        return self._views.render_fragment(request, "links/toggled.html", "row", **context)
 
     async def confirm_delete(self, request: Request) -> Response:
         """A page, or for a script the content of a dialog."""
-        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
-        link = await service.find(self.deps, session, id_)
+        session, id_ = await self._auth.require_session(request), self._path_id(request)
+        link = await service.find(self._deps, session, id_)
         context: dict[str, Any] = {"link": link, "short_url": self._short_url(link), "query": _query(request)}
-        if "hx-request" in request.headers:
-            return self.views.render_fragment(request, "links/delete.html", "question", **context)
-        return self.views.render_page(request, "links/delete.html", **context)
+        if is_fragment_request(request):
+            return self._views.render_fragment(request, "links/delete.html", "question", **context)
+        return self._views.render_page(request, "links/delete.html", **context)
 
     async def delete(self, request: Request) -> Response:
-        session, id_ = await self.auth.require_session(request), await path_id(request.path_params["id"])
-        await service.delete(self.deps, session, id_)
+        session, id_ = await self._auth.require_session(request), self._path_id(request)
+        await service.delete(self._deps, session, id_)
         return _back(request, "deleted", None)
 
     async def _rows(self, tx: Tx, found: Page[Link]) -> Page[LinkRow]:
-        recent = await self.sparklines(tx, [link.id for link in found.items]) if found.items else {}
+        recent = await self._sparklines(tx, [link.id for link in found.items]) if found.items else {}
         return found.map(
             lambda link: LinkRow(
                 link,
@@ -131,7 +128,7 @@ class _LinkPages:
         )
 
     def _short_url(self, link: Link) -> str:
-        return f"{link.hostname or self.deps.shared_domain}/{link.slug}"
+        return f"{link.hostname or self._deps.shared_domain}/{link.slug}"
 
 
 def points(counts: Sequence[int]) -> str:
@@ -140,10 +137,6 @@ def points(counts: Sequence[int]) -> str:
     return " ".join(
         f"{1 + index * step:.1f},{_HEIGHT - 2 - count / most * (_HEIGHT - 4):.1f}" for index, count in enumerate(counts)
     )
-
-
-def _is_part(request: Request) -> bool:
-    return request.headers.get("hx-target") == "found" and "hx-history-restore-request" not in request.headers
 
 
 def _order(form: Form) -> Order:

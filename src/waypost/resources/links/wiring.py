@@ -35,4 +35,4 @@ def new_deps(
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views, *, sparklines: pages.Sparklines) -> Endpoints:
     api_routers = [api.endpoints(deps, guard), media.endpoints(deps.media)]
-    return Endpoints(api_routers, pages.endpoints(deps, auth, views, sparklines=sparklines))
+    return Endpoints(api_routers, pages.LinkPages(deps, auth, views, sparklines).endpoints())

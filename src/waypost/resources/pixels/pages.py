@@ -1,6 +1,6 @@
 """HTML pages of pixels."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -15,8 +15,9 @@ from waypost.resources.pixels.deps import Deps
 from waypost.resources.pixels.model import Pixel
 from waypost.resources.pixels.platforms import PLATFORM_HINTS, is_usual_id
 from waypost.resources.pixels.schemas import NewPixel, PixelChange
-from waypost.web import path_id, require_pagination
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web import require_pagination
+from waypost.web.dashboard import Form, Pages, read_form
+from waypost.web.envelope import status_of
 
 _LIST_PATH = "/pixels"
 _PATH = "/pixels/{id}"
@@ -25,49 +26,42 @@ _SECRETS = ("pixel_id", "access_token")
 _UNUSUAL = "This does not look like an ID of {name}, and {name} may ignore it. {id_format}"
 
 
-def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _Pages(deps, auth, views)
-    return [
-        Route(_LIST_PATH, pages.list_pixels, methods=["GET"]),
-        Route(f"{_LIST_PATH}/new", pages.new, methods=["GET"]),
-        Route(f"{_LIST_PATH}/new", pages.create, methods=["POST"]),
-        Route(_PATH, pages.show, methods=["GET"]),
-        Route(_PATH, pages.change, methods=["POST"]),
-        Route(f"{_PATH}/delete", pages.confirm_delete, methods=["GET"]),
-        Route(f"{_PATH}/delete", pages.delete, methods=["POST"]),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pages:
-    deps: Deps
-    auth: SessionAuth
-    views: Views
+class PixelPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_LIST_PATH, self.list_pixels, methods=["GET"]),
+            Route(f"{_LIST_PATH}/new", self.new, methods=["GET"]),
+            Route(f"{_LIST_PATH}/new", self.create, methods=["POST"]),
+            Route(_PATH, self.show, methods=["GET"]),
+            Route(_PATH, self.change, methods=["POST"]),
+            Route(f"{_PATH}/delete", self.confirm_delete, methods=["GET"]),
+            Route(f"{_PATH}/delete", self.delete, methods=["POST"]),
+        ]
 
     async def list_pixels(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
-        pixels = await service.list_pixels(self.deps, session, replace(require_pagination(request), per_page=_PER_PAGE))
-        counts = await service.count_links_per_pixel(self.deps, [pixel.id for pixel in pixels.items])
+        session = await self._auth.require_session(request)
+        pixels = await service.list_pixels(
+            self._deps, session, replace(require_pagination(request), per_page=_PER_PAGE)
+        )
+        counts = await service.count_links_per_pixel(self._deps, [pixel.id for pixel in pixels.items])
         notice = "Pixel deleted." if "deleted" in request.query_params else ""
         return self._render(request, "list", page=pixels, counts=counts, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self.auth.require_session(request)
+        await self._auth.require_session(request)
         return self._render(request, "new", form=Form({"platform": "facebook"}))
 
     async def create(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
-        form = await read_form(request)
+        session, form = await self._read(request)
         new, problems = parse(NewPixel, form.fields)
-        if not self.auth.has_active_plan(session):
-            return self._render(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
         warning = _id_warning(form, new.platform, new.pixel_id)
-        if warning and not problems:
-            return self._render(request, "new", 422, form=form, warning=warning)
         try:
-            pixel = await service.create(self.deps, session, new, problems)
-        except Invalid as error:
-            return self._render(request, "new", 422, form=form.with_errors(error.errors))
+            self._auth.require_active_plan(session)
+            if warning and not problems:
+                return self._render(request, "new", 422, form=form, warning=warning)
+            pixel = await service.create(self._deps, session, new, problems)
+        except (Invalid, PaymentRequired) as error:
+            return self._render(request, "new", status_of(error), form=form.with_error(error))
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
 
     async def show(self, request: Request) -> Response:
@@ -79,17 +73,16 @@ class _Pages:
     async def change(self, request: Request) -> Response:
         session, pixel = await self._get(request)
         form = await read_form(request)
-        if not self.auth.has_active_plan(session):
-            unpaid = form.with_errors({"body": [PaymentRequired().message]})
-            return await self._render_pixel(request, session, pixel, unpaid, status=402)
         change, problems = parse(PixelChange, _changes(form))
         warning = _id_warning(form, change.platform or pixel.platform, change.pixel_id)
-        if warning and not problems:
-            return await self._render_pixel(request, session, pixel, form, status=422, warning=warning)
         try:
-            await service.change(self.deps, session, pixel.id, change, problems)
-        except Invalid as error:
-            return await self._render_pixel(request, session, pixel, form.with_errors(error.errors), status=422)
+            self._auth.require_active_plan(session)
+            if warning and not problems:
+                return await self._render_pixel(request, session, pixel, form, status=422, warning=warning)
+            await service.change(self._deps, session, pixel.id, change, problems)
+        except (Invalid, PaymentRequired) as error:
+            refused, status = form.with_error(error), status_of(error)
+            return await self._render_pixel(request, session, pixel, refused, status=status)
         return RedirectResponse(f"/pixels/{pixel.id}?saved=1", 303)
 
     async def confirm_delete(self, request: Request) -> Response:
@@ -97,28 +90,28 @@ class _Pages:
         return self._render(request, "delete", pixel=pixel, count=await self._count_links(pixel))
 
     async def delete(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
-        await service.delete(self.deps, session, await path_id(request.path_params["id"]))
+        session = await self._auth.require_session(request)
+        await service.delete(self._deps, session, self._path_id(request))
         return RedirectResponse("/pixels?deleted=1", 303)
 
     async def _get(self, request: Request) -> tuple[Session, Pixel]:
-        session = await self.auth.require_session(request)
-        return session, await service.get(self.deps, session, await path_id(request.path_params["id"]))
+        session = await self._auth.require_session(request)
+        return session, await service.get(self._deps, session, self._path_id(request))
 
     async def _count_links(self, pixel: Pixel) -> int:
-        counts = await service.count_links_per_pixel(self.deps, [pixel.id])
+        counts = await service.count_links_per_pixel(self._deps, [pixel.id])
         return counts[pixel.id]
 
     async def _render_pixel(
         self, request: Request, session: Session, pixel: Pixel, form: Form, *, status: int = 200, **context: Any
     ) -> Response:
-        results = await service.get_results(self.deps, session, pixel.id)
+        results = await service.get_results(self._deps, session, pixel.id)
         count = await self._count_links(pixel)
         return self._render(request, "one", status, form=form, pixel=pixel, results=results, count=count, **context)
 
     def _render(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         defaults = {"hints": PLATFORM_HINTS, "max_counted": service.MAX_COUNTED_LINKS, "warning": ""}
-        return self.views.render_page(request, f"pixels/{name}.html", status=status, **defaults | context)
+        return self._views.render_page(request, f"pixels/{name}.html", status=status, **defaults | context)
 
 
 def _id_warning(form: Form, platform: str | None, pixel_id: str | None) -> str:

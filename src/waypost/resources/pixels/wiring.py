@@ -15,7 +15,7 @@ from waypost.worker.run import WorkerParts
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
-    return Endpoints([api.endpoints(deps, guard)], pages.endpoints(deps, auth, views))
+    return Endpoints([api.endpoints(deps, guard)], pages.PixelPages(deps, auth, views).endpoints())
 
 
 def worker_parts(settings: Settings, db: Database, poster: Poster, keys: KeyRing) -> WorkerParts:

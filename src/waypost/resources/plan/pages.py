@@ -14,7 +14,7 @@ from waypost.auth.sessions import Session
 from waypost.kit.errors import RateLimited, Unavailable
 from waypost.resources.plan import service
 from waypost.resources.plan.deps import Deps
-from waypost.web.dashboard import Pages, SessionAuth, Views
+from waypost.web.dashboard import Pages
 from waypost.web.dashboard.views import HEADERS
 from waypost.web.envelope import headers_of, status_of
 
@@ -27,17 +27,15 @@ _DAY = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = PlanPages(deps, auth, views)
-    return [
-        Route("/plan", pages.show, methods=["GET"]),
-        Route("/plan/checkout", pages.create_checkout, methods=["POST"]),
-        Route("/plan/paid", pages.paid, methods=["GET"]),
-        Route("/plan/portal", pages.open_portal, methods=["POST"]),
-    ]
-
-
 class PlanPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route("/plan", self.show, methods=["GET"]),
+            Route("/plan/checkout", self.create_checkout, methods=["POST"]),
+            Route("/plan/paid", self.paid, methods=["GET"]),
+            Route("/plan/portal", self.open_portal, methods=["POST"]),
+        ]
+
     async def show(self, request: Request) -> Response:
         session = await self._auth.require_session(request)
         is_paid = "paid" in request.query_params

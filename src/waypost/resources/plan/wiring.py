@@ -20,4 +20,4 @@ def new_deps(settings: Settings, db: Database, client: Outbound, clock: Clock) -
 
 
 def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> Endpoints:
-    return Endpoints([api.endpoints(deps)], pages.endpoints(deps, auth, views))
+    return Endpoints([api.endpoints(deps)], pages.PlanPages(deps, auth, views).endpoints())

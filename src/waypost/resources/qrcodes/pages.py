@@ -1,6 +1,6 @@
 """The page that designs a link's code: a preview follows each change, which is saved on request."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,8 +16,7 @@ from waypost.resources.qrcodes.image_cache import SAFE_HEADERS, CodeImage
 from waypost.resources.qrcodes.model import QrCode
 from waypost.resources.qrcodes.schemas import NewStyle, of_form
 from waypost.resources.qrcodes.style import MAX_MARGIN, MAX_SIZE, MEDIA_TYPES, MIN_SIZE, CodeStyle, style_text, warnings
-from waypost.web import path_id
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web.dashboard import Form, Pages, read_form
 
 _PATH = "/links/{id}/qrcode"
 _FIELDS = tuple(CodeStyle.__dataclass_fields__)
@@ -25,21 +24,14 @@ _PREVIEW_SIZE = 512
 _CACHING = {"Cache-Control": "private, max-age=300"}
 
 
-def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _DesignPages(deps, auth, views)
-    return [
-        Route(_PATH, pages.show),
-        Route(_PATH, pages.save, methods=["POST"]),
-        Route(f"{_PATH}/look", pages.show_style),
-        Route(f"{_PATH}/preview", pages.show_preview),
-    ]
-
-
-@dataclass(frozen=True)
-class _DesignPages:
-    deps: Deps
-    auth: SessionAuth
-    views: Views
+class DesignPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_PATH, self.show),
+            Route(_PATH, self.save, methods=["POST"]),
+            Route(f"{_PATH}/look", self.show_style),
+            Route(f"{_PATH}/preview", self.show_preview),
+        ]
 
     async def show(self, request: Request) -> Response:
         """Shows the style in the query, if any, so that the preview also works without scripts."""
@@ -49,14 +41,14 @@ class _DesignPages:
         return self._page(request, code, form if form.fields else Form(_texts(code.style)), notice=notice)
 
     async def save(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
+        session = await self._auth.require_session(request)
         code = await self._code(request)
         form = await read_form(request)
-        if not self.auth.has_active_plan(session):
+        if not self._auth.has_active_plan(session):
             return self._page(request, code, form, status=402, notice=PaymentRequired().message)
         new, problems = parse(NewStyle, of_form(form.fields))
         try:
-            await service.set_style(self.deps, session, code.link_id, new, problems)
+            await service.set_style(self._deps, session, code.link_id, new, problems)
         except Invalid:
             return self._page(request, code, form, status=422)
         return RedirectResponse(f"/links/{code.link_id}/qrcode?saved=1", 303)
@@ -64,7 +56,7 @@ class _DesignPages:
     async def show_style(self, request: Request) -> Response:
         """Faults, warnings and downloads of an unsaved style."""
         code = await self._code(request)
-        return self.views.render_page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
+        return self._views.render_page(request, "qrcodes/_style.html", **self._context(code, _query_form(request)))
 
     async def show_preview(self, request: Request) -> Response:
         """The image of an unsaved style."""
@@ -72,18 +64,18 @@ class _DesignPages:
         new, problems = parse(NewStyle, of_form(_query_form(request).fields))
         problems.raise_if_any()
         style = replace(new.code_style, size=_PREVIEW_SIZE)  # the page scales it
-        session = await self.auth.require_session(request)
-        image = CodeImage(self.deps.encoded_url(code.target), style_text(style), "svg")
-        content = await self.deps.image_cache.content(image, account=session.account.id)
+        session = await self._auth.require_session(request)
+        image = CodeImage(self._deps.encoded_url(code.target), style_text(style), "svg")
+        content = await self._deps.image_cache.content(image, account=session.account.id)
         return Response(content, media_type=MEDIA_TYPES["svg"], headers={**SAFE_HEADERS, **_CACHING})
 
     async def _code(self, request: Request) -> QrCode:
-        session = await self.auth.require_session(request)
-        return await service.find(self.deps, session, await path_id(request.path_params["id"]))
+        session = await self._auth.require_session(request)
+        return await service.find(self._deps, session, self._path_id(request))
 
     def _page(self, request: Request, code: QrCode, form: Form, *, status: int = 200, notice: str = "") -> Response:
         context = self._context(code, form)
-        return self.views.render_page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
+        return self._views.render_page(request, "qrcodes/designer.html", status=status, notice=notice, **context)
 
     def _context(self, code: QrCode, form: Form) -> dict[str, Any]:
         new, problems = parse(NewStyle, of_form(form.fields))
@@ -91,11 +83,11 @@ class _DesignPages:
         return {
             "form": form.with_errors(problems.errors),
             "code": code,
-            "short_url": f"{code.target.hostname or self.deps.shared_domain}/{code.target.slug}",
+            "short_url": f"{code.target.hostname or self._deps.shared_domain}/{code.target.slug}",
             "is_saved": style == code.style and not problems,
-            "warnings": list(warnings(style, self.deps.encoded_url(code.target))),
+            "warnings": list(warnings(style, self._deps.encoded_url(code.target))),
             "preview_url": f"/links/{code.link_id}/qrcode/preview?{urlencode(_texts(style))}",
-            **self.deps.image_urls(code.id, style),
+            **self._deps.image_urls(code.id, style),
             "limits": {"MIN_SIZE": MIN_SIZE, "MAX_SIZE": MAX_SIZE, "MAX_MARGIN": MAX_MARGIN},
         }
 

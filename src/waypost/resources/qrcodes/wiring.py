@@ -8,4 +8,4 @@ from waypost.web.guard import Guard
 
 
 def endpoints(deps: Deps, guard: Guard, auth: SessionAuth, views: Views) -> Endpoints:
-    return Endpoints([api.endpoints(deps, guard)], pages.endpoints(deps, auth, views))
+    return Endpoints([api.endpoints(deps, guard)], pages.DesignPages(deps, auth, views).endpoints())

@@ -8,6 +8,7 @@ from fastapi import Path as PathParameter
 
 from waypost.auth import Caller
 from waypost.kit.errors import Problems
+from waypost.kit.ids import require_id
 from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import TEST, DeliveryFilter, DeliveryStatus, EventType
@@ -49,7 +50,7 @@ _FILTERS = (
 
 
 async def _path_delivery_id(delivery_id: Annotated[str, PathParameter(json_schema_extra={"format": "uuid"})]) -> UUID:
-    return await path_id(delivery_id)
+    return require_id(delivery_id)
 
 
 PathId = Annotated[UUID, Depends(path_id)]

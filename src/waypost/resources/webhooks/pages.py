@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast, get_args
@@ -21,8 +21,9 @@ from waypost.resources.webhooks import service
 from waypost.resources.webhooks.deps import Deps
 from waypost.resources.webhooks.model import MAX_ATTEMPTS, TEST, DeliveryFilter, DeliveryStatus, EventType, Webhook
 from waypost.resources.webhooks.schemas import NewWebhook
-from waypost.web import path_id, read_query, require_pagination
-from waypost.web.dashboard import Form, SessionAuth, Views, read_form
+from waypost.web import read_query, require_pagination
+from waypost.web.dashboard import Form, Pages, is_fragment_request
+from waypost.web.envelope import status_of
 
 _ALL = "/webhooks"
 _ONE = "/webhooks/{id}"
@@ -37,58 +38,49 @@ _STATUSES = tuple(status for status in get_args(DeliveryStatus) if status != "ca
 _LANGUAGES = {"Python": "python.txt", "Node.js": "node.txt", "PHP": "php.txt"}
 
 
-def endpoints(deps: Deps, auth: SessionAuth, views: Views) -> list[Route]:
-    pages = _WebhookPages(deps, auth, views)
-    return [
-        Route(_ALL, pages.list_webhooks, methods=["GET"]),
-        Route(f"{_ALL}/new", pages.new, methods=["GET"]),
-        Route(f"{_ALL}/new", pages.create, methods=["POST"]),
-        Route(_ONE, pages.show, methods=["GET"]),
-        Route(f"{_ONE}/test", pages.send_test, methods=["POST"]),
-        Route(f"{_ONE}/delete", pages.confirm_delete, methods=["GET"]),
-        Route(f"{_ONE}/delete", pages.delete, methods=["POST"]),
-        Route(_DELIVERY, pages.show_delivery, methods=["GET"]),
-        Route(f"{_DELIVERY}/redeliver", pages.redeliver, methods=["POST"]),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _WebhookPages:
-    deps: Deps
-    auth: SessionAuth
-    views: Views
+class WebhookPages(Pages[Deps]):
+    def endpoints(self) -> list[Route]:
+        return [
+            Route(_ALL, self.list_webhooks, methods=["GET"]),
+            Route(f"{_ALL}/new", self.new, methods=["GET"]),
+            Route(f"{_ALL}/new", self.create, methods=["POST"]),
+            Route(_ONE, self.show, methods=["GET"]),
+            Route(f"{_ONE}/test", self.send_test, methods=["POST"]),
+            Route(f"{_ONE}/delete", self.confirm_delete, methods=["GET"]),
+            Route(f"{_ONE}/delete", self.delete, methods=["POST"]),
+            Route(_DELIVERY, self.show_delivery, methods=["GET"]),
+            Route(f"{_DELIVERY}/redeliver", self.redeliver, methods=["POST"]),
+        ]
 
     async def list_webhooks(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
+        session = await self._auth.require_session(request)
         page_of_25 = replace(require_pagination(request), per_page=_PER_PAGE)
-        page = await service.list_webhooks(self.deps, session, page_of_25)
-        latest = await service.find_latest_deliveries(self.deps, [webhook.id for webhook in page.items])
+        page = await service.list_webhooks(self._deps, session, page_of_25)
+        latest = await service.find_latest_deliveries(self._deps, [webhook.id for webhook in page.items])
         notice = "Webhook deleted." if "deleted" in request.query_params else ""
         return self._page(request, "list", page=page, latest=latest, notice=notice)
 
     async def new(self, request: Request) -> Response:
-        await self.auth.require_session(request)
+        await self._auth.require_session(request)
         return self._page(request, "new", form=Form())
 
     async def create(self, request: Request) -> Response:
         """Show the secret in the response instead of redirecting: it is never shown again."""
-        session = await self.auth.require_session(request)
-        form = await read_form(request)
-        if not self.auth.has_active_plan(session):
-            return self._page(request, "new", 402, form=form.with_errors({"body": [PaymentRequired().message]}))
+        session, form = await self._read(request)
         new, problems = parse(NewWebhook, form.fields)
         try:
-            webhook, secret = await service.create(self.deps, session, new, problems)
-        except Invalid as error:
-            return self._page(request, "new", 422, form=form.with_errors(error.errors))
+            self._auth.require_active_plan(session)
+            webhook, secret = await service.create(self._deps, session, new, problems)
+        except (Invalid, PaymentRequired) as error:
+            return self._page(request, "new", status_of(error), form=form.with_error(error))
         return self._page(request, "created", 201, webhook=webhook, secret=secret, snippets=snippets())
 
     async def show(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
+        session = await self._auth.require_session(request)
         webhook = await self._get(request)
         filters, before = _read_filters(request), parse_id(request.query_params.get("before", ""))
         deliveries, next_before = await service.list_deliveries_before(
-            self.deps, session, webhook.id, filters, before=before, limit=_PER_PAGE
+            self._deps, session, webhook.id, filters, before=before, limit=_PER_PAGE
         )
         older, newest = _query(filters, next_before) if next_before else "", _query(filters) if before else ""
         context: dict[str, Any] = {"deliveries": deliveries, "filters": filters, "older": older, "newest": newest}
@@ -96,47 +88,47 @@ class _WebhookPages:
 
     async def send_test(self, request: Request) -> Response:
         session = await self._session_that_may_send(request)
-        webhook_id = await path_id(request.path_params["id"])
-        delivery = await service.send_test(self.deps, session, webhook_id)
+        webhook_id = self._path_id(request)
+        delivery = await service.send_test(self._deps, session, webhook_id)
         return _redirect_to_delivery(webhook_id, delivery.id)
 
     async def show_delivery(self, request: Request) -> Response:
         """While it is pending, the page requests again the fragment that can change."""
-        session = await self.auth.require_session(request)
-        webhook_id, delivery_id = await _path_ids(request)
-        webhook, delivery, bodies = await service.get_delivery(self.deps, session, webhook_id, delivery_id)
-        name = "_attempts" if "hx-request" in request.headers else "delivery"
+        session = await self._auth.require_session(request)
+        webhook_id, delivery_id = self._path_id(request), self._path_id(request, "delivery")
+        webhook, delivery, bodies = await service.get_delivery(self._deps, session, webhook_id, delivery_id)
+        name = "_attempts" if is_fragment_request(request) else "delivery"
         formatted = json.dumps(json.loads(bodies.request_body), indent=2, ensure_ascii=False)
         return self._page(request, name, webhook=webhook, delivery=delivery, bodies=bodies, formatted=formatted)
 
     async def redeliver(self, request: Request) -> Response:
         session = await self._session_that_may_send(request)
-        webhook_id, delivery_id = await _path_ids(request)
-        await service.redeliver(self.deps, session, webhook_id, delivery_id)
+        webhook_id, delivery_id = self._path_id(request), self._path_id(request, "delivery")
+        await service.redeliver(self._deps, session, webhook_id, delivery_id)
         return _redirect_to_delivery(webhook_id, delivery_id)
 
     async def confirm_delete(self, request: Request) -> Response:
         return self._page(request, "delete", webhook=await self._get(request))
 
     async def delete(self, request: Request) -> Response:
-        session = await self.auth.require_session(request)
-        await service.delete(self.deps, session, await path_id(request.path_params["id"]))
+        session = await self._auth.require_session(request)
+        await service.delete(self._deps, session, self._path_id(request))
         return RedirectResponse("/webhooks?deleted=1", 303)
 
     async def _session_that_may_send(self, request: Request) -> Session:
         """Raises PaymentRequired and RateLimited."""
-        session = await self.auth.require_session(request)
-        self.auth.require_active_plan(session)
-        await self.auth.limit_expensive(session, "delivery")
+        session = await self._auth.require_session(request)
+        self._auth.require_active_plan(session)
+        await self._auth.limit_expensive(session, "delivery")
         return session
 
     async def _get(self, request: Request) -> Webhook:
-        session = await self.auth.require_session(request)
-        return await service.get(self.deps, session, await path_id(request.path_params["id"]))
+        session = await self._auth.require_session(request)
+        return await service.get(self._deps, session, self._path_id(request))
 
     def _page(self, request: Request, name: str, status: int = 200, **context: Any) -> Response:
         shared = {"events": _EVENTS, "test_event": TEST, "statuses": _STATUSES, "max_attempts": MAX_ATTEMPTS}
-        return self.views.render_page(request, f"webhooks/{name}.html", status=status, **shared | context)
+        return self._views.render_page(request, f"webhooks/{name}.html", status=status, **shared | context)
 
 
 @cache
@@ -144,10 +136,6 @@ def snippets() -> dict[str, str]:
     """Return the code that verifies a signature, by language; docs/webhooks.md shows the same."""
     directory = files("waypost.resources.webhooks") / "snippets"
     return {language: (directory / name).read_text() for language, name in _LANGUAGES.items()}
-
-
-async def _path_ids(request: Request) -> tuple[UUID, UUID]:
-    return await path_id(request.path_params["id"]), await path_id(request.path_params["delivery"])
 
 
 def _read_filters(request: Request) -> DeliveryFilter:

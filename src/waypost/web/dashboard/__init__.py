@@ -4,6 +4,7 @@ from waypost.web.dashboard.app import new_dashboard
 from waypost.web.dashboard.app_router import AppRouter
 from waypost.web.dashboard.assets import Assets
 from waypost.web.dashboard.forms import BLANK, Form, read_form
+from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.pages import Pages
 from waypost.web.dashboard.session_auth import NotSignedIn, SessionAuth
 from waypost.web.dashboard.views import Views
@@ -17,6 +18,7 @@ __all__ = [
     "Pages",
     "SessionAuth",
     "Views",
+    "is_fragment_request",
     "new_dashboard",
     "read_form",
 ]

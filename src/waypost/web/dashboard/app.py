@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from waypost.kit import errors
 from waypost.web.dashboard.assets import Assets
+from waypost.web.dashboard.htmx import is_fragment_request
 from waypost.web.dashboard.session_auth import NotSignedIn
 from waypost.web.dashboard.views import Views
 from waypost.web.envelope import ServerErrors, headers_of, methods_of, status_of
@@ -39,8 +40,8 @@ class _ErrorPages:
         assert isinstance(error, errors.WaypostError)  # noqa: S101  # registered for these alone
         if isinstance(error, NotSignedIn):
             return _to_sign_in(request)
-        if isinstance(error, errors.PaymentRequired) and "hx-request" in request.headers:
-            return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a block of a page cannot show it
+        if isinstance(error, errors.PaymentRequired) and is_fragment_request(request):
+            return Response(status_code=204, headers={"HX-Redirect": "/plan"})  # a fragment cannot show it
         return self._page(request, status_of(error), error.message, headers_of(error))
 
     async def http_error(self, request: Request, error: Exception) -> Response:
@@ -60,8 +61,8 @@ class _ErrorPages:
 
 
 def _to_sign_in(request: Request) -> Response:
-    """And then back to the requested page, or to the page of the form that was sent."""
-    current = request.headers.get("hx-current-url")  # the page for which htmx requests a block
+    """Redirect to the sign-in page, which then leads back to the page, or to the page of the form that was sent."""
+    current = request.headers.get("hx-current-url")  # the page for which htmx requests a fragment
     path = urlsplit(current).path if current else request.url.path if request.method == "GET" else "/"
     url = "/login" if path == "/" else f"/login?next={quote(path)}"
     if current:

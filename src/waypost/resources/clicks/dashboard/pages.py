@@ -17,7 +17,7 @@ from waypost.resources.clicks import listing
 from waypost.resources.clicks.dashboard import live, rendering, time_range
 from waypost.resources.clicks.model import Subject
 from waypost.resources.clicks.stats import read, top_values
-from waypost.web.dashboard import SessionAuth, Views
+from waypost.web.dashboard import Pages, SessionAuth, Views, is_fragment_request
 from waypost.web.dashboard.views import SESSION
 
 _ZONE = "timezone"
@@ -28,11 +28,9 @@ _NO_REQUEST = Request({"type": "http", "headers": []})
 """A live message is rendered once for all who watch."""
 
 
-class StatsPages:
+class StatsPages(Pages[links.Deps]):
     def __init__(self, deps: links.Deps, auth: SessionAuth, views: Views, is_shutting_down: Callable[[], bool]) -> None:
-        self._deps = deps
-        self._auth = auth
-        self._views = views
+        super().__init__(deps, auth, views)
         count = partial(read.count_recent_clicks, deps.db, deps.clock)
         self.live = live.LiveClicks(count, self._render_latest, is_shutting_down=is_shutting_down)
 
@@ -49,7 +47,7 @@ class StatsPages:
         now = deps.clock()
         choice = _choose(request, since=session.account.created_at, now=now)
         async with deps.db.read_for(session.account.id) as tx:
-            context = await self._read(tx, request, choice, Subject(session.account.id, is_account=True), now)
+            context = await self._read_context(tx, request, choice, Subject(session.account.id, is_account=True), now)
         return self._respond(request, "clicks/overview.html", choice, context | {"live_url": "/stats/live"})
 
     async def _link(self, request: Request) -> Response:
@@ -58,7 +56,7 @@ class StatsPages:
         async with deps.db.read_for(session.account.id) as tx:
             link = await links.require(tx, session.account.id, request.path_params["id"])
             choice = _choose(request, since=link.created_at, now=now)
-            context = await self._read(tx, request, choice, Subject(link.id), now)
+            context = await self._read_context(tx, request, choice, Subject(link.id), now)
         context |= {
             "link": link,
             "url": f"{deps.base_url.partition(':')[0]}://{link.hostname or deps.shared_domain}/{link.slug}",
@@ -67,7 +65,7 @@ class StatsPages:
         }
         return self._respond(request, "clicks/link.html", choice, context)
 
-    async def _read(
+    async def _read_context(
         self, tx: Tx, request: Request, choice: time_range.StatsChoice, subject: Subject, now: datetime
     ) -> dict[str, Any]:
         """`now`: the time of the choice. By a later one, a time range until now would end in the past."""
@@ -89,7 +87,7 @@ class StatsPages:
         if series.total.clicks <= top_values.CACHE_THRESHOLD or "lists" in request.query_params:
             lists = await read.read_lists(tx, series, shared_domain=shared_domain)
             context["lists"] = rendering.value_lists(series, lists)
-        if not _is_for_part(request):
+        if not is_fragment_request(request):
             context["latest"] = await _latest_clicks(tx, subject, shared_domain=shared_domain)
         return context
 
@@ -101,7 +99,7 @@ class StatsPages:
         status = 422 if choice.form.errors else 200
         if _is_for_lists(request):
             return self._views.render_fragment(request, "clicks/_lists.html", "lists", status=status, **context)
-        if _is_for_part(request):
+        if is_fragment_request(request):
             return self._views.render_fragment(request, template, "statistics", status=status, **context)
         return self._views.render_page(request, template, status=status, **context)
 
@@ -126,13 +124,9 @@ class StatsPages:
         return self._views.render(_NO_REQUEST, "clicks/_latest_rows.html", latest=latest)
 
 
-def _is_for_part(request: Request) -> bool:
-    return "hx-request" in request.headers
-
-
 def _is_for_lists(request: Request) -> bool:
-    """The loaded page asks for the lists that were left out of it."""
-    return request.headers.get("hx-target") == "lists" and "lists" in request.query_params
+    """Return whether the loaded page requests its lists, which it was sent without."""
+    return is_fragment_request(request, "lists") and "lists" in request.query_params
 
 
 def _choose(request: Request, *, since: datetime, now: datetime) -> time_range.StatsChoice:
