@@ -21,7 +21,7 @@ from waypost.resources.account import account_deletion
 from waypost.resources.account import wiring as account_wiring
 from waypost.resources.account.deps import Deps as AccountDeps
 from waypost.resources.clicks import wiring as clicks_wiring
-from waypost.resources.clicks.stats.read import sparklines
+from waypost.resources.clicks.stats.read import find_sparklines
 from waypost.resources.domains import wiring as domains_wiring
 from waypost.resources.links import domain_detach
 from waypost.resources.links import wiring as links_wiring
@@ -118,7 +118,7 @@ def endpoints(
     closing.callback(deps.qrcodes.image_cache.close)
     return [
         account_wiring.endpoints(deps.account, guard, auth, views),
-        links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(sparklines, deps.links.clock)),
+        links_wiring.endpoints(deps.links, guard, auth, views, sparklines=partial(find_sparklines, deps.links.clock)),
         domains_wiring.endpoints(settings, deps.domains, hosts, guard, auth, views),
         qrcodes_wiring.endpoints(deps.qrcodes, guard, auth, views),
         clicks_wiring.endpoints(deps.links, guard, auth, views, is_shutting_down=is_shutting_down, closing=closing),

@@ -1,4 +1,4 @@
-"""UTC days: which have clicks, how time ranges divide into them, and conditions on them.
+"""UTC days: which have clicks, how time ranges divide into them, and SQL conditions on them.
 
 Days lead every key. A statement names each day that it reads, never a range, so that the databases seek once a day.
 """
@@ -18,12 +18,12 @@ from waypost.kit.clock import DAY, QUARTER, from_microseconds, microseconds
 from waypost.resources.clicks.model import click_retention, clicks
 
 _LAST_QUARTER = 95
-_END_OF_DAYS = 4_000_000 * DAY  # in the 130th century
+_MAX_TIME = 4_000_000 * DAY  # in the 130th century
 
 _STRIDE = 32
-"""Days found by one seek. To seek each day of a year would take longer than to read its totals."""
+"""Days found by one seek: to seek each day of a year would take longer than to read its totals."""
 
-_KNOWN_DAYS = text(
+_KNOWN_DAYS_QUERY = text(
     "WITH RECURSIVE found (day) AS (SELECT min(day) FROM click_totals UNION ALL"
     " SELECT (SELECT min(day) FROM click_totals WHERE day >= (found.day / :stride + 1) * :stride)"
     " FROM found WHERE day IS NOT NULL)"
@@ -34,6 +34,9 @@ oldest and the newest could be fifty thousand.
 """
 
 
+TOTAL_BUCKET = -1
+
+
 class TimeRange(NamedTuple):
     start: datetime
     end: datetime
@@ -41,8 +44,8 @@ class TimeRange(NamedTuple):
 
 
 class DaySlice(NamedTuple):
-    label: int
-    """The result that its counts belong to."""
+    bucket: int
+    """Index of the bucket that it counts for, or TOTAL_BUCKET."""
     day: int
     """Since 1970, in UTC."""
     begin: int
@@ -55,7 +58,7 @@ class DaySlice(NamedTuple):
 
     @property
     def last_quarter(self) -> int:
-        """The last one that it touches."""
+        """The last quarter that it touches."""
         return (self.end - 1 - self.day * DAY) // QUARTER
 
     @property
@@ -78,7 +81,7 @@ class DaySlice(NamedTuple):
         return TimeRange(from_microseconds(self.begin), from_microseconds(self.end))
 
     def cheaper_half(self) -> "SignedSlice":
-        """Itself to add, or what it lacks of its day to subtract: counts the clicks of half a day at most."""
+        """Return the slice to add, or the rest of its day to subtract, whichever is shorter."""
         midnight, next_midnight = self.day * DAY, (self.day + 1) * DAY
         if self.begin == midnight and self.end - midnight > DAY // 2:
             return -1, self._replace(begin=self.end, end=next_midnight)
@@ -95,30 +98,26 @@ def day_of(at: datetime) -> int:
     return microseconds(at) // DAY
 
 
-def whole_day(day: int) -> DaySlice:
-    return DaySlice(0, day, day * DAY, (day + 1) * DAY)
-
-
-def slice_by_day(label: int, begin: int, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
-    """One slice for each of `days` (in order) within these microseconds."""
+def slice_by_day(bucket: int, begin: int, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
+    """Yield a slice for each of `days` (in order) between the microseconds `begin` and `end`."""
     for index in range(bisect_left(days, begin // DAY), len(days)):
         day = days[index]
         if day * DAY >= end:
             return
-        yield DaySlice(label, day, max(begin, day * DAY), min(end, (day + 1) * DAY))
+        yield DaySlice(bucket, day, max(begin, day * DAY), min(end, (day + 1) * DAY))
 
 
 def slice_between(start: datetime | None, end: datetime | None, days: Sequence[int]) -> list[DaySlice]:
-    until = microseconds(end) if end else _END_OF_DAYS
+    until = microseconds(end) if end else _MAX_TIME
     return [*slice_by_day(0, microseconds(start) if start else 0, until, days)]
 
 
-def any_of(tx: Tx, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
-    """One parameter for any number of values."""
+def in_values(tx: Tx, column: ColumnElement[Any], values: Collection[Any]) -> ColumnElement[bool]:
+    """SQL condition: the column has one of the values. Sends them as one parameter."""
     if tx.dialect.name == "postgresql":
         return column == any_(bindparam(None, list(values), type_=ARRAY(column.type)))
-    each: Any = func.json_each(json.dumps(list(values))).table_valued("value")
-    return column.in_(select(each.c.value))
+    table: Any = func.json_each(json.dumps(list(values))).table_valued("value")
+    return column.in_(select(table.c.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,27 +132,27 @@ class KnownDays:
 
 
 async def find_known_days(tx: Tx) -> KnownDays:
-    rows = (await tx.execute(_KNOWN_DAYS, {"stride": _STRIDE})).all()
+    rows = (await tx.execute(_KNOWN_DAYS_QUERY, {"stride": _STRIDE})).all()
     strides = (range(row.day, (row.day // _STRIDE + 1) * _STRIDE) for row in rows[:-1])
     return KnownDays(list(chain.from_iterable(strides)), rows[-1].kept_since or 0)
 
 
 async def find_kept_since(tx: Tx) -> int:
-    """The first day of which clicks are kept; 0 when all are."""
+    """Return the first day of which clicks are kept; 0 if all are kept."""
     return (await tx.execute(select(click_retention.c.kept_since))).scalar_one_or_none() or 0
 
 
-def within(part: DaySlice) -> list[ColumnElement[bool]]:
-    """Conditions on a click."""
-    (start, end), at = part.time_range, clicks.c.created_at
-    return [clicks.c.day == part.day, *([] if part.is_whole_day else [at >= start, at < end])]
+def within(day_slice: DaySlice) -> list[ColumnElement[bool]]:
+    """SQL conditions: the click is in the slice."""
+    (start, end), at = day_slice.time_range, clicks.c.created_at
+    return [clicks.c.day == day_slice.day, *([] if day_slice.is_whole_day else [at >= start, at < end])]
 
 
 async def find_days(tx: Tx, table: Table) -> list[int]:
-    """The days in a table whose key begins with the day: one seek for each."""
-    found: list[int] = []
+    """Return the days in a table whose key begins with the day: one seek for each."""
+    days: list[int] = []
     day = await tx.scalar(select(func.min(table.c.day)))
     while day is not None:
-        found.append(day)
+        days.append(day)
         day = await tx.scalar(select(func.min(table.c.day)).where(table.c.day > day))
-    return found
+    return days

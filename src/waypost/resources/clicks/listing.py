@@ -16,7 +16,7 @@ from waypost.auth import Caller
 from waypost.database import Database, Tx
 from waypost.kit.pagination import Page, PageRequest
 from waypost.resources import links
-from waypost.resources.clicks.days import DaySlice, any_of, find_known_days, slice_between, within
+from waypost.resources.clicks.days import DaySlice, find_known_days, in_values, slice_between, within
 from waypost.resources.clicks.filters import ClickFilter, FilterField
 from waypost.resources.clicks.model import (
     CRAWLER,
@@ -147,7 +147,7 @@ async def _count_days(tx: Tx, subject: Subject, click_filter: ClickFilter, days:
     else:
         day = clicks.c.day
         counted = select(day, func.count()).where(subject.clicks, *click_filter.conditions).group_by(day)
-    rows = await tx.execute(counted.where(any_of(tx, day, days)))
+    rows = await tx.execute(counted.where(in_values(tx, day, days)))
     return {row[0]: int(row[1]) for row in rows}
 
 
@@ -188,5 +188,5 @@ def _conditions(
 ) -> list[ColumnElement[bool]]:
     conditions = [subject.clicks, *click_filter.conditions]
     if len(days) > 1:
-        return [any_of(tx, clicks.c.day, [each.day for each in days]), *conditions]
+        return [in_values(tx, clicks.c.day, [each.day for each in days]), *conditions]
     return [*within(days[0]), *conditions]

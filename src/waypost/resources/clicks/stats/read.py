@@ -1,6 +1,6 @@
-"""Reads statistics of a link or an account in a time range, an account's with the clicks of its deleted links.
+"""Reads statistics of a link or an account in a time range. An account's include the clicks of its deleted links.
 
-The caller checks whose a link is. What is read in one transaction comes from one snapshot, so all of it agrees.
+The caller checks the owner of a link. One transaction reads one snapshot, so all its results agree.
 """
 
 import json
@@ -16,12 +16,13 @@ from waypost.database import Database, Id, Instant, Tx
 from waypost.kit.clock import DAY, Clock, from_microseconds, microseconds
 from waypost.resources import links
 from waypost.resources.clicks.days import (
+    TOTAL_BUCKET,
     DaySlice,
     KnownDays,
     TimeRange,
-    any_of,
     day_of,
     find_known_days,
+    in_values,
     slice_by_day,
     within,
 )
@@ -30,38 +31,43 @@ from waypost.resources.clicks.stats.query import StatsQuery
 from waypost.resources.clicks.stats.top_values import RankedValues, find_top_values
 
 SPARKLINE_DAYS = 14
-_TOTAL = -1
-"""The label of the time range; a bucket's label is its place in the series."""
-
-_T = click_totals.c
-_TOTALS = (_T.clicks, _T.visitors, _T.scans, _T.crawlers, _T.previews, _T.first_at, _T.last_at)
+_totals = click_totals.c
+_TOTALS_COLUMNS = (
+    _totals.clicks,
+    _totals.visitors,
+    _totals.scans,
+    _totals.crawlers,
+    _totals.previews,
+    _totals.first_at,
+    _totals.last_at,
+)
 
 _SUM_OF_QUARTERS = """
-SELECT label, SUM(clicks), SUM(CASE
+SELECT bucket, SUM(clicks), SUM(CASE
     WHEN low = 0 THEN firsts WHEN high = 95 THEN lasts
     WHEN quarter = low THEN visitors WHEN quarter = low + 1 THEN new_in_15
     WHEN quarter = low + 2 THEN new_in_30 ELSE new_in_45 END),
   SUM(scans), SUM(crawlers), SUM(previews), MIN(first_at), MAX(last_at)
-FROM {slices} GROUP BY label"""
+FROM {slices} GROUP BY bucket"""
 """A slice in the middle of a day has at most four quarters while its click rows exist. In a longer one, a visitor who
 was away for three quarters is counted again."""
 
 # each forces the planner to seek once for each slice, and to read a slice's numbers once, not for each of its rows
 _SLICES = {
-    "sqlite": """(SELECT json_extract(value, '$[0]') AS label, json_extract(value, '$[1]') AS slice_day,
+    "sqlite": """(SELECT json_extract(value, '$[0]') AS bucket, json_extract(value, '$[1]') AS slice_day,
     json_extract(value, '$[2]') AS low, json_extract(value, '$[3]') AS high FROM json_each(:slices)) AS slices
   CROSS JOIN click_totals ON day = slice_day AND subject_id = :subject AND quarter BETWEEN low AND high""",
-    "postgresql": """(SELECT (value ->> 0)::int AS label, (value ->> 1)::int AS slice_day,
+    "postgresql": """(SELECT (value ->> 0)::int AS bucket, (value ->> 1)::int AS slice_day,
     (value ->> 2)::int AS low, (value ->> 3)::int AS high
     FROM json_array_elements(CAST(:slices AS json)) OFFSET 0) AS slices
   CROSS JOIN LATERAL (SELECT * FROM click_totals WHERE day = slice_day AND subject_id = :subject
     AND quarter BETWEEN low AND high OFFSET 0) AS totals""",
 }
-_BY_LABEL = {
+_TOTALS_BY_BUCKET = {
     dialect: text(_SUM_OF_QUARTERS.format(slices=slices))
     .bindparams(bindparam("subject", type_=Id), bindparam("slices", type_=String))
     .columns(
-        column("label"),
+        column("bucket"),
         *(column(name) for name in ("clicks", "visitors", "scans", "crawlers", "previews")),
         column("first_at", Instant),
         column("last_at", Instant),
@@ -99,7 +105,7 @@ class StatsSeries:
     known: KnownDays
     by_day: Mapping[int, StatsTotals]
     slices: Sequence[DaySlice]
-    """The time range by days."""
+    """The time range, a slice for each day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +119,27 @@ async def read_series(tx: Tx, subject: Subject, query: StatsQuery, now: datetime
     known = await find_known_days(tx)
     start, end = microseconds(query.range.start), _end(query.range.end, now, known.days)
     by_day = await totals_by_day(tx, subject.id, known.between(start // DAY, (end - 1) // DAY))
-    slices = list(slice_by_day(_TOTAL, start, end, list(by_day)))
+    slices = list(slice_by_day(TOTAL_BUCKET, start, end, list(by_day)))
     all_slices = [*slices, *_slices_of_buckets(query, end, list(by_day))]
-    found = await _sum_up(tx, subject, all_slices, by_day, known.kept_since)
-    points = [found.get(label, StatsTotals()) for label in range(len(query.buckets))]
-    return StatsSeries(subject, found.get(_TOTAL, StatsTotals()), points, known, by_day, slices)
+    totals = await _sum_up(tx, subject, all_slices, by_day, known.kept_since)
+    points = [totals.get(bucket, StatsTotals()) for bucket in range(len(query.buckets))]
+    return StatsSeries(subject, totals.get(TOTAL_BUCKET, StatsTotals()), points, known, by_day, slices)
 
 
 async def read_total(tx: Tx, subject: Subject, time_range: TimeRange, known: KnownDays) -> StatsTotals:
     start, end = map(microseconds, time_range)
     by_day = await totals_by_day(tx, subject.id, known.between(start // DAY, (end - 1) // DAY))
-    slices = slice_by_day(_TOTAL, start, end, list(by_day))
-    return (await _sum_up(tx, subject, slices, by_day, known.kept_since)).get(_TOTAL, StatsTotals())
+    slices = slice_by_day(TOTAL_BUCKET, start, end, list(by_day))
+    return (await _sum_up(tx, subject, slices, by_day, known.kept_since)).get(TOTAL_BUCKET, StatsTotals())
 
 
 async def read_lists(tx: Tx, series: StatsSeries, *, shared_domain: str) -> StatsLists:
-    """Of days whose clicks are gone, a part counts as the whole day."""
-    partial = [each for each in series.slices if not each.is_whole_day and each.day >= series.known.kept_since]
-    partial_days = [each.cheaper_half() for each in partial]
-    added = {each.day for sign, each in partial_days if sign > 0}
-    days = {each.day: series.by_day[each.day].clicks for each in series.slices if each.day not in added}
+    """Read the top values. A partial day whose clicks were deleted counts as a whole day."""
+    kept_since, slices = series.known.kept_since, series.slices
+    partial = [day_slice for day_slice in slices if not day_slice.is_whole_day and day_slice.day >= kept_since]
+    partial_days = [day_slice.cheaper_half() for day_slice in partial]
+    added = {day_slice.day for sign, day_slice in partial_days if sign > 0}
+    days = {day_slice.day: series.by_day[day_slice.day].clicks for day_slice in slices if day_slice.day not in added}
     values = await find_top_values(tx, series.subject, days, partial_days)
     ids = [UUID(value) for value, _ in values.get("link", ())]
     names = await links.find_names(tx, ids, shared_domain=shared_domain) if ids else {}
@@ -140,64 +147,68 @@ async def read_lists(tx: Tx, series: StatsSeries, *, shared_domain: str) -> Stat
 
 
 def _end(end: datetime, now: datetime, days: Sequence[int]) -> int:
-    """Visits after now have times of clocks that are ahead. They did happen, so a range until now includes them.
+    """Extend a range that ends now to the end of the last day with visits.
 
-    It then also ends with a UTC day, which has totals.
+    Some clocks are ahead, and whole days have totals.
     """
     return microseconds(end) if end < now or not days else max(microseconds(end), (days[-1] + 1) * DAY)
 
 
 def _slices_of_buckets(query: StatsQuery, end: int, days: Sequence[int]) -> Iterator[DaySlice]:
-    """From the first day with a visit: there can be thousands of buckets before it."""
+    """Start at the first day with a visit: there can be thousands of buckets before it."""
     buckets, last = query.buckets, len(query.buckets) - 1
     since = from_microseconds(days[0] * DAY) if days else query.range.end
     first = min(last, bisect_right(buckets, since, key=lambda bucket: bucket.end))
-    for label in range(max(0, first), last + 1):
-        until = end if label == last else microseconds(buckets[label].end)
-        yield from slice_by_day(label, microseconds(buckets[label].start), until, days)
+    for bucket in range(max(0, first), last + 1):
+        until = end if bucket == last else microseconds(buckets[bucket].end)
+        yield from slice_by_day(bucket, microseconds(buckets[bucket].start), until, days)
 
 
 async def _sum_up(
     tx: Tx, subject: Subject, slices: Iterable[DaySlice], by_day: Mapping[int, StatsTotals], kept_since: int
 ) -> dict[int, StatsTotals]:
-    """Totals by label. Slices of days before `kept_since`, whose clicks are gone, widen to whole quarters."""
-    of_days, of_quarters, of_clicks = list[DaySlice](), list[DaySlice](), list[DaySlice]()
-    for each in slices:
-        if each.is_whole_day:
-            of_days.append(each)
+    """Return totals by bucket. Slices of days before `kept_since`, whose clicks are deleted, widen to quarters."""
+    whole_days, with_quarter_totals, to_count = list[DaySlice](), list[DaySlice](), list[DaySlice]()
+    for day_slice in slices:
+        if day_slice.is_whole_day:
+            whole_days.append(day_slice)
+        elif day_slice.has_quarter_totals or day_slice.day < kept_since:
+            with_quarter_totals.append(day_slice)
         else:
-            (of_quarters if each.has_quarter_totals or each.day < kept_since else of_clicks).append(each)
-    found = await totals_by_label(tx, subject.id, of_quarters)
-    for each in of_days:
-        found.setdefault(each.label, StatsTotals()).add(by_day[each.day])
+            to_count.append(day_slice)
+    totals = await totals_by_bucket(tx, subject.id, with_quarter_totals)
+    for day_slice in whole_days:
+        totals.setdefault(day_slice.bucket, StatsTotals()).add(by_day[day_slice.day])
     counted: dict[tuple[int, int], StatsTotals] = {}
-    for each in of_clicks:  # the edges of the time range, which its first and last bucket share
-        if (each.begin, each.end) not in counted:
-            counted[each.begin, each.end] = await count_clicks(tx, subject, each)
-        found.setdefault(each.label, StatsTotals()).add(counted[each.begin, each.end])
-    return found
+    for day_slice in to_count:  # partial days of the time range, which its first and last bucket share
+        key = day_slice.begin, day_slice.end
+        if key not in counted:
+            counted[key] = await count_clicks(tx, subject, day_slice)
+        totals.setdefault(day_slice.bucket, StatsTotals()).add(counted[key])
+    return totals
 
 
 async def totals_by_day(tx: Tx, subject: UUID, days: Sequence[int]) -> dict[int, StatsTotals]:
-    """In order; days without any visit are missing."""
-    of_days = select(_T.day, *_TOTALS).where(any_of(tx, _T.day, days), _T.subject_id == subject)
-    rows = await tx.execute(of_days.where(_T.quarter == WHOLE_DAY).order_by(_T.day))
+    """Return totals in the order of days; days without a visit are missing."""
+    query = select(_totals.day, *_TOTALS_COLUMNS).where(in_values(tx, _totals.day, days), _totals.subject_id == subject)
+    rows = await tx.execute(query.where(_totals.quarter == WHOLE_DAY).order_by(_totals.day))
     return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
 
-async def totals_by_label(tx: Tx, subject: UUID, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
-    """From totals of quarters."""
+async def totals_by_bucket(tx: Tx, subject: UUID, slices: Sequence[DaySlice]) -> dict[int, StatsTotals]:
+    """Add up totals of quarters."""
     if not slices:
         return {}
-    sent = json.dumps([(each.label, each.day, each.first_quarter, each.last_quarter) for each in slices])
-    rows = await tx.execute(_BY_LABEL[tx.dialect.name], {"subject": subject, "slices": sent})
+    numbers = [(each.bucket, each.day, each.first_quarter, each.last_quarter) for each in slices]
+    parameters = {"subject": subject, "slices": json.dumps(numbers)}
+    rows = await tx.execute(_TOTALS_BY_BUCKET[tx.dialect.name], parameters)
     return {row[0]: StatsTotals(*row[1:]) for row in rows}
 
 
-async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
-    """From click rows."""
+async def count_clicks(tx: Tx, subject: Subject, day_slice: DaySlice) -> StatsTotals:
+    """Count from click rows."""
     is_human = clicks.c.kind == HUMAN
-    counts = select(
+    query = select(
         func.count().filter(is_human),
         func.count(clicks.c.visitor_id.distinct()).filter(is_human),
         func.count().filter(is_human, clicks.c.is_scan),
@@ -206,27 +217,31 @@ async def count_clicks(tx: Tx, subject: Subject, of: DaySlice) -> StatsTotals:
         func.min(clicks.c.created_at).filter(is_human),
         func.max(clicks.c.created_at).filter(is_human),
     )
-    return StatsTotals(*(await tx.execute(counts.where(subject.clicks, *within(of)))).one())
+    return StatsTotals(*(await tx.execute(query.where(subject.clicks, *within(day_slice)))).one())
 
 
 async def count_recent_clicks(db: Database, clock: Clock, subjects: Collection[UUID]) -> Mapping[UUID, int]:
-    """Clicks of yesterday, today, and tomorrow, because clocks differ: a few seeks for each subject.
+    """Count clicks of yesterday, today and tomorrow, because clocks differ: a few seeks for each subject.
 
     Subjects without clicks are missing.
     """
     today = day_of(clock())
-    counts = select(_T.subject_id, func.sum(_T.clicks)).where(_T.subject_id.in_(subjects), _T.quarter == WHOLE_DAY)
+    query = select(_totals.subject_id, func.sum(_totals.clicks)).where(
+        _totals.subject_id.in_(subjects), _totals.quarter == WHOLE_DAY
+    )
     async with db.read() as tx:
-        recent = counts.where(any_of(tx, _T.day, range(today - 1, today + 2))).group_by(_T.subject_id)
-        return {id_: int(count) for id_, count in await tx.execute(recent)}
+        query = query.where(in_values(tx, _totals.day, range(today - 1, today + 2))).group_by(_totals.subject_id)
+        return {id_: int(count) for id_, count in await tx.execute(query)}
 
 
-async def sparklines(clock: Clock, tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
-    """Clicks of each link on the last SPARKLINE_DAYS days in UTC, today's last. One statement for a page of links."""
+async def find_sparklines(clock: Clock, tx: Tx, link_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+    """Return the clicks per day of each link on the last SPARKLINE_DAYS days in UTC, oldest day first."""
     today = day_of(clock())
     days = range(today - SPARKLINE_DAYS + 1, today + 1)
-    found = {id_: [0] * SPARKLINE_DAYS for id_ in link_ids}
-    counts = select(_T.day, _T.subject_id, _T.clicks).where(_T.subject_id.in_(link_ids), _T.quarter == WHOLE_DAY)
-    for day, id_, count in await tx.execute(counts.where(any_of(tx, _T.day, days))):
-        found[id_][day - days[0]] = count
-    return found
+    clicks_per_day = {id_: [0] * SPARKLINE_DAYS for id_ in link_ids}
+    query = select(_totals.day, _totals.subject_id, _totals.clicks).where(
+        _totals.subject_id.in_(link_ids), _totals.quarter == WHOLE_DAY
+    )
+    for day, id_, count in await tx.execute(query.where(in_values(tx, _totals.day, days))):
+        clicks_per_day[id_][day - days[0]] = count
+    return clicks_per_day

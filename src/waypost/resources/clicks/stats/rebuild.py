@@ -12,7 +12,7 @@ from sqlalchemy import Row, Subquery, bindparam, func, select
 
 from waypost.database import Database, Tx
 from waypost.resources import links, qrcodes
-from waypost.resources.clicks.days import any_of, find_days, find_kept_since
+from waypost.resources.clicks.days import find_days, find_kept_since, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
 from waypost.resources.clicks.stats import aggregate, top_values
 from waypost.resources.clicks.stats.recount import Recount, recounts
@@ -209,5 +209,5 @@ def _sums_of_links() -> Subquery:
 async def _find_sums(tx: Tx, link_ids: Collection[UUID]) -> dict[UUID, tuple[int, int]]:
     """(clicks, scans) of links that have any."""
     days = await find_days(tx, click_totals)
-    sums = _SUMS.where(_T.subject_id.in_(link_ids), any_of(tx, _T.day, days))
+    sums = _SUMS.where(_T.subject_id.in_(link_ids), in_values(tx, _T.day, days))
     return {row.subject_id: (int(row.clicks), int(row.scans)) for row in await tx.execute(sums)}

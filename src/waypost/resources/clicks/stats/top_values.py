@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from waypost.database import Id, Tx
-from waypost.resources.clicks.days import DaySlice, SignedSlice, any_of, within
+from waypost.resources.clicks.days import DaySlice, SignedSlice, in_values, within
 from waypost.resources.clicks.model import (
     DIMENSIONS,
     HUMAN,
@@ -192,7 +192,7 @@ async def rank_values(
 
     A list has a statement of its own, so that a database keeps only its beginning: an account can have 100,000 links.
     """
-    matches_subject = any_of(tx, _dimensions.day, days), _dimensions.subject_id == subject.id
+    matches_subject = in_values(tx, _dimensions.day, days), _dimensions.subject_id == subject.id
     partial = _partial_days_cte(tx, subject, partial_days) if partial_days else None
     by_code_point = "C" if tx.dialect.name == "postgresql" else "BINARY"
     lists = []
