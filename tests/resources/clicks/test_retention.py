@@ -18,7 +18,7 @@ from waypost.resources.clicks import store
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import Click, click_dimensions, click_retention, click_totals, clicks, visitor_days
 from waypost.resources.clicks.retention import Retention
-from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.rebuild import rebuild
 
@@ -35,7 +35,7 @@ def click(days_ago: int, visitor_id: int = 1, link: UUID = LINK) -> Click:
 async def add(db: Database, reported: Sequence[Click]) -> None:
     async with db.write() as tx:
         await store.add(tx, reported)
-        await aggregate.add(tx, Aggregate.of(reported))
+        await stats_store.save(tx, Aggregate.of(reported))
 
 
 async def days(db: Database, table: Table = clicks) -> list[int]:
@@ -183,7 +183,7 @@ async def test_waits_for_other_writers_of_statistics(db: Database, monkeypatch: 
     poller = await looked(retention(db, 30))
     assert await poller.step()  # the boundary is raised
     async with db.write() as tx, asyncio.timeout(10):
-        await aggregate.lock(tx)
+        await stats_store.lock(tx)
         step = asyncio.create_task(poller.step())
         while not await tx.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")):
             assert not step.done()

@@ -8,7 +8,7 @@ from sqlalchemy import delete, select
 from waypost.database import Database, Tx
 from waypost.resources.clicks.days import find_days
 from waypost.resources.clicks.model import click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats import store as stats_store
 
 
 async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> AsyncGenerator[None, None]:
@@ -18,7 +18,7 @@ async def delete_all_for(db: Database, account_id: UUID, *, at_once: int) -> Asy
     for day in days:
         while await _has_clicks(db, account_id, day):
             async with db.write() as tx:
-                await aggregate.lock(tx)
+                await stats_store.lock(tx)
                 await _delete_some(tx, account_id, day, at_once)
             yield
 

@@ -73,7 +73,7 @@ click_totals = Table(
     _count("prefetches"),
     _count("scans"),
     _count("visitors"),
-    # the rest counts visitors over more than a quarter: see `count_changes` in stats/aggregate.py
+    # the rest counts visitors over more than a quarter: see `changes_per_quarter` in stats/aggregate.py
     _count("new_in_15"),  # visitors not seen in the 15 minutes before
     _count("new_in_30"),
     _count("new_in_45"),

@@ -10,7 +10,7 @@ from waypost.database import Database, Tx
 from waypost.kit.clock import EPOCH, Clock
 from waypost.resources.clicks.days import find_kept_since
 from waypost.resources.clicks.model import click_retention, clicks, visitor_days
-from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats import store as stats_store
 
 _GROUP = 2_000  # rows; some 20 ms
 
@@ -48,7 +48,7 @@ class Retention:
         day = self._trusted_boundary()
         if day is not None:
             async with self._db.write() as tx:
-                await aggregate.lock(tx)  # a rebuild has either written its day, or will see that it must not
+                await stats_store.lock(tx)  # a rebuild has either written its day, or will see that it must not
                 await _raise_boundary(tx, day)
         async with self._db.read() as tx:
             return await find_kept_since(tx)
@@ -66,7 +66,7 @@ class Retention:
             if not [1 for rows in _EXPIRED.values() if (await tx.execute(rows, parameters)).first()]:
                 return False
         async with self._db.write() as tx:
-            await aggregate.lock(tx)  # otherwise writers could deadlock
+            await stats_store.lock(tx)  # otherwise writers could deadlock
             for deletion in _DELETIONS:
                 await tx.execute(deletion, {"kept_since": day, "count": _GROUP})
         return True

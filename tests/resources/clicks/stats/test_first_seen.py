@@ -3,20 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.resources.clicks.stats.aggregate import QUARTERS, count_changes
+from waypost.resources.clicks.stats.aggregate import QUARTERS_PER_DAY, changes_per_quarter
 
-quarters = st.integers(0, QUARTERS - 1)
+quarters = st.integers(0, QUARTERS_PER_DAY - 1)
 comings = st.lists(quarters, min_size=1, max_size=12)
 
 
 def table_of(visitors: list[list[int]]) -> list[list[int]]:
-    """What `count_changes` adds for visitors who come in the given order, a row for each quarter."""
-    table = [[0] * 6 for _ in range(QUARTERS)]
+    """What `changes_per_quarter` adds for visitors who come in the given order, a row for each quarter."""
+    table = [[0] * 6 for _ in range(QUARTERS_PER_DAY)]
     for came in visitors:
         before = 0
         for quarter in came:
             after = before | 1 << quarter
-            for place, marks in count_changes(before, after):
+            for place, marks in changes_per_quarter(before, after):
                 table[place] = [had + more for had, more in zip(table[place], marks, strict=True)]
             before = after
     return table
@@ -29,7 +29,7 @@ def test_counts_of_one_visitor() -> None:
 
 
 def test_a_repeated_quarter_changes_nothing() -> None:
-    assert count_changes(0b1011, 0b1011) == ()
+    assert changes_per_quarter(0b1011, 0b1011) == ()
 
 
 def test_a_late_visit_reduces_counts_of_later_quarters() -> None:
@@ -44,7 +44,7 @@ def test_a_day_and_its_ends_are_sums(visitors: list[list[int]], cut: int) -> Non
     assert sum(row[5] for row in table[cut:]) == sum(any(quarter >= cut for quarter in came) for came in visitors)
 
 
-@given(st.lists(comings, max_size=6), st.integers(0, QUARTERS - 4), st.integers(1, 4))
+@given(st.lists(comings, max_size=6), st.integers(0, QUARTERS_PER_DAY - 4), st.integers(1, 4))
 def test_an_hour_may_begin_at_any_quarter(visitors: list[list[int]], start: int, length: int) -> None:
     table = table_of(visitors)
     counted = sum(table[start + further][further] for further in range(length))

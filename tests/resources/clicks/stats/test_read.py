@@ -189,7 +189,7 @@ WITHIN = st.integers(-30 * 3600, 30 * 3600).map(lambda seconds: timedelta(second
 async def test_any_visits_in_any_time_range(
     env: Env,
     visits: list[tuple[timedelta, int, Any]],
-    partial_days: list[timedelta],
+    edges: list[timedelta],
     around: tuple[str, str],
     interval: str,
 ) -> None:
@@ -199,7 +199,7 @@ async def test_any_visits_in_any_time_range(
     for click, (_, visitor, _) in zip(made, visits, strict=True):
         click.visitor_id = click.day * 10 + visitor
     await fill(env.db, made, ["link_id"])
-    start, end = (middle + edge for edge in partial_days)
+    start, end = (middle + edge for edge in edges)
     query = {"from_": timestamp(start), "to": timestamp(end), "interval": interval, "timezone": zone}
     check(await env.stats(link, **query), made, start, end)
 

@@ -25,8 +25,8 @@ from waypost.resources.clicks.model import (
     clicks,
     visitor_days,
 )
-from waypost.resources.clicks.stats import aggregate
 from waypost.resources.clicks.stats import rebuild as rebuilding
+from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.rebuild import rebuild
 from waypost.resources.links import add_clicks
@@ -72,9 +72,9 @@ async def add(db: Database, new: Sequence[Click], *, batch: int = 3) -> None:
     for start in range(0, len(new), batch):
         some = new[start : start + batch]
         async with db.write() as tx:
-            await aggregate.lock(tx)
+            await stats_store.lock(tx)
             await store.add(tx, some)
-            await aggregate.add(tx, Aggregate.of(some))
+            await stats_store.save(tx, Aggregate.of(some))
     async with db.write() as tx:
         humans = [each for each in new if each.kind == "human"]
         counted = Counter((each.link_id, LINKS[UUID(bytes=each.link_id)].bytes) for each in humans)
@@ -220,7 +220,7 @@ async def test_clicks_that_arrive_during_a_rebuild(db: Database, monkeypatch: py
         if next(calls) % 3 == 2:  # two groups are written, then a click comes
             some = [click(timedelta(minutes=15 * next(late)))]
             await store.add(tx, some)
-            await aggregate.add(tx, Aggregate.of(some))
+            await stats_store.save(tx, Aggregate.of(some))
         return await may_write(tx, day)
 
     monkeypatch.setattr(rebuilding, "_may_write", drain_first)

@@ -22,7 +22,8 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import TimeRange
 from waypost.resources.clicks.model import DIMENSIONS, Click, Subject, click_dimensions, top_values_cache
-from waypost.resources.clicks.stats import aggregate, read, top_values
+from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.aggregate import Aggregate
 from waypost.resources.clicks.stats.query import new_stats_query
 from waypost.resources.clicks.stats.read import read_lists, read_series
@@ -95,8 +96,8 @@ async def summed(env: Env, link: links.Link | None = None, **query: Any) -> dict
 async def drain(db: Database, made: Sequence[Click]) -> None:
     """As the drain does."""
     async with db.write() as tx:
-        await aggregate.add(tx, Aggregate.of(made))
-        await links.add_clicks(tx, Aggregate.of(made).clicks_of_links())
+        await stats_store.save(tx, Aggregate.of(made))
+        await links.add_clicks(tx, Aggregate.of(made).clicks_per_link())
 
 
 def at(days_ago: int, hour: int = 12) -> Any:

@@ -25,6 +25,7 @@ from waypost.resources.clicks.intake.record_events import WebhookCounts, count_w
 from waypost.resources.clicks.intake.steps import IntakeSettings, build_click
 from waypost.resources.clicks.model import Click
 from waypost.resources.clicks.stats import aggregate
+from waypost.resources.clicks.stats import store as stats_store
 
 log = structlog.get_logger(__name__)
 
@@ -209,10 +210,10 @@ class Drainer:
                     raise _PositionMoved(drained.segment)
             added = await store.add(tx, batch.clicks)
             counts = batch.counts if len(added) == len(batch.clicks) else aggregate.Aggregate.of(added)
-            await aggregate.lock(tx)
-            await aggregate.add(tx, counts)
-            await links.add_clicks(tx, counts.clicks_of_links())
-            await qrcodes.add_scans(tx, counts.scans_of_links())
+            await stats_store.lock(tx)
+            await stats_store.save(tx, counts)
+            await links.add_clicks(tx, counts.clicks_per_link())
+            await qrcodes.add_scans(tx, counts.scans_per_link())
             await record_events(tx, added, self._settings, now=self._clock())
         if len(added) < len(batch.clicks):
             log.warning("duplicate visits skipped", count=len(batch.clicks) - len(added))

@@ -14,7 +14,8 @@ from waypost.database import Database, Tx
 from waypost.resources import links, qrcodes
 from waypost.resources.clicks.days import find_days, find_kept_since, in_values
 from waypost.resources.clicks.model import WHOLE_DAY, click_dimensions, click_totals, clicks, visitor_days
-from waypost.resources.clicks.stats import aggregate, top_values
+from waypost.resources.clicks.stats import store as stats_store
+from waypost.resources.clicks.stats import top_values
 from waypost.resources.clicks.stats.recount import Recount, recounts
 
 _ROWS_AT_ONCE = 2_000
@@ -178,7 +179,7 @@ async def _correct(tx: Tx, of: AccountDay, correction: Correction) -> None:
 
 async def _may_write(tx: Tx, day: int) -> bool:
     """Nobody else adds clicks until the transaction ends, and retention has not reached this day meanwhile."""
-    await aggregate.lock(tx)
+    await stats_store.lock(tx)
     return day >= await find_kept_since(tx)
 
 
@@ -192,7 +193,7 @@ async def count_links(db: Database) -> int:
     for start in range(0, len(wrong), _LINKS_AT_ONCE):
         some = wrong[start : start + _LINKS_AT_ONCE]
         async with db.write() as tx:
-            await aggregate.lock(tx)
+            await stats_store.lock(tx)
             found = await _find_sums(tx, some)
             await links.set_clicks(tx, {id_: found.get(id_, (0, 0))[0] for id_ in some})
             await qrcodes.set_scans(tx, {id_: found.get(id_, (0, 0))[1] for id_ in some if id_ in wrong_scans})

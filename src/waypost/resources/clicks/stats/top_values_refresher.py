@@ -22,7 +22,8 @@ from waypost.kit.ids import new_id
 from waypost.resources import links
 from waypost.resources.clicks.days import find_known_days
 from waypost.resources.clicks.model import Subject, top_values_cache
-from waypost.resources.clicks.stats import aggregate, read, top_values
+from waypost.resources.clicks.stats import read, top_values
+from waypost.resources.clicks.stats import store as stats_store
 from waypost.resources.clicks.stats.top_values import CachedDays, CacheKey
 
 _FIRST = UUID(int=0)
@@ -126,7 +127,7 @@ def _first_days(today: int) -> dict[str, int]:
 
 async def _begin_attempt(tx: Tx, account: UUID, key: CacheKey, days: CachedDays, attempt: UUID) -> None:
     """Set the row's attempt. Its values stay in use until there are new ones."""
-    await aggregate.lock(tx)  # or a concurrent correction would not see the row, and not delete it
+    await stats_store.lock(tx)  # or a concurrent correction would not see the row, and not delete it
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"subject_id": key[0], "time_range": key[1], "account_id": account, "attempt": attempt}
     empty = {"first_day": days.first_day, "last_day": days.last_day, "clicks": 0, "top_values": "{}"}

@@ -1,0 +1,73 @@
+"""SQL that merges sums of clicks into the tables of statistics.
+
+Without SQLAlchemy: each click causes some ten of these rows. The database adds rows to what it has. Only visitors are
+read first.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Column, Table
+
+from waypost.database import Tx, bulk, take_advisory_lock
+from waypost.resources.clicks.model import click_dimensions, click_totals, visitor_days
+from waypost.resources.clicks.stats.aggregate import Aggregate, StatsRow, VisitorKey
+
+_MORNING_QUARTERS = 48
+_MORNING_BITS = (1 << _MORNING_QUARTERS) - 1
+_LOCK = 0x776179706F7374  # "waypost"
+_BIT_COLUMNS = {"morning", "afternoon"}
+_TIME_COLUMNS = {
+    "first_at": {"sqlite": "min", "postgresql": "least"},
+    "last_at": {"sqlite": "max", "postgresql": "greatest"},
+}
+
+
+async def lock(tx: Tx) -> None:
+    """Lock all statistics for changes until the transaction ends.
+
+    Which visitors are new depends on what the writer before has committed. On SQLite every write is exclusive.
+    """
+    await take_advisory_lock(tx, _LOCK)
+
+
+async def save(tx: Tx, aggregate: Aggregate) -> None:
+    """Merge the rows, in the order of their keys: neighbors are written together. Call `lock` first."""
+    visitors = aggregate.add_visitors(await _find_visitors(tx, aggregate.sorted_visitors))
+    rows = [(*visitor, bits & _MORNING_BITS, bits >> _MORNING_QUARTERS) for visitor, bits in visitors.items()]
+    await _merge(tx, visitor_days, rows)
+    await _merge(tx, click_totals, aggregate.totals_rows())
+    await _merge(tx, click_dimensions, aggregate.dimension_rows())
+
+
+async def _find_visitors(tx: Tx, visitors: Sequence[VisitorKey]) -> dict[VisitorKey, int]:
+    rows = await bulk.find(tx, visitor_days, visitors)
+    return {
+        (day, visitor, subject): morning | afternoon << _MORNING_QUARTERS
+        for day, visitor, subject, morning, afternoon in rows
+    }
+
+
+async def _merge(tx: Tx, table: Table, rows: Sequence[StatsRow]) -> None:
+    await bulk.insert(tx, table, rows, on_conflict=_on_conflict(tx.dialect.name, table))
+
+
+@lru_cache
+def _on_conflict(dialect: str, table: Table) -> str:
+    key = ", ".join(column.name for column in table.primary_key)
+    assignments = ", ".join(_assignment(dialect, column) for column in table.c if not column.primary_key)
+    return f"ON CONFLICT ({key}) DO UPDATE SET {assignments}"
+
+
+def _assignment(dialect: str, column: Column[Any]) -> str:
+    """Return the SQL that updates a column of an existing row."""
+    name = column.name
+    old, new = f"{column.table.name}.{name}", f"excluded.{name}"
+    if name in _BIT_COLUMNS:
+        return f"{name} = {old} | {new}"
+    if name not in _TIME_COLUMNS:
+        return f"{name} = {old} + {new}"
+    if dialect == "postgresql":
+        return f"{name} = {_TIME_COLUMNS[name][dialect]}({old}, {new})"
+    return f"{name} = {_TIME_COLUMNS[name][dialect]}(ifnull({old}, {new}), ifnull({new}, {old}))"
